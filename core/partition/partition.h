@@ -1,0 +1,89 @@
+/* The partitioner: a joint graph in, forward and backward graphs out, with the reason for each value.
+ * Mirrors torch/_functorch/partitioners.py (2.11): min_cut_rematerialization_partition and
+ * default_partition. */
+#ifndef AOT_PARTITION_PARTITION_H
+#define AOT_PARTITION_PARTITION_H
+
+#include "ir/graph.h"
+#include "pipeline/config.h"
+
+typedef enum aot_verdict {
+    AOT_V_SAVED,         /* forward keeps it for the backward */
+    AOT_V_RECOMPUTED,    /* in both graphs */
+    AOT_V_FORWARD_ONLY,
+    AOT_V_BACKWARD_ONLY,
+    AOT_V_DEAD           /* in neither */
+} aot_verdict;
+const char *aot_verdict_name(aot_verdict v); /* "saved", "recomputed", "forward only", ... */
+
+typedef enum aot_sink { AOT_SINK_NONE, AOT_SINK_IN, AOT_SINK_OUT } aot_sink;
+
+/* Why a node must not be recomputed. Rows of bans.def: PyTorch's own strings. */
+typedef enum aot_ban {
+    AOT_BAN_NONE,
+#define BAN(id, text, sentence) AOT_BAN_##id,
+#include "partition/bans.def"
+#undef BAN
+    AOT_N_BANS
+} aot_ban;
+const char *aot_ban_text(aot_ban b);     /* "reduction op"; NULL for NONE */
+const char *aot_ban_sentence(aot_ban b); /* the rule in plain words */
+
+#define AOT_WEIGHT_INF INT64_MAX
+
+/* One node of the graph that was cut. */
+typedef struct aot_node_info {
+    int64_t bytes;      /* partitioners.py:_size_of */
+    int64_t weight;     /* capacity in -> out; AOT_WEIGHT_INF; -1: the node has no such edge */
+    int64_t dist;       /* steps to the nearest backward node; 1e9 = never used there */
+    int32_t fw_order;   /* position among required forward nodes; -1 = not one */
+    uint8_t ban;        /* aot_ban: the edge source -> in */
+    uint8_t ban_asked;  /* aot_ban found, even where a tag or a view overruled it */
+    uint8_t sink;       /* aot_sink */
+    uint8_t verdict;    /* aot_verdict */
+    uint8_t policy;     /* aot_policy after cleanup and forced saves */
+    bool required_fw, required_bw, tangent_closure;
+    bool materialized;  /* some user cannot be fused with it: weight is not doubled */
+    bool backward_made; /* made by the backward trace (side mark) */
+    bool is_static;     /* parameter or buffer, or computed from these alone */
+} aot_node_info;
+
+typedef struct aot_partition_in {
+    const aot_graph *joint;
+    int n_forward_outputs;  /* -1: from the descriptors, else outputs less one for each primal */
+    const int *static_inputs; /* indices among primals; NULL with -1: none known */
+    int n_static_inputs;
+    /* Storage groups of primals: storage[i] equal = memory shared; NULL: all apart. */
+    const int *primal_storage;
+    int n_primal_storage;
+} aot_partition_in;
+
+typedef struct aot_partition {
+    aot_config config;     /* as used */
+    aot_graph *cut;        /* stage joint_cse: the graph that was cut */
+    aot_graph *forward, *backward;
+    aot_node_info *nodes;  /* one for each node of cut */
+    uint32_t n_nodes;
+    aot_node_id *saved;    /* ids in cut, in PyTorch's order */
+    uint32_t n_saved;
+    aot_node_id *saved_sym; /* symbolic sizes, in order */
+    uint32_t n_saved_sym;
+    int64_t cut_value;     /* -1: no cut was run */
+    int64_t saved_bytes;   /* sum over saved and saved_sym of bytes */
+    int64_t saved_new_bytes; /* without what aliases a primal */
+    const char *rung;      /* "one cut", "inputs only", "default partition", ... static text */
+    uint32_t n_vertices, n_edges; /* of the network */
+    int n_forward_outputs;
+    bool used_default_partition; /* asked for, or no node is required in the backward */
+} aot_partition;
+
+/* Cuts. Everything returned belongs to in->joint->ctx.
+ * Errors: E_UNBOUNDED (the message names both ends, the chain in words and the smallest change),
+ * E_GRAPH (not a joint graph), E_RANGE (budget), E_UNSUPPORTED (a knapsack solver that is not built).
+ * Cost: linear but for the flow. */
+AOT_NODISCARD aot_status aot_partition_run(aot_partition **out, const aot_partition_in *in,
+                                           const aot_config *config, aot_err *err);
+/* k.partition.json of the command line contract; keys in order. */
+json_t *aot_partition_json(const aot_partition *p, int unit);
+
+#endif

@@ -1,0 +1,22 @@
+/* The stages of a unit as an enum and a table (stages.def). */
+#ifndef AOT_PIPELINE_STAGE_H
+#define AOT_PIPELINE_STAGE_H
+
+#include <stddef.h>
+
+typedef enum aot_stage {
+#define STAGE(id, name, log_name, sentence, how) AOT_STAGE_##id,
+#include "pipeline/stages.def"
+#undef STAGE
+    AOT_N_STAGES
+} aot_stage;
+
+typedef struct aot_stage_info {
+    const char *name, *log_name, *sentence, *how_to_get; /* log_name NULL: PyTorch never prints it */
+} aot_stage_info;
+
+const aot_stage_info *aot_stage_get(aot_stage s);
+/* By name; AOT_N_STAGES if there is none. */
+aot_stage aot_stage_find(const char *name);
+
+#endif

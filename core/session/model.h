@@ -1,0 +1,57 @@
+/* What the screens and commands show: an opened input, whatever it was (session, log, folder, text).
+ * Views own no data; they ask the model. Graphs and partitions are made when first asked for and kept. */
+#ifndef AOT_SESSION_MODEL_H
+#define AOT_SESSION_MODEL_H
+
+#include "import/unit.h"
+#include "ir/graph.h"
+#include "partition/partition.h"
+#include "pipeline/stage.h"
+
+typedef struct aot_model aot_model;
+
+typedef enum aot_origin { AOT_ORIGIN_MISSING, AOT_ORIGIN_RECORDED, AOT_ORIGIN_DERIVED } aot_origin;
+
+typedef struct aot_stage_status {
+    aot_origin origin;
+    const char *reason; /* MISSING: why and how to get it. DERIVED: from what. Borrowed. */
+    uint32_t n_nodes;   /* 0 until the graph was read */
+} aot_stage_status;
+
+typedef struct aot_model_options {
+    const char *session_path; /* where an imported log is recorded; NULL: memory only */
+    const char *const *settings; /* --set assignments on top of the recorded configuration */
+    size_t n_settings;
+    void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total); /* may be NULL */
+    void *progress_arg;
+} aot_model_options;
+
+/* Opens inputs (sessions read-only; logs are imported). */
+AOT_NODISCARD aot_status aot_model_open(aot_model **out, const char *const *inputs, size_t n_inputs,
+                                        const aot_model_options *opt, aot_err *err);
+void aot_model_free(aot_model *m);
+
+size_t aot_model_n_units(const aot_model *m);
+const aot_unit *aot_model_unit(const aot_model *m, size_t unit); /* facts; borrowed */
+/* One line about the unit: label, title, path, nodes, saved bytes. Borrowed until the next call. */
+const char *aot_model_unit_line(aot_model *m, size_t unit);
+size_t aot_model_n_notes(const aot_model *m);
+const aot_import_note *aot_model_note(const aot_model *m, size_t i);
+
+aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage s);
+/* The graph of a stage, parsed or derived; kept by the model.
+ * Errors: E_PIPELINE (missing: message says why and how to get it), E_PARSE. */
+AOT_NODISCARD aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage s,
+                                         const aot_graph **out, aot_err *err);
+/* The partition of a unit that has a joint graph, under its recorded configuration and settings. */
+AOT_NODISCARD aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **out,
+                                             aot_err *err);
+/* The settings in force for a unit: recorded configuration, then --set. */
+AOT_NODISCARD aot_status aot_model_config(aot_model *m, size_t unit, aot_config *out, aot_err *err);
+
+/* The inputs of aot_partition_run for a parsed joint graph of a unit (static inputs, storages). */
+void aot_partition_inputs(aot_partition_in *in, const aot_unit *u, const aot_graph *joint);
+/* Makes a context with the unit's symbol hints set. */
+aot_ctx *aot_unit_new_ctx(const aot_unit *u);
+
+#endif
