@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 
@@ -45,12 +47,33 @@ const char *aot_args_get(const aot_args *a, const char *name);
 bool aot_args_has(const aot_args *a, const char *name);
 /* The i-th value of an option that repeats, or NULL. */
 const char *aot_args_nth(const aot_args *a, const char *name, size_t i);
-/* Prints "aotscope: FILE:LINE: message" to stderr; returns AOT_EXIT_ERROR. */
+/* Prints "aotscope: FILE:LINE:COLUMN: message" to stderr; returns AOT_EXIT_ERROR. */
 int aot_cmd_fail(const aot_err *err);
-/* Same from a plain sentence. */
+/* Same from a plain sentence, with where to read more. */
 int aot_cmd_usage(const aot_cmd *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A progress bar on stderr if that is a terminal; signature fits aot_model_options.progress. */
-void aot_cmd_progress(void *arg, const char *what, unsigned long long done, unsigned long long total);
+void aot_cmd_progress(void *arg, const char *what, uint64_t done, uint64_t total);
 void aot_cmd_progress_end(void);
+/* Whether escape sequences may be written to f: a terminal, not dumb, and NO_COLOR unset or empty. */
+bool aot_cmd_color(FILE *f);
+
+/* The commands, in the order of commands.def. */
+size_t aot_cmd_count(void);
+const aot_cmd *aot_cmd_at(size_t i);
+const aot_cmd *aot_cmd_find(const char *name); /* NULL if there is none */
+/* The command that a mistyped name is nearest to, or NULL. */
+const aot_cmd *aot_cmd_near(const char *name);
+
+/* Parses what follows the command's name. *out borrows from argv; free it with aot_args_free.
+ * --help and -h are not an error: they become the option "help" and nothing else is checked.
+ * Errors: E_USAGE (unknown option with the nearest one, missing or unwanted value, number of inputs). */
+AOT_NODISCARD aot_status aot_args_parse(aot_args *out, const aot_cmd *cmd, int argc, char **argv,
+                                        aot_err *err);
+void aot_args_free(aot_args *a);
+
+/* Every command's table, defined in tui/cmd_NAME.c. */
+#define CMD(name) extern const aot_cmd cmd_##name;
+#include "tui/commands.def"
+#undef CMD
 
 #endif
