@@ -124,6 +124,7 @@ typedef struct aot_src {
     aot_str func, code;
     uint32_t line;
     int32_t ac_graph_id; /* checkpoint region; -1 = none */
+    bool is_backward;    /* "Backward of forward node:" (PyTorch 2.15) */
     uint8_t policy;      /* aot_policy */
 } aot_src;
 
