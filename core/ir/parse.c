@@ -470,8 +470,11 @@ static aot_status parse_assign(parser *ps, aot_node *n)
         ps->p++;
     } else if (looking_at(ps, " : ")) {
         const char *start = ps->p;
-        while (!at_line_end(ps) && !looking_at(ps, " = ")) {
-            ps->p++;
+        for (int depth = 0; !at_line_end(ps) && !looking_at(ps, " = "); ps->p++) {
+            if (depth == 0 && (*ps->p == ',' || *ps->p == ')')) {
+                break; // a parameter among others
+            }
+            depth += (*ps->p == '[' || *ps->p == '(') - (*ps->p == ']' || *ps->p == ')');
         }
         n->meta = aot_ctx_meta(ps->c, start, (size_t)(ps->p - start));
     }
@@ -1185,7 +1188,15 @@ static aot_status parse_line(parser *ps, bool *stop)
         }
         return begin_module(ps, indent);
     }
+    if (ps->depth > 0 && indent <= ps->stack[0].indent && *ps->p != '#' && !looking_at(ps, "def forward(")) {
+        *stop = true; // what follows the graph: "Graph signature:", other output
+        return AOT_OK;
+    }
     if (ps->g == NULL) {
+        if (looking_at(ps, "ExportedProgram:")) {
+            next_line(ps);
+            return AOT_OK;
+        }
         if (!looking_at(ps, "def forward(")) {
             return fail(ps, "class NAME(torch.nn.Module): or def forward(");
         }
