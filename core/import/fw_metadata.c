@@ -1,0 +1,325 @@
+/* ViewAndMutationMeta as text: Python's repr of nested dataclasses.
+ *
+ *   ViewAndMutationMeta(input_info=[InputAliasInfo(is_leaf=True, ...), ...], ..., tokens={}, ...)
+ *
+ * A repr is walked as "name=value" fields separated by commas at bracket depth 0; quotes are
+ * honoured, so stack traces inside do no harm. Fields are looked up by name, unknown ones passed
+ * over, missing ones keep their defaults: versions differ in both.
+ * Mirrors: torch/_functorch/_aot_autograd/schemas.py (ViewAndMutationMeta, InputAliasInfo) and
+ * utils.py:_check_if_mutation_can_be_in_graph. */
+#include "import/fw_metadata.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+typedef struct span {
+    const char *s;
+    size_t n;
+} span;
+
+static bool span_is(span a, const char *z)
+{
+    return strlen(z) == a.n && memcmp(a.s, z, a.n) == 0;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+static span trim(span a)
+{
+    while (a.n > 0 && is_space(a.s[0])) {
+        a.s++;
+        a.n--;
+    }
+    while (a.n > 0 && is_space(a.s[a.n - 1])) {
+        a.n--;
+    }
+    return a;
+}
+
+/* Where the item that starts at i ends: at a comma of depth 0, at the bracket that closes the
+ * surrounding one, or at the end of the text. */
+static size_t item_end(span a, size_t i)
+{
+    size_t depth = 0;
+    for (; i < a.n; i++) {
+        char c = a.s[i];
+        if (c == '\'' || c == '"') {
+            for (i++; i < a.n && a.s[i] != c; i++) {
+                i += a.s[i] == '\\';
+            }
+        } else if (c == '(' || c == '[' || c == '{') {
+            depth++;
+        } else if (c == ')' || c == ']' || c == '}') {
+            if (depth == 0) {
+                return i;
+            }
+            depth--;
+        } else if (c == ',' && depth == 0) {
+            return i;
+        }
+    }
+    return a.n;
+}
+
+/* Next item of a comma-separated list; *pos starts at 0. */
+static bool next_item(span list, size_t *pos, span *item)
+{
+    if (*pos >= list.n) {
+        return false;
+    }
+    size_t end = item_end(list, *pos);
+    *item = trim((span){list.s + *pos, end - *pos});
+    bool closed = end < list.n && list.s[end] != ',';
+    *pos = closed ? list.n : end + 1;
+    return item->n > 0;
+}
+
+/* What stands between the brackets of "Name(...)", "[...]", "{...}"; the closing one may be lost. */
+static span inside(span a)
+{
+    a = trim(a);
+    for (size_t i = 0; i < a.n; i++) {
+        if (a.s[i] == '(' || a.s[i] == '[' || a.s[i] == '{') {
+            span in = {a.s + i + 1, a.n - i - 1};
+            if (in.n > 0 && strchr(")]}", in.s[in.n - 1]) != NULL) {
+                in.n--;
+            }
+            return in;
+        }
+        if (a.s[i] == '=' || a.s[i] == ',') {
+            break;
+        }
+    }
+    return (span){a.s, 0};
+}
+
+static bool next_field(span list, size_t *pos, span *name, span *value)
+{
+    span item;
+    if (!next_item(list, pos, &item)) {
+        return false;
+    }
+    const char *eq = memchr(item.s, '=', item.n);
+    if (eq == NULL) {
+        *name = (span){item.s, 0};
+        *value = item;
+    } else {
+        *name = trim((span){item.s, (size_t)(eq - item.s)});
+        *value = trim((span){eq + 1, item.n - (size_t)(eq - item.s) - 1});
+    }
+    return true;
+}
+
+static int count_items(span list)
+{
+    size_t pos = 0;
+    span item;
+    int n = 0;
+    list = inside(list);
+    while (next_item(list, &pos, &item)) {
+        n++;
+    }
+    return n;
+}
+
+static int to_int(span a, int otherwise)
+{
+    char buf[16], *end;
+    if (a.n == 0 || a.n >= sizeof buf) {
+        return otherwise;
+    }
+    memcpy(buf, a.s, a.n);
+    buf[a.n] = '\0';
+    long v = strtol(buf, &end, 10);
+    return *end == '\0' && v >= -1 && v <= 1 << 30 ? (int)v : otherwise;
+}
+
+/* Integers of "[0, 2]"; -1 and NULL for None. */
+static int int_list(aot_arena *a, span value, int **out)
+{
+    *out = NULL;
+    if (span_is(value, "None")) {
+        return -1;
+    }
+    int n = count_items(value), k = 0;
+    *out = AOT_NEW_ARRAY(a, int, (size_t)n);
+    size_t pos = 0;
+    span item, list = inside(value);
+    while (k < n && next_item(list, &pos, &item)) {
+        (*out)[k++] = to_int(item, -1);
+    }
+    return k;
+}
+
+static const char *const output_type_names[] = {
+    [AOT_OUT_UNKNOWN] = "unknown",
+    [AOT_OUT_NON_ALIAS] = "non_alias",
+    [AOT_OUT_ALIAS_OF_INPUT] = "alias_of_input",
+    [AOT_OUT_IS_INPUT] = "is_input",
+    [AOT_OUT_ALIAS_OF_INTERMEDIATE_SAVE_AS_OUTPUT] = "alias_of_intermediate_save_as_output",
+    [AOT_OUT_ALIAS_OF_INTERMEDIATE] = "alias_of_intermediate",
+    [AOT_OUT_ALIAS_OF_INTERMEDIATE_BASE_IS_USER_OUTPUT] =
+        "alias_of_intermediate_base_is_user_output",
+    [AOT_OUT_UNSAFE_VIEW_ALIAS] = "unsafe_view_alias",
+    [AOT_OUT_CUSTOM_FUNCTION_VIEW] = "custom_function_view",
+};
+
+const char *aot_output_type_name(aot_output_type t)
+{
+    return output_type_names[t];
+}
+
+/* "<OutputType.non_alias: 1>" or "OutputType.non_alias" */
+static aot_output_type output_type(span v)
+{
+    const char *dot = memchr(v.s, '.', v.n);
+    if (dot == NULL) {
+        return AOT_OUT_UNKNOWN;
+    }
+    span name = {dot + 1, 0};
+    while (name.s + name.n < v.s + v.n && strchr(": >", name.s[name.n]) == NULL) {
+        name.n++;
+    }
+    for (size_t i = 1; i < sizeof output_type_names / sizeof *output_type_names; i++) {
+        if (span_is(name, output_type_names[i])) {
+            return (aot_output_type)i;
+        }
+    }
+    return AOT_OUT_UNKNOWN;
+}
+
+static aot_mutation mutation_of(const aot_input_info *in)
+{
+    if (!in->mutates_data && !in->mutates_metadata && !in->mutation_inductor_storage_resize) {
+        return AOT_NOT_MUTATED;
+    }
+    bool writes = in->mutates_data || in->mutates_storage_metadata ||
+                  in->mutation_inductor_storage_resize;
+    bool harmless = (!in->mutates_metadata && !in->requires_grad) ||
+                    in->mutations_hidden_from_autograd ||
+                    in->mutations_under_no_grad_or_inference_mode;
+    return in->keep_input_mutations && writes && harmless ? AOT_MUTATED_IN_GRAPH
+                                                          : AOT_MUTATED_OUT_GRAPH;
+}
+
+static void read_input(aot_input_info *in, span text)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } fields[] = {
+#define FIELD(f) {#f, offsetof(aot_input_info, f)}
+        FIELD(is_leaf),
+        FIELD(mutates_data),
+        FIELD(mutates_metadata),
+        FIELD(mutations_hidden_from_autograd),
+        FIELD(mutations_under_no_grad_or_inference_mode),
+        FIELD(mutation_inductor_storage_resize),
+        FIELD(mutates_storage_metadata),
+        FIELD(requires_grad),
+        FIELD(keep_input_mutations),
+#undef FIELD
+    };
+    size_t pos = 0;
+    span name, value, list = inside(text);
+    while (next_field(list, &pos, &name, &value)) {
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+            if (span_is(name, fields[i].name)) {
+                *(bool *)((char *)in + fields[i].offset) = span_is(value, "True");
+            }
+        }
+    }
+    in->mutation = mutation_of(in);
+}
+
+static void read_inputs(aot_fw_metadata *m, aot_arena *a, span value)
+{
+    m->n_inputs = count_items(value);
+    m->inputs = AOT_NEW_ARRAY(a, aot_input_info, (size_t)m->n_inputs);
+    size_t pos = 0;
+    span item, list = inside(value);
+    for (int i = 0; i < m->n_inputs && next_item(list, &pos, &item); i++) {
+        m->inputs[i].keep_input_mutations = m->keep_input_mutations;
+        read_input(&m->inputs[i], item);
+        m->n_mutated_returned += m->inputs[i].mutation == AOT_MUTATED_OUT_GRAPH;
+    }
+}
+
+static void read_outputs(aot_fw_metadata *m, aot_arena *a, span value)
+{
+    m->n_outputs = count_items(value);
+    m->outputs = AOT_NEW_ARRAY(a, aot_output_info, (size_t)m->n_outputs);
+    size_t pos = 0;
+    span item, list = inside(value);
+    for (int i = 0; i < m->n_outputs && next_item(list, &pos, &item); i++) {
+        aot_output_info *o = &m->outputs[i];
+        o->base_idx = -1;
+        size_t at = 0;
+        span name, v, fields = inside(item);
+        while (next_field(fields, &at, &name, &v)) {
+            if (span_is(name, "output_type")) {
+                o->type = output_type(v);
+            } else if (span_is(name, "base_idx")) {
+                o->base_idx = to_int(v, -1);
+            } else if (span_is(name, "requires_grad")) {
+                o->requires_grad = span_is(v, "True");
+            }
+        }
+    }
+}
+
+static void read_field(aot_fw_metadata *m, aot_arena *a, span name, span value)
+{
+    if (span_is(name, "output_info")) {
+        read_outputs(m, a, value);
+    } else if (span_is(name, "num_intermediate_bases")) {
+        m->n_intermediate_bases = to_int(value, 0);
+    } else if (span_is(name, "tokens")) {
+        m->n_tokens = count_items(value);
+    } else if (span_is(name, "num_backward_tokens")) {
+        m->n_bw_tokens = to_int(value, 0);
+    } else if (span_is(name, "num_symints_saved_for_bw")) {
+        m->n_symints_saved = to_int(value, -1);
+    } else if (span_is(name, "num_graphsafe_rng_states")) {
+        m->n_graphsafe_rng_states = to_int(value, 0);
+    } else if (span_is(name, "traced_tangents")) {
+        m->n_traced_tangents = count_items(value);
+    } else if (span_is(name, "static_input_indices") || span_is(name, "static_parameter_indices")) {
+        m->n_static_inputs = int_list(a, value, &m->static_inputs);
+    } else if (span_is(name, "bw_donated_idxs")) {
+        m->n_donated = int_list(a, value, &m->donated);
+    }
+}
+
+bool aot_fw_metadata_parse(aot_fw_metadata *out, aot_arena *a, const char *text, size_t n)
+{
+    static const char head[] = "ViewAndMutationMeta(";
+    const char *p = n > 0 ? memmem(text, n, head, sizeof head - 1) : NULL;
+    *out = (aot_fw_metadata){.n_symints_saved = -1, .n_traced_tangents = -1, .n_static_inputs = -1,
+                             .n_donated = -1};
+    if (p == NULL) {
+        return false;
+    }
+    p += sizeof head - 1;
+    span body = {p, n - (size_t)(p - text)}, name, value, inputs = {NULL, 0};
+    size_t pos = 0;
+    while (next_field(body, &pos, &name, &value)) {
+        if (span_is(name, "input_info")) {
+            inputs = value;
+        } else if (span_is(name, "keep_input_mutations")) {
+            out->keep_input_mutations = span_is(value, "True");
+        } else {
+            read_field(out, a, name, value);
+        }
+    }
+    if (inputs.s != NULL) { // after keep_input_mutations, which older versions state only once
+        read_inputs(out, a, inputs);
+    }
+    out->n_forward_returns = out->n_mutated_returned + out->n_outputs + out->n_intermediate_bases;
+    return true;
+}
