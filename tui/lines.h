@@ -1,0 +1,40 @@
+/* Lines of styled text with an optional label column and a link: what the node pane, help, settings,
+ * notes and text views show through a list. */
+#ifndef AOT_TUI_LINES_H
+#define AOT_TUI_LINES_H
+
+#include "tui/listview.h"
+#include "viewers/canvas.h"
+
+#define AOT_NO_LINK UINT32_MAX
+
+typedef struct aot_line {
+    const char *label, *text; /* label "" : text starts at the left */
+    aot_style label_style, style;
+    uint32_t link; /* what Enter goes to; AOT_NO_LINK if nothing */
+} aot_line;
+
+typedef struct aot_lines {
+    AOT_VEC(aot_line) rows;
+    aot_arena *arena; /* texts of the lines */
+    int label_cols;
+    aot_list list;
+} aot_lines;
+
+void aot_lines_init(aot_lines *l, int label_cols);
+void aot_lines_done(aot_lines *l);
+/* Drops all lines; call aot_lines_end when the new ones are there. */
+void aot_lines_clear(aot_lines *l);
+/* Shows the lines; row: where the cursor goes. */
+void aot_lines_end(aot_lines *l, size_t row);
+
+void aot_lines_add(aot_lines *l, aot_style style, const char *text);
+void aot_lines_addf(aot_lines *l, aot_style style, const char *fmt, ...) AOT_PRINTF(3, 4);
+/* A labelled line, its text wrapped at blanks to cols columns (0: not wrapped). */
+void aot_lines_pair(aot_lines *l, int cols, const char *label, aot_style style, const char *text);
+void aot_lines_link(aot_lines *l, uint32_t link, const char *label, aot_style style, const char *text);
+/* Plain text wrapped to cols. */
+void aot_lines_wrap(aot_lines *l, int cols, aot_style style, const char *text);
+uint32_t aot_lines_link_at(const aot_lines *l); /* under the cursor */
+
+#endif

@@ -1,0 +1,509 @@
+/* The list widget. Positions are places on the screen's list, rows are the owner's numbers;
+ * `shown` maps positions to rows when a filter or a sort is on, else they are the same.
+ *
+ * A frame asks the owner for the visible rows only. Search and filter look at every row once, in
+ * slices of a few milliseconds (aot_list_work), so that a key is answered within a frame however
+ * long the list is: matches and rows come in while the scan runs. */
+#include "tui/listview.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <time.h>
+
+uint64_t aot_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- patterns ---- */
+
+static void drop_pattern(aot_pattern *p)
+{
+    if (p->text && p->is_regex) {
+        regfree(&p->regex);
+    }
+    free(p->text);
+    *p = (aot_pattern){0};
+}
+
+/* Smart case: small letters only match both cases. */
+static aot_status make_pattern(aot_pattern *p, const char *text, bool may_invert, aot_err *err)
+{
+    aot_pattern q = {.inverse = may_invert && *text == '!', .ignore_case = true};
+    text += q.inverse;
+    for (const char *s = text; *s; s++) {
+        q.ignore_case = q.ignore_case && !isupper((unsigned char)*s);
+    }
+    q.is_regex = strpbrk(text, "\\^$.[]|()*+?{}") != NULL;
+    if (q.is_regex) {
+        int rc = regcomp(&q.regex, text,
+                         REG_EXTENDED | REG_NOSUB | (q.ignore_case ? REG_ICASE : 0));
+        if (rc != 0) {
+            char why[128];
+            regerror(rc, &q.regex, why, sizeof why);
+            return AOT_FAIL(err, AOT_E_PARSE, "%s: %s", text, why);
+        }
+    }
+    drop_pattern(p);
+    *p = q;
+    p->text = aot_xstrdup(text);
+    return AOT_OK;
+}
+
+static bool pattern_hits(const aot_pattern *p, const char *s)
+{
+    bool hit = p->is_regex      ? regexec(&p->regex, s, 0, NULL, 0) == 0
+               : p->ignore_case ? strcasestr(s, p->text) != NULL
+                                : strstr(s, p->text) != NULL;
+    return hit != p->inverse;
+}
+
+/* ---- rows and positions ---- */
+
+void aot_list_init(aot_list *l, const aot_list_ops *ops, void *arg)
+{
+    *l = (aot_list){.ops = ops, .arg = arg, .height = 1, .keep_row = AOT_NO_ROW};
+}
+
+void aot_list_done(aot_list *l)
+{
+    drop_pattern(&l->filter);
+    drop_pattern(&l->search);
+    aot_vec_free(&l->shown);
+    free(l->matches);
+    aot_sb_free(&l->scratch);
+    *l = (aot_list){0};
+}
+
+size_t aot_list_n_shown(const aot_list *l)
+{
+    return l->mapped ? l->shown.n : l->n;
+}
+
+static uint32_t row_at(const aot_list *l, size_t pos)
+{
+    return l->mapped ? l->shown.d[pos] : (uint32_t)pos;
+}
+
+static bool is_head(const aot_list *l, size_t row)
+{
+    return l->ops->is_head && l->ops->is_head(l->arg, row);
+}
+
+uint32_t aot_list_row(const aot_list *l)
+{
+    return l->cursor < aot_list_n_shown(l) ? row_at(l, l->cursor) : AOT_NO_ROW;
+}
+
+/* Moves the cursor off a head, first in direction dir, then the other way. */
+static void leave_head(aot_list *l, int dir)
+{
+    size_t n = aot_list_n_shown(l);
+    if (n == 0) {
+        l->cursor = 0;
+        return;
+    }
+    if (l->cursor >= n) {
+        l->cursor = n - 1;
+    }
+    for (int turn = 0; turn < 2; turn++, dir = -dir) {
+        size_t pos = l->cursor;
+        while (is_head(l, row_at(l, pos))) {
+            if (dir < 0 ? pos == 0 : pos + 1 >= n) {
+                break;
+            }
+            pos = dir < 0 ? pos - 1 : pos + 1;
+        }
+        if (!is_head(l, row_at(l, pos))) {
+            l->cursor = pos;
+            return;
+        }
+    }
+}
+
+static void start_scan(aot_list *l)
+{
+    size_t n = aot_list_n_shown(l);
+    free(l->matches);
+    l->matches = l->search.text ? aot_xcalloc(n / 64 + 1, sizeof *l->matches) : NULL;
+    l->searched = l->n_matches = 0;
+    l->search_from = l->cursor < n ? l->cursor : 0;
+}
+
+bool aot_list_select(aot_list *l, size_t row)
+{
+    size_t n = aot_list_n_shown(l), pos = row;
+    if (l->mapped) {
+        for (pos = 0; pos < n && l->shown.d[pos] != row; pos++) {
+        }
+    }
+    if (pos >= n) {
+        return false;
+    }
+    l->cursor = pos;
+    leave_head(l, +1);
+    return true;
+}
+
+/* ---- filter and sort ---- */
+
+static int compare_rows(const void *pa, const void *pb, void *arg)
+{
+    const aot_list *l = arg;
+    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+    int c = l->ops->compare(l->arg, l->column, a, b);
+    if (l->descending) {
+        c = -c;
+    }
+    return c ? c : (a > b) - (a < b);
+}
+
+/* After the filter has seen all rows: the order. */
+static void finish_filter(aot_list *l)
+{
+    if (l->column > 0) {
+        qsort_r(l->shown.d, l->shown.n, sizeof *l->shown.d, compare_rows, l);
+    } else if (l->descending) {
+        for (size_t i = 0, j = l->shown.n; i + 1 < j; i++) {
+            uint32_t t = l->shown.d[i];
+            l->shown.d[i] = l->shown.d[--j];
+            l->shown.d[j] = t;
+        }
+    }
+    if (l->keep_row != AOT_NO_ROW && !aot_list_select(l, l->keep_row)) {
+        l->cursor = 0;
+    }
+    l->keep_row = AOT_NO_ROW;
+    leave_head(l, +1);
+    start_scan(l);
+}
+
+/* Starts showing rows anew, under filter and order, the cursor on row (AOT_NO_ROW: the first). */
+static void remap(aot_list *l, uint32_t row)
+{
+    l->shown.n = l->n_kept = 0;
+    l->head = AOT_NO_ROW;
+    l->mapped = l->filter.text != NULL || l->column > 0 || l->descending;
+    l->keep_row = row;
+    l->pending = 0;
+    l->filtered = 0;
+    if (!l->mapped) {
+        l->filtered = l->n;
+        l->keep_row = AOT_NO_ROW;
+        l->cursor = row != AOT_NO_ROW && row < l->n ? row : 0;
+        leave_head(l, +1);
+        start_scan(l);
+        return;
+    }
+    l->cursor = 0;
+    start_scan(l);
+    aot_list_work(l, 6000000);
+}
+
+void aot_list_reset(aot_list *l, size_t n, size_t row)
+{
+    l->n = n;
+    l->top = 0;
+    remap(l, row < n ? (uint32_t)row : AOT_NO_ROW);
+}
+
+static void filter_row(aot_list *l, size_t row)
+{
+    bool ordered = l->column > 0 || l->descending; /* heads say nothing there */
+    if (is_head(l, row)) {
+        l->head = (uint32_t)row;
+        return;
+    }
+    if (l->filter.text) {
+        aot_sb_clear(&l->scratch);
+        l->ops->text(l->arg, row, &l->scratch);
+        if (!pattern_hits(&l->filter, aot_sb_text(&l->scratch))) {
+            return;
+        }
+    }
+    if (!ordered && l->head != AOT_NO_ROW) {
+        aot_vec_push(&l->shown, l->head);
+        l->head = AOT_NO_ROW; /* once */
+    }
+    l->n_kept++;
+    aot_vec_push(&l->shown, (uint32_t)row);
+}
+
+/* ---- search ---- */
+
+bool aot_list_is_match(const aot_list *l, size_t pos)
+{
+    return l->matches && pos < aot_list_n_shown(l) && (l->matches[pos / 64] >> (pos % 64) & 1);
+}
+
+/* Whether the scan has looked at pos. */
+static bool was_searched(const aot_list *l, size_t pos)
+{
+    size_t n = aot_list_n_shown(l);
+    size_t k = pos >= l->search_from ? pos - l->search_from : pos + n - l->search_from;
+    return k < l->searched;
+}
+
+/* Does a jump that waits, if the scan has come far enough to know where it goes. */
+static void try_jump(aot_list *l)
+{
+    size_t n = aot_list_n_shown(l), pos = l->cursor;
+    if (!l->pending) {
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        pos = l->pending > 0 ? (pos + 1 < n ? pos + 1 : 0) : (pos > 0 ? pos - 1 : n - 1);
+        if (!was_searched(l, pos)) {
+            return;
+        }
+        if (aot_list_is_match(l, pos)) {
+            l->wrapped = l->pending > 0 ? pos <= l->cursor : pos >= l->cursor;
+            l->cursor = pos;
+            break;
+        }
+    }
+    l->pending = 0;
+}
+
+static void search_row(aot_list *l)
+{
+    size_t n = aot_list_n_shown(l), pos = l->search_from + l->searched++;
+    pos = pos >= n ? pos - n : pos;
+    if (is_head(l, row_at(l, pos))) {
+        return;
+    }
+    aot_sb_clear(&l->scratch);
+    l->ops->text(l->arg, row_at(l, pos), &l->scratch);
+    if (pattern_hits(&l->search, aot_sb_text(&l->scratch))) {
+        l->matches[pos / 64] |= (uint64_t)1 << (pos % 64);
+        l->n_matches++;
+    }
+}
+
+bool aot_list_work(aot_list *l, uint64_t ns)
+{
+    uint64_t end = aot_now_ns() + ns;
+    for (unsigned k = 0; l->filtered < l->n; k++) {
+        if (k % 64 == 63 && aot_now_ns() > end) {
+            return true;
+        }
+        filter_row(l, l->filtered++);
+        if (l->filtered == l->n) {
+            finish_filter(l);
+        }
+    }
+    if (l->mapped && l->n == 0) {
+        l->keep_row = AOT_NO_ROW;
+    }
+    size_t n = aot_list_n_shown(l);
+    for (unsigned k = 0; l->matches && l->searched < n; k++) {
+        if (k % 64 == 63 && aot_now_ns() > end) {
+            try_jump(l);
+            return true;
+        }
+        search_row(l);
+    }
+    try_jump(l);
+    return false;
+}
+
+aot_status aot_list_search(aot_list *l, const char *pattern, size_t start, aot_err *err)
+{
+    if (*pattern) {
+        AOT_TRY(make_pattern(&l->search, pattern, false, err));
+    } else {
+        drop_pattern(&l->search);
+    }
+    if (start != AOT_NO_ROW) {
+        aot_list_select(l, start);
+    }
+    l->wrapped = false;
+    l->pending = 0;
+    start_scan(l);
+    if (l->search.text && l->n > 0) {
+        /* the row itself counts as the first match ahead */
+        size_t n = aot_list_n_shown(l);
+        if (n > 0 && !is_head(l, row_at(l, l->cursor))) {
+            search_row(l);
+        }
+        l->pending = aot_list_is_match(l, l->cursor) ? 0 : 1;
+        aot_list_work(l, 6000000);
+    }
+    return AOT_OK;
+}
+
+aot_status aot_list_filter(aot_list *l, const char *pattern, aot_err *err)
+{
+    uint32_t row = aot_list_row(l);
+    if (*pattern && strcmp(pattern, "!") != 0) {
+        AOT_TRY(make_pattern(&l->filter, pattern, true, err));
+    } else if (l->filter.text) {
+        drop_pattern(&l->filter);
+    } else {
+        return AOT_OK;
+    }
+    remap(l, row);
+    return AOT_OK;
+}
+
+/* Number of the match under the cursor, or of the last one before it. */
+static size_t match_number(const aot_list *l)
+{
+    size_t k = 0, word = l->cursor / 64, bit = l->cursor % 64;
+    for (size_t i = 0; i < word; i++) {
+        k += (size_t)__builtin_popcountll(l->matches[i]);
+    }
+    uint64_t low = bit == 63 ? ~(uint64_t)0 : ((uint64_t)1 << (bit + 1)) - 1;
+    return k + (size_t)__builtin_popcountll(l->matches[word] & low);
+}
+
+void aot_list_status(const aot_list *l, aot_sb *out)
+{
+    if (l->filter.text) {
+        aot_sb_addf(out, "filter %s%s: %zu%s", l->filter.inverse ? "!" : "", l->filter.text,
+                    l->n_kept, l->filtered < l->n ? "…" : "");
+    }
+    if (l->search.text) {
+        bool going = l->searched < aot_list_n_shown(l);
+        aot_sb_addz(out, out->n ? "  " : "");
+        if (l->n_matches == 0) {
+            aot_sb_addf(out, going ? "searching %s…" : "no match for %s", l->search.text);
+        } else {
+            aot_sb_addf(out, "match %zu/%zu%s%s", match_number(l), l->n_matches, going ? "…" : "",
+                        l->wrapped ? " (went round)" : "");
+        }
+    }
+}
+
+/* ---- moving ---- */
+
+static void move(aot_list *l, long by)
+{
+    size_t n = aot_list_n_shown(l);
+    if (n == 0) {
+        return;
+    }
+    size_t was = l->cursor;
+    long to = (long)l->cursor + by;
+    l->cursor = to < 0 ? 0 : to >= (long)n ? n - 1 : (size_t)to;
+    leave_head(l, by < 0 ? -1 : +1);
+    if (by < 0 && l->cursor > was) {
+        l->cursor = was;
+    }
+}
+
+static void sort_by(aot_list *l, int column)
+{
+    l->column = column;
+    remap(l, aot_list_row(l));
+}
+
+static int n_columns(const aot_list *l)
+{
+    int n = 0;
+    while (l->ops->columns && l->ops->columns[n]) {
+        n++;
+    }
+    return n;
+}
+
+bool aot_list_act(aot_list *l, aot_action a)
+{
+    int page = l->height > 1 ? l->height - 1 : 1, columns = n_columns(l);
+    switch (a) {
+    case AOT_ACT_UP: move(l, -1); return true;
+    case AOT_ACT_DOWN: move(l, 1); return true;
+    case AOT_ACT_PAGE_UP: move(l, -page); return true;
+    case AOT_ACT_PAGE_DOWN: move(l, page); return true;
+    case AOT_ACT_HALF_UP: move(l, -(page + 1) / 2); return true;
+    case AOT_ACT_HALF_DOWN: move(l, (page + 1) / 2); return true;
+    case AOT_ACT_FIRST: move(l, -(long)aot_list_n_shown(l)); return true;
+    case AOT_ACT_LAST: move(l, (long)aot_list_n_shown(l)); return true;
+    case AOT_ACT_SCROLL_LEFT: l->shift = l->shift > 8 ? l->shift - 8 : 0; return true;
+    case AOT_ACT_SCROLL_RIGHT: l->shift += 8; return true;
+    case AOT_ACT_SEARCH_NEXT:
+    case AOT_ACT_SEARCH_PREV:
+        if (l->search.text) {
+            l->wrapped = false;
+            l->pending = a == AOT_ACT_SEARCH_NEXT ? 1 : -1;
+            aot_list_work(l, 6000000);
+        }
+        return true;
+    case AOT_ACT_SORT_NEXT:
+    case AOT_ACT_SORT_PREV:
+        if (columns > 1) {
+            sort_by(l, (l->column + (a == AOT_ACT_SORT_NEXT ? 1 : columns - 1)) % columns);
+        }
+        return columns > 1;
+    case AOT_ACT_INVERT:
+        if (columns > 0) {
+            l->descending = !l->descending;
+            sort_by(l, l->column);
+        }
+        return columns > 0;
+    default: return false;
+    }
+}
+
+bool aot_list_click(aot_list *l, int y, int x)
+{
+    size_t pos = l->top + (size_t)(y - l->y);
+    if (y < l->y || y >= l->y + l->height || x < l->x || x >= l->x + l->cols ||
+        pos >= aot_list_n_shown(l)) {
+        return false;
+    }
+    l->cursor = pos;
+    leave_head(l, +1);
+    return true;
+}
+
+/* ---- drawing ---- */
+
+/* Keeps the cursor in sight, with the head above it if that is next. */
+static void scroll(aot_list *l)
+{
+    size_t n = aot_list_n_shown(l), h = (size_t)l->height;
+    size_t want = l->cursor;
+    while (want > 0 && l->cursor - want < 2 && is_head(l, row_at(l, want - 1))) {
+        want--;
+    }
+    if (want < l->top) {
+        l->top = want;
+    }
+    if (l->cursor >= l->top + h) {
+        l->top = l->cursor - h + 1;
+    }
+    if (l->top + h > n) {
+        l->top = n > h ? n - h : 0;
+    }
+}
+
+void aot_list_draw(aot_list *l, aot_canvas *c, int y, int x, int rows, int cols, bool focused)
+{
+    l->y = y;
+    l->x = x;
+    l->cols = cols;
+    l->height = rows > 0 ? rows : 1;
+    size_t n = aot_list_n_shown(l);
+    if (rows <= 0 || cols <= 0 || n == 0) {
+        return;
+    }
+    scroll(l);
+    for (int i = 0; i < rows && l->top + (size_t)i < n; i++) {
+        size_t pos = l->top + (size_t)i;
+        bool here = pos == l->cursor && !is_head(l, row_at(l, pos));
+        l->ops->draw(l->arg, c, y + i, x + 1, cols - 1, row_at(l, pos));
+        if (here && focused) {
+            aot_canvas_restyle(c, y + i, x, cols, AOT_STYLE_CURSOR);
+        }
+        if (aot_list_is_match(l, pos)) {
+            aot_canvas_put(c, y + i, x, AOT_STYLE_MATCH, "*");
+        }
+        if (here && (focused || l->keep_cursor)) {
+            aot_canvas_put(c, y + i, x, focused ? AOT_STYLE_CURSOR : AOT_STYLE_BOLD,
+                           c->ascii ? ">" : "▸");
+        }
+    }
+}

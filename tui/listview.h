@@ -1,0 +1,95 @@
+/* The list widget of every view: cursor, paging, search, filter and sort over rows that somebody
+ * else owns. A frame costs the visible rows only; scans over all rows run in slices. */
+#ifndef AOT_TUI_LISTVIEW_H
+#define AOT_TUI_LISTVIEW_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "tui/keymap.h"
+#include "viewers/canvas.h"
+
+/* What the owner of the rows tells. arg is the list's own. */
+typedef struct aot_list_ops {
+    void (*draw)(void *arg, aot_canvas *c, int y, int x, int cols, size_t row);
+    /* Appends what search and filter look at. */
+    void (*text)(void *arg, size_t row, aot_sb *out);
+    /* A head cannot be selected; a filter keeps it if a row under it is kept. NULL: no heads. */
+    bool (*is_head)(void *arg, size_t row);
+    /* Names of the sort columns; columns[0] is the order of the rows themselves. NULL: not sorted. */
+    const char *const *columns;
+    int (*compare)(void *arg, int column, size_t a, size_t b);
+} aot_list_ops;
+
+/* A pattern: plain text is looked for as it is, else as an extended regular expression. */
+typedef struct aot_pattern {
+    char *text; /* NULL: none */
+    bool is_regex, ignore_case, inverse;
+    regex_t regex;
+} aot_pattern;
+
+enum { AOT_NO_ROW = UINT32_MAX };
+
+typedef struct aot_list {
+    const aot_list_ops *ops;
+    void *arg;
+    size_t n;              /* rows of the owner */
+    size_t cursor, top;    /* positions among what is shown */
+    int height, y, x, cols; /* where it was drawn last */
+    int shift;             /* columns scrolled to the right */
+    /* What is shown: all rows if !mapped, else those of shown. */
+    AOT_VEC(uint32_t) shown;
+    bool mapped;
+    aot_pattern filter;
+    size_t filtered;       /* rows looked at; n when done */
+    size_t n_kept;         /* of those, shown ones that are no heads */
+    uint32_t head;         /* head seen last and not yet shown */
+    bool keep_cursor;      /* mark the cursor's row even without focus */
+    uint32_t keep_row;     /* row to hold the cursor on while a filter runs */
+    int column;            /* sort column */
+    bool descending;
+    /* Matches among positions, scanned from search_from round to it again. */
+    aot_pattern search;
+    uint64_t *matches;
+    size_t search_from, searched, n_matches;
+    int pending;           /* +1/-1: a jump that waits for the scan; 0 none */
+    bool wrapped;          /* the last jump went round */
+    aot_sb scratch;
+} aot_list;
+
+void aot_list_init(aot_list *l, const aot_list_ops *ops, void *arg);
+void aot_list_done(aot_list *l);
+/* The rows are others now: n of them; filter and sort are applied again, the cursor goes to row. */
+void aot_list_reset(aot_list *l, size_t n, size_t row);
+
+/* Row under the cursor; AOT_NO_ROW if nothing is shown. */
+uint32_t aot_list_row(const aot_list *l);
+size_t aot_list_n_shown(const aot_list *l);
+/* Puts the cursor on a row (a head: on the row under it). False if the filter hides it. */
+bool aot_list_select(aot_list *l, size_t row);
+/* Moving, sorting, next and previous match. False if the action is not the list's. */
+bool aot_list_act(aot_list *l, aot_action a);
+/* A click at canvas position; true if it hit a row, which is then selected. */
+bool aot_list_click(aot_list *l, int y, int x);
+
+/* Sets what is looked for; "" drops it. E_PARSE: what is wrong with the expression.
+ * start: row to search from. */
+AOT_NODISCARD aot_status aot_list_search(aot_list *l, const char *pattern, size_t start, aot_err *err);
+AOT_NODISCARD aot_status aot_list_filter(aot_list *l, const char *pattern, aot_err *err);
+bool aot_list_is_match(const aot_list *l, size_t pos);
+/* Appends "match 3/17", "no match", "filter gelu: 12 of 487" ...; nothing if neither is on. */
+void aot_list_status(const aot_list *l, aot_sb *out);
+/* Works on scans for at most ns nanoseconds; true if something is left to do. */
+bool aot_list_work(aot_list *l, uint64_t ns);
+
+/* Draws the visible rows into a field; focused: the cursor is drawn in full. */
+void aot_list_draw(aot_list *l, aot_canvas *c, int y, int x, int rows, int cols, bool focused);
+
+uint64_t aot_now_ns(void);
+
+#endif

@@ -1,0 +1,377 @@
+/* The terminal through curses: takes it over and gives it back (also after a crash or a signal),
+ * reads keys, and shows a canvas. Curses compares with what is on the screen and sends the rest.
+ *
+ * Styles come as SGR strings ("1;38;5;39" of viewers/styles.def) and become attributes and colour
+ * pairs. Colours: none, 8 or 256, whichever both aot_colors_for and the terminal allow. */
+#include "tui/screen.h"
+
+#include <curses.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+
+static struct {
+    SCREEN *screen;
+    bool open;
+    attr_t attrs[AOT_N_STYLES];
+    short pairs[AOT_N_STYLES];
+    screen_mouse mouse;
+    struct termios tty;      /* as it was */
+    char restore[128];       /* what puts the terminal back, for crash handlers */
+    size_t n_restore;
+} s;
+
+static volatile sig_atomic_t wants_end;
+
+/* ---- signals ---- */
+
+static void on_end(int sig)
+{
+    (void)sig;
+    wants_end = 1;
+}
+
+/* Only calls that are safe in a handler: the terminal must be usable after a crash. */
+static void on_crash(int sig)
+{
+    tcsetattr(STDIN_FILENO, TCSANOW, &s.tty);
+    ssize_t n = write(STDOUT_FILENO, s.restore, s.n_restore);
+    (void)n;
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+static void catch_signal(int sig, void (*handler)(int), bool only_default)
+{
+    struct sigaction old, sa = {.sa_handler = handler};
+    sigemptyset(&sa.sa_mask);
+    if (sigaction(sig, NULL, &old) == 0 && (!only_default || old.sa_handler == SIG_DFL)) {
+        sigaction(sig, &sa, NULL);
+    }
+}
+
+static void add_restore(const char *cap)
+{
+    const char *text = tigetstr(cap);
+    if (!text || text == (const char *)-1) {
+        return;
+    }
+    size_t n = strlen(text);
+    if (s.n_restore + n < sizeof s.restore) {
+        memcpy(s.restore + s.n_restore, text, n);
+        s.n_restore += n;
+    }
+}
+
+static void catch_signals(void)
+{
+    static const char *const caps[] = {"sgr0", "rmkx", "cnorm", "rmcup"};
+    s.n_restore = 0;
+    for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
+        add_restore(caps[i]);
+    }
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        catch_signal(ends[i], on_end, false);
+    }
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
+        catch_signal(crashes[i], on_crash, true); /* a sanitizer's handler is left alone */
+    }
+}
+
+/* ---- styles ---- */
+
+/* "1;38;5;39" -> attributes, foreground and background (-1: the terminal's own). */
+static attr_t read_sgr(const char *sgr, short *fg, short *bg)
+{
+    attr_t attrs = A_NORMAL;
+    *fg = *bg = -1;
+    while (*sgr) {
+        char *end;
+        long v = strtol(sgr, &end, 10);
+        if (end == sgr) {
+            break;
+        }
+        if ((v == 38 || v == 48) && strncmp(end, ";5;", 3) == 0) {
+            long colour = strtol(end + 3, &end, 10);
+            *(v == 38 ? fg : bg) = (short)colour;
+        } else if (v >= 30 && v <= 37) {
+            *fg = (short)(v - 30);
+        } else if (v >= 40 && v <= 47) {
+            *bg = (short)(v - 40);
+        } else {
+            attrs |= v == 1 ? A_BOLD : v == 2 ? A_DIM : v == 4 ? A_UNDERLINE : v == 7 ? A_REVERSE : 0;
+        }
+        sgr = *end == ';' ? end + 1 : end;
+    }
+    return attrs;
+}
+
+static void make_styles(void)
+{
+    int colors = aot_colors_for(STDOUT_FILENO);
+    if (colors == 0 || !has_colors() || start_color() == ERR) {
+        colors = 0;
+    }
+    /* some terminals refuse their own colours as default: white on black then */
+    bool own = colors && use_default_colors() == OK;
+    bool many = colors >= 256 && COLORS >= 256;
+    short next = 1;
+    for (int i = 0; i < AOT_N_STYLES; i++) {
+        const aot_style_info *info = aot_style_get((aot_style)i);
+        short fg, bg;
+        s.attrs[i] = read_sgr(many ? info->sgr256 : info->sgr8, &fg, &bg);
+        s.pairs[i] = 0;
+        if (colors && (fg >= 0 || bg >= 0) && next < COLOR_PAIRS) {
+            short f = fg >= 0 ? fg : own ? -1 : COLOR_WHITE;
+            short b = bg >= 0 ? bg : own ? -1 : COLOR_BLACK;
+            if (init_pair(next, f, b) == OK) {
+                s.pairs[i] = next++;
+            }
+        } else if (!colors && bg >= 0) {
+            s.attrs[i] |= A_REVERSE;
+        }
+        if (!colors && i == AOT_STYLE_CURSOR) {
+            s.attrs[i] = A_REVERSE;
+        }
+    }
+}
+
+/* ---- open and close ---- */
+
+aot_status screen_open(bool mouse, aot_err *err)
+{
+    const char *term = getenv("TERM");
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+        return AOT_FAIL(err, AOT_E_USAGE, "there is no terminal here");
+    }
+    if (!term || !*term || strcmp(term, "dumb") == 0) {
+        return AOT_FAIL(err, AOT_E_USAGE, "this terminal cannot place its cursor (TERM is %s)",
+                        term && *term ? term : "not set");
+    }
+    int rc = 0;
+    if (setupterm(term, STDOUT_FILENO, &rc) != OK) {
+        return AOT_FAIL(err, AOT_E_USAGE, "this terminal is not known here (TERM is %s)", term);
+    }
+    if (!tigetstr("cup") || tigetstr("cup") == (char *)-1) {
+        return AOT_FAIL(err, AOT_E_USAGE, "this terminal cannot place its cursor (TERM is %s)", term);
+    }
+    tcgetattr(STDIN_FILENO, &s.tty);
+    s.screen = newterm(NULL, stdout, stdin);
+    if (!s.screen) {
+        return AOT_FAIL(err, AOT_E_USAGE, "this terminal cannot be drawn on (TERM is %s)", term);
+    }
+    set_term(s.screen);
+    s.open = true;
+    set_escdelay(25);
+    raw();
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    curs_set(0);
+    if (mouse) {
+        mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED |
+                      BUTTON5_PRESSED,
+                  NULL);
+    }
+    make_styles();
+    catch_signals();
+    return AOT_OK;
+}
+
+void screen_close(void)
+{
+    if (s.open) {
+        s.open = false;
+        endwin();
+        delscreen(s.screen);
+    }
+}
+
+void screen_size(int *rows, int *cols)
+{
+    *rows = LINES;
+    *cols = COLS;
+}
+
+bool screen_wants_end(void)
+{
+    return wants_end != 0;
+}
+
+/* ---- showing ---- */
+
+static void show_cell(int y, int x, const aot_cell *cell)
+{
+    wchar_t text[3] = {(wchar_t)cell->ch, (wchar_t)cell->mark, 0};
+    /* where our table and the C library's differ, what is drawn must still be as wide as we think */
+    if (cell->ch > 126 && wcwidth(text[0]) != cell->width) {
+        text[0] = cell->width == 1 ? L'?' : 0xff1f;
+        text[1] = 0;
+        if (wcwidth(text[0]) != cell->width) {
+            text[0] = L'?';
+        }
+    }
+    cchar_t ch;
+    attr_t attrs = s.attrs[cell->style] | (cell->selected ? A_REVERSE : 0);
+    if (setcchar(&ch, text, attrs, s.pairs[cell->style], NULL) == OK) {
+        mvadd_wch(y, x, &ch);
+    }
+}
+
+void screen_show(const aot_canvas *c, int cursor_row, int cursor_col)
+{
+    erase();
+    for (int y = 0; y < c->rows && y < LINES; y++) {
+        for (int x = 0; x < c->cols && x < COLS; x++) {
+            const aot_cell *cell = aot_canvas_at(c, y, x);
+            if (cell->width == 0 || (cell->ch == ' ' && cell->style == AOT_STYLE_NORMAL &&
+                                     !cell->selected)) {
+                continue;
+            }
+            show_cell(y, x, cell);
+        }
+    }
+    curs_set(cursor_row >= 0 ? 1 : 0);
+    if (cursor_row >= 0) {
+        move(cursor_row, cursor_col);
+    }
+    refresh();
+}
+
+void screen_redraw(void)
+{
+    clearok(stdscr, TRUE);
+}
+
+/* ---- keys ---- */
+
+static aot_key read_mouse(void)
+{
+    MEVENT m;
+    if (getmouse(&m) != OK) {
+        return AOT_KEY_NONE;
+    }
+    s.mouse = (screen_mouse){m.y, m.x, 0, (m.bstate & BUTTON1_DOUBLE_CLICKED) != 0};
+    if (m.bstate & BUTTON4_PRESSED) {
+        s.mouse.wheel = -1;
+    } else if (m.bstate & BUTTON5_PRESSED) {
+        s.mouse.wheel = 1;
+    }
+    return AOT_KEY_MOUSE;
+}
+
+screen_mouse screen_last_mouse(void)
+{
+    return s.mouse;
+}
+
+static aot_key function_key(wint_t ch)
+{
+    if (ch >= KEY_F(1) && ch <= KEY_F(12)) {
+        return AOT_KEY_F1 + (aot_key)(ch - KEY_F(1));
+    }
+    switch (ch) {
+    case KEY_UP: return AOT_KEY_UP;
+    case KEY_DOWN: return AOT_KEY_DOWN;
+    case KEY_LEFT: return AOT_KEY_LEFT;
+    case KEY_RIGHT: return AOT_KEY_RIGHT;
+    case KEY_PPAGE: return AOT_KEY_PGUP;
+    case KEY_NPAGE: return AOT_KEY_PGDN;
+    case KEY_HOME: return AOT_KEY_HOME;
+    case KEY_END: return AOT_KEY_END;
+    case KEY_ENTER: return AOT_KEY_ENTER;
+    case KEY_BTAB: return AOT_KEY_STAB;
+    case KEY_BACKSPACE: return AOT_KEY_BS;
+    case KEY_DC: return AOT_KEY_DEL;
+    case KEY_RESIZE: return AOT_KEY_RESIZE;
+    case KEY_MOUSE: return read_mouse();
+    default: return AOT_KEY_NONE;
+    }
+}
+
+aot_key screen_key(int ms)
+{
+    wint_t ch = 0;
+    timeout(ms);
+    int rc = get_wch(&ch);
+    if (rc == KEY_CODE_YES) {
+        return function_key(ch);
+    }
+    if (rc == ERR) {
+        return AOT_KEY_NONE;
+    }
+    return ch == '\n' ? AOT_KEY_ENTER : ch == '\b' ? AOT_KEY_BS : (aot_key)ch;
+}
+
+/* ---- leaving the screen for a while ---- */
+
+void screen_suspend(void)
+{
+    def_prog_mode();
+    endwin();
+    struct sigaction old, sa = {.sa_handler = SIG_DFL};
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGTSTP, &sa, &old);
+    kill(0, SIGTSTP); /* the whole job, a wrapping shell script too */
+    sigaction(SIGTSTP, &old, NULL);
+    reset_prog_mode();
+    clearok(stdscr, TRUE);
+    refresh();
+}
+
+int screen_run(const char *const *argv)
+{
+    int status = 0;
+    def_prog_mode();
+    endwin();
+    pid_t pid = fork();
+    if (pid == 0) {
+        static const int back[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+        for (size_t i = 0; i < sizeof back / sizeof *back; i++) {
+            signal(back[i], SIG_DFL);
+        }
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
+        _exit(127);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0) {
+    }
+    reset_prog_mode();
+    clearok(stdscr, TRUE);
+    refresh();
+    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool screen_copy(const char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *term = getenv("TERM");
+    size_t n = strlen(text);
+    if (!term || strcmp(term, "linux") == 0 || strncmp(term, "vt", 2) == 0 || n > 70000) {
+        return false;
+    }
+    aot_sb b = {0};
+    aot_sb_addz(&b, "\033]52;c;");
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t v = (uint32_t)(unsigned char)text[i] << 16;
+        v |= i + 1 < n ? (uint32_t)(unsigned char)text[i + 1] << 8 : 0;
+        v |= i + 2 < n ? (unsigned char)text[i + 2] : 0;
+        aot_sb_addc(&b, digits[v >> 18]);
+        aot_sb_addc(&b, digits[v >> 12 & 63]);
+        aot_sb_addc(&b, i + 1 < n ? digits[v >> 6 & 63] : '=');
+        aot_sb_addc(&b, i + 2 < n ? digits[v & 63] : '=');
+    }
+    aot_sb_addc(&b, '\a');
+    bool ok = write(STDOUT_FILENO, b.d, b.n) == (ssize_t)b.n;
+    aot_sb_free(&b);
+    return ok;
+}

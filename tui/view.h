@@ -1,0 +1,76 @@
+/* What a view is, and what the application gives it. A view owns no data: it asks the model and
+ * draws on a canvas. New view: a file view_NAME.c with its aot_view_ops, a row in views.def, its
+ * `bind` lines in keys.default, a script in tests/tui. */
+#ifndef AOT_TUI_VIEW_H
+#define AOT_TUI_VIEW_H
+
+#include "session/model.h"
+#include "tui/keymap.h"
+#include "tui/listview.h"
+#include "viewers/canvas.h"
+
+typedef struct aot_app aot_app;
+typedef struct aot_view aot_view;
+
+/* A hint at the foot of the screen: the keys come from the key table. */
+typedef struct aot_hint {
+    aot_action a, b; /* b: second of a pair; AOT_ACT_NONE if single */
+    const char *label;
+} aot_hint;
+
+typedef struct aot_view_ops {
+    const char *what;  /* name of its key map */
+    size_t state_size; /* of view->state, zeroed */
+    AOT_NODISCARD aot_status (*open)(aot_view *v, aot_err *err); /* NULL: nothing to do */
+    /* What stands in the bar at the top: left, and at the right if there is room. */
+    void (*title)(aot_view *v, aot_sb *left, aot_sb *right);
+    /* Draws into rows [y, y + rows) of the canvas. */
+    void (*draw)(aot_view *v, aot_canvas *c, int y, int rows);
+    /* Does an action that is neither the application's nor the list's. False: not this view's. */
+    bool (*act)(aot_view *v, aot_action a);
+    aot_list *(*list)(aot_view *v);  /* the list that has the focus; NULL if none */
+    /* Name of the pane that has the focus, whose keys come first; NULL: only the view's. */
+    const char *(*pane)(aot_view *v);
+    bool (*work)(aot_view *v);       /* one slice of work; true: call again. NULL: only lists */
+    void (*click)(aot_view *v, int y, int x); /* NULL: the list's */
+    void (*done)(aot_view *v);       /* NULL: nothing to free */
+    const aot_hint *hints;           /* best first; ends with a NULL label */
+} aot_view_ops;
+
+struct aot_view {
+    const aot_view_ops *ops;
+    aot_app *app;
+    void *state;
+    size_t unit;     /* what it shows; AOT_NO_UNIT if no unit in particular */
+    aot_stage stage;
+};
+#define AOT_NO_UNIT SIZE_MAX
+
+#define VIEW(id, title, ops, doc) extern const aot_view_ops ops;
+#include "tui/views.def"
+#undef VIEW
+
+/* ---- what the application does for views ---- */
+
+aot_model *aot_app_model(aot_app *app);
+const aot_keymap *aot_app_keys(const aot_app *app);
+bool aot_app_ascii(const aot_app *app);
+/* Opens a view on top. The error is shown; false if it did not open. */
+bool aot_app_push(aot_app *app, const aot_view_ops *ops, size_t unit, aot_stage stage);
+void aot_app_pop(aot_app *app);
+/* Shows the graph of a unit and stage with a node selected (node may be NULL). */
+void aot_app_goto(aot_app *app, size_t unit, aot_stage stage, const char *node);
+/* A sentence at the foot until the next key. */
+void aot_app_say(aot_app *app, const char *fmt, ...) AOT_PRINTF(2, 3);
+void aot_app_fail(aot_app *app, const aot_err *err);
+void aot_app_edit(aot_app *app, const char *file, unsigned line);
+void aot_app_copy(aot_app *app, const char *text);
+/* File name without its directory. */
+const char *aot_base_name(const char *path);
+
+/* ---- the graph view, as the application sees it (view_graph.c) ---- */
+
+void aot_graph_view_select(aot_view *v, aot_stage stage, const char *node);
+const char *aot_graph_view_node(aot_view *v); /* name of the selected node; NULL if none */
+
+#endif
