@@ -1,0 +1,33 @@
+#!/bin/sh
+# tools/count-tests.sh sums .trs files, and tools/embed.sh keeps every byte of a text.
+. "$AOT_SRC/tests/sh/lib.sh"
+
+mkdir -p "$scratch/good/tests" "$scratch/bad" "$scratch/none"
+printf ':test-result: PASS 1 - a\n:test-result: PASS 2 - b\n:global-test-result: PASS\n' >"$scratch/good/tests/one.trs"
+printf ':test-result: PASS 1 - c\n:test-result: SKIP 2 - d # SKIP no groff\n' >"$scratch/good/two.trs"
+run sh "$AOT_SRC/tools/count-tests.sh" "$scratch/good"
+last_line() { [ "$(tail -n 1 "$scratch/out")" = "$1" ] || { cat "$scratch/out"; return 1; }; }
+ok "results of all files are summed" last_line "3 passed, 0 failed"
+ok "all passed is exit code 0" exits 0
+ok "skipped ones are told apart" out "1 skipped"
+
+printf ':test-result: PASS 1 - a\n:test-result: FAIL 2 - b\n:test-result: ERROR - exited with status 139\n' >"$scratch/bad/one.trs"
+: >"$scratch/bad/empty.trs"
+run sh "$AOT_SRC/tools/count-tests.sh" "$scratch/bad"
+ok "failures, crashes and empty results count as failed" last_line "1 passed, 3 failed"
+ok "a failure is exit code 1" exits 1
+ok "the failing test is named" out "FAIL 2 - b"
+
+run sh "$AOT_SRC/tools/count-tests.sh" "$scratch/none"
+ok "no test at all is no success" exits 1
+
+printf 'a "quoted"\tline\\n ??= end\n\n%%s last' >"$scratch/text"
+sh "$AOT_SRC/tools/embed.sh" aot_text "$scratch/text" >"$scratch/text.c"
+printf '#include <stdio.h>\nextern const char aot_text[];\nint main(void) { fputs(aot_text, stdout); return 0; }\n' >"$scratch/main.c"
+embeds()
+{
+    $AOT_CC -std=c11 -Wall -Werror -o "$scratch/prog" "$scratch/text.c" "$scratch/main.c" && "$scratch/prog" >"$scratch/copy" &&
+        { cat "$scratch/text"; echo; } | cmp - "$scratch/copy"
+}
+ok "embed.sh keeps quotes, tabs, backslashes and trigraphs" embeds
+done_testing

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Part of `make installcheck`: the installed program starts, and a program against the installed
+# headers and library compiles, links and runs. Usage: installed.sh BINDIR INCLUDEDIR LIBDIR
+set -eu
+bin=$1 include=$2 lib=$3
+dir=$(mktemp -d "${TMPDIR:-/tmp}/aotscope-installed.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+"$bin/aotscope" --version >"$dir/version"
+grep -q '^aotscope [0-9]' "$dir/version"
+cat >"$dir/main.c" <<'END'
+#include <stdio.h>
+#include "base/str.h"
+#include "partition/partition.h"
+#include "pipeline/stage.h"
+#include "session/model.h"
+int main(void)
+{
+    puts(aot_stage_get(AOT_STAGE_JOINT)->name);
+    return 0;
+}
+END
+# shellcheck disable=SC2086
+$CC $CFLAGS -I"$include/aotscope" $(pkg-config --cflags jansson) -o "$dir/main" "$dir/main.c" \
+    -L"$lib" -laotscope $(pkg-config --libs jansson sqlite3 libxxhash zlib) -lm
+[ "$("$dir/main")" = joint ]
+echo "installed program and library work"

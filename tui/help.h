@@ -1,0 +1,23 @@
+/* Help texts, all made from the same tables: commands and their options, settings, stages, keys. */
+#ifndef AOT_TUI_HELP_H
+#define AOT_TUI_HELP_H
+
+#include "base/str.h"
+#include "tui/cmd.h"
+
+/* The page of `aotscope help NAME` and `aotscope NAME --help`. */
+void aot_help_command(aot_sb *out, const aot_cmd *cmd, bool color);
+/* The list of commands: `aotscope help`. */
+void aot_help_overview(aot_sb *out, bool color);
+/* Settings of --set: `aotscope help settings`; stages: `aotscope help stages`. */
+void aot_help_settings(aot_sb *out, bool color);
+void aot_help_stages(aot_sb *out, bool color);
+/* Key table of the terminal interface: `aotscope help keys`. */
+void aot_help_keys(aot_sb *out, bool color);
+
+void aot_help_man(aot_sb *out);      /* man page, roff */
+void aot_help_markdown(aot_sb *out); /* the same as Markdown: docs/commands.md */
+/* shell: bash, zsh or fish; false if it is none of these. */
+bool aot_help_completion(aot_sb *out, const char *shell);
+
+#endif

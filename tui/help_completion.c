@@ -1,0 +1,157 @@
+/* Completion scripts of bash, zsh and fish, from the command and settings tables. All three complete
+ * the command first, then its options, names after --set, and files for everything else. */
+#include <string.h>
+
+#include "pipeline/config.h"
+#include "tui/help.h"
+
+/* Text inside single quotes of a shell; brackets and colons are escaped too for zsh. */
+static void quoted(aot_sb *out, const char *s, bool zsh)
+{
+    for (; *s != '\0'; s++) {
+        if (*s == '\'') {
+            aot_sb_addz(out, "'\\''");
+        } else {
+            if (zsh && strchr("[]:\\", *s) != NULL) {
+                aot_sb_addc(out, '\\');
+            }
+            aot_sb_addc(out, *s);
+        }
+    }
+}
+
+static void command_names(aot_sb *out)
+{
+    for (size_t i = 0; i < aot_cmd_count(); i++) {
+        aot_sb_addf(out, "%s%s", i > 0 ? " " : "", aot_cmd_at(i)->name);
+    }
+}
+
+static void settings(aot_sb *out)
+{
+    for (size_t i = 0; i < aot_config_count(); i++) {
+        aot_sb_addf(out, "%s%s=", i > 0 ? " " : "", aot_config_row_at(i)->name);
+    }
+}
+
+static void bash(aot_sb *out)
+{
+    aot_sb_addz(out, "# Made by `aotscope help --completion bash`; do not edit.\n"
+                     "_aotscope()\n{\n"
+                     "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+                     "    COMPREPLY=()\n"
+                     "    if [[ $prev == --set ]]; then\n"
+                     "        compopt -o nospace 2>/dev/null\n"
+                     "        COMPREPLY=($(compgen -W '");
+    settings(out);
+    aot_sb_addz(out, "' -- \"$cur\"))\n        return\n    fi\n"
+                     "    if ((COMP_CWORD == 1)); then\n        words='");
+    command_names(out);
+    aot_sb_addz(out, " --help --version'\n        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\") "
+                     "$(compgen -f -- \"$cur\"))\n        return\n    fi\n"
+                     "    case ${COMP_WORDS[1]} in\n");
+    for (size_t i = 0; i < aot_cmd_count(); i++) {
+        const aot_cmd *c = aot_cmd_at(i);
+        aot_sb_addf(out, "    %s) words='--help", c->name);
+        for (const aot_option *o = c->options; o != NULL && o->name != NULL; o++) {
+            aot_sb_addf(out, " --%s", o->name);
+        }
+        if (strcmp(c->name, "help") == 0) {
+            aot_sb_addz(out, " settings stages keys ");
+            command_names(out);
+        }
+        aot_sb_addz(out, "' ;;\n");
+    }
+    aot_sb_addz(out, "    esac\n"
+                     "    if [[ $cur == -* || ${COMP_WORDS[1]} == help ]]; then\n"
+                     "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n    else\n"
+                     "        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
+                     "complete -o filenames -F _aotscope aotscope\n");
+}
+
+static void zsh(aot_sb *out)
+{
+    aot_sb_addz(out, "#compdef aotscope\n# Made by `aotscope help --completion zsh`; do not edit.\n"
+                     "_aotscope_settings() {\n    compadd -S '' -- ");
+    settings(out);
+    aot_sb_addz(out, "\n}\n_aotscope() {\n    local -a commands\n    commands=(\n");
+    for (size_t i = 0; i < aot_cmd_count(); i++) {
+        aot_sb_addf(out, "        '%s:", aot_cmd_at(i)->name);
+        quoted(out, aot_cmd_at(i)->summary, true);
+        aot_sb_addz(out, "'\n");
+    }
+    aot_sb_addz(out, "    )\n    if ((CURRENT == 2)); then\n"
+                     "        _describe command commands\n        _files\n        return\n    fi\n"
+                     "    case $words[2] in\n");
+    for (size_t i = 0; i < aot_cmd_count(); i++) {
+        const aot_cmd *c = aot_cmd_at(i);
+        aot_sb_addf(out, "    %s) shift words; ((CURRENT--)); _arguments '--help[Print this help.]'",
+                    c->name);
+        for (const aot_option *o = c->options; o != NULL && o->name != NULL; o++) {
+            aot_sb_addf(out, " \\\n        '%s--%s%s[", o->repeats ? "*" : "", o->name,
+                        o->arg != NULL ? "=" : "");
+            quoted(out, o->doc, true);
+            aot_sb_addc(out, ']');
+            if (o->arg != NULL) {
+                aot_sb_addf(out, ":%s:%s", o->arg,
+                            strcmp(o->name, "set") == 0 ? "_aotscope_settings" : "_files");
+            }
+            aot_sb_addc(out, '\'');
+        }
+        if (strcmp(c->name, "help") == 0) {
+            aot_sb_addz(out, " \\\n        '*:topic:(settings stages keys ");
+            command_names(out);
+            aot_sb_addz(out, ")'");
+        } else {
+            aot_sb_addz(out, " \\\n        '*:input:_files'");
+        }
+        aot_sb_addz(out, " ;;\n");
+    }
+    aot_sb_addz(out, "    *) _files ;;\n    esac\n}\n_aotscope \"$@\"\n");
+}
+
+static void fish(aot_sb *out)
+{
+    aot_sb_addz(out, "# Made by `aotscope help --completion fish`; do not edit.\n");
+    for (size_t i = 0; i < aot_cmd_count(); i++) {
+        const aot_cmd *c = aot_cmd_at(i);
+        aot_sb_addf(out, "complete -c aotscope -n __fish_use_subcommand -a %s -d '", c->name);
+        quoted(out, c->summary, false);
+        aot_sb_addz(out, "'\n");
+        for (const aot_option *o = c->options; o != NULL && o->name != NULL; o++) {
+            aot_sb_addf(out, "complete -c aotscope -n '__fish_seen_subcommand_from %s' -l %s", c->name,
+                        o->name);
+            if (o->letter != 0) {
+                aot_sb_addf(out, " -s %c", o->letter);
+            }
+            if (strcmp(o->name, "set") == 0) {
+                aot_sb_addz(out, " -x -a '");
+                settings(out);
+                aot_sb_addc(out, '\'');
+            } else if (o->arg != NULL) {
+                aot_sb_addz(out, " -r");
+            }
+            aot_sb_addz(out, " -d '");
+            quoted(out, o->doc, false);
+            aot_sb_addz(out, "'\n");
+        }
+    }
+    aot_sb_addz(out, "complete -c aotscope -n '__fish_seen_subcommand_from help' -f -a '"
+                     "settings stages keys ");
+    command_names(out);
+    aot_sb_addz(out, "'\n");
+}
+
+bool aot_help_completion(aot_sb *out, const char *shell)
+{
+    if (strcmp(shell, "bash") == 0) {
+        bash(out);
+    } else if (strcmp(shell, "zsh") == 0) {
+        zsh(out);
+    } else if (strcmp(shell, "fish") == 0) {
+        fish(out);
+    } else {
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,227 @@
+/* The man page (roff) and the command reference (Markdown), from the same tables as --help. They are
+ * kept in docs/ and made anew by `make docs`; a test compares. */
+#include <string.h>
+
+#include "pipeline/config.h"
+#include "pipeline/stage.h"
+#include "tui/help.h"
+#include "tui/keymap.h"
+
+/* Text with roff's own characters escaped. */
+static void roff(aot_sb *out, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool line_start = i == 0 || s[i - 1] == '\n';
+        if (line_start && (s[i] == '.' || s[i] == '\'')) {
+            aot_sb_addz(out, "\\&");
+        }
+        if (s[i] == '\\') {
+            aot_sb_addz(out, "\\e");
+        } else if (s[i] == '-') {
+            aot_sb_addz(out, "\\-");
+        } else {
+            aot_sb_addc(out, s[i]);
+        }
+    }
+}
+
+static void roff_z(aot_sb *out, const char *s)
+{
+    roff(out, s, strlen(s));
+}
+
+/* Paragraphs of a doc; lines that start with a blank become a literal block. */
+static void roff_paragraphs(aot_sb *out, const char *text)
+{
+    bool literal = false;
+    while (*text != '\0') {
+        size_t n = strcspn(text, "\n");
+        bool keep = text[0] == ' ';
+        if (keep != literal && n > 0) {
+            aot_sb_addz(out, keep ? ".nf\n" : ".fi\n");
+            literal = keep;
+        }
+        if (n == 0) {
+            aot_sb_addz(out, ".sp\n");
+        } else {
+            roff(out, text, n);
+            aot_sb_addc(out, '\n');
+        }
+        text += n + (text[n] == '\n');
+    }
+    if (literal) {
+        aot_sb_addz(out, ".fi\n");
+    }
+}
+
+static void roff_item(aot_sb *out, const char *term, const char *text)
+{
+    aot_sb_addz(out, ".TP\n.B ");
+    roff_z(out, term);
+    aot_sb_addc(out, '\n');
+    roff_z(out, text);
+    aot_sb_addc(out, '\n');
+}
+
+/* "-o, --output FILE" into text. */
+static void option_term(aot_sb *text, const aot_option *o)
+{
+    if (o->letter != 0) {
+        aot_sb_addf(text, "-%c, ", o->letter);
+    }
+    aot_sb_addf(text, "--%s", o->name);
+    if (o->arg != NULL) {
+        aot_sb_addf(text, " %s", o->arg);
+    }
+}
+
+static void roff_command(aot_sb *out, const aot_cmd *cmd)
+{
+    aot_sb term = {0};
+    aot_sb_addz(out, ".SS ");
+    roff_z(out, cmd->name);
+    aot_sb_addz(out, "\n.B aotscope ");
+    roff_z(out, cmd->name);
+    aot_sb_addz(out, "\n");
+    roff_z(out, cmd->synopsis);
+    aot_sb_addz(out, "\n.sp\n");
+    roff_z(out, cmd->summary);
+    aot_sb_addz(out, ".\n");
+    if (cmd->doc != NULL && cmd->doc[0] != '\0') {
+        aot_sb_addz(out, ".sp\n");
+        roff_paragraphs(out, cmd->doc);
+    }
+    for (const aot_option *o = cmd->options; o != NULL && o->name != NULL; o++) {
+        aot_sb_clear(&term);
+        option_term(&term, o);
+        roff_item(out, aot_sb_text(&term), o->doc);
+    }
+    if (cmd->examples != NULL) {
+        aot_sb_addz(out, ".PP\nExamples:\n.sp\n.RS\n.nf\n");
+        roff_z(out, cmd->examples);
+        aot_sb_addz(out, ".fi\n.RE\n");
+    }
+    aot_sb_free(&term);
+}
+
+static void roff_settings(aot_sb *out)
+{
+    aot_sb_addz(out, ".SH SETTINGS\nWhat\n.B \\-\\-set NAME=VALUE\ntakes, with values as Python "
+                     "writes them. For a log the recorded configuration is the default.\n");
+    for (size_t i = 0; i < aot_config_count(); i++) {
+        const aot_config_row *r = aot_config_row_at(i);
+        aot_sb text = {0};
+        aot_sb_addf(&text, "%s Default %s", r->doc, r->def_text);
+        if (r->range[0] != '\0') {
+            aot_sb_addf(&text, "; %s: %s", r->type == 'S' ? "one of" : "range", r->range);
+        }
+        aot_sb_addc(&text, '.');
+        roff_item(out, r->name, aot_sb_text(&text));
+        aot_sb_free(&text);
+    }
+}
+
+static void roff_stages_and_keys(aot_sb *out)
+{
+    aot_sb_addz(out, ".SH STAGES\n");
+    for (int s = 0; s < AOT_N_STAGES; s++) {
+        const aot_stage_info *i = aot_stage_get((aot_stage)s);
+        aot_sb text = {0};
+        aot_sb_addf(&text, "%s If it is missing: %s.", i->sentence, i->how_to_get);
+        roff_item(out, i->name, aot_sb_text(&text));
+        aot_sb_free(&text);
+    }
+    aot_sb_addz(out, ".SH KEYS\nEvery action can also be given by name after\n.BR : .\n");
+    aot_keymap *map = aot_keymap_new();
+    const char *group = "";
+    for (int a = AOT_ACT_NONE + 1; a < AOT_N_ACTIONS; a++) {
+        char keys[160];
+        if (strcmp(group, aot_action_group((aot_action)a)) != 0) {
+            group = aot_action_group((aot_action)a);
+            aot_sb_addz(out, ".SS ");
+            roff_z(out, group);
+            aot_sb_addc(out, '\n');
+        }
+        aot_sb term = {0};
+        aot_keymap_all(map, (aot_action)a, keys, sizeof keys);
+        aot_sb_addf(&term, "%s%s:%s", keys, keys[0] != '\0' ? "  " : "",
+                    aot_action_name((aot_action)a));
+        roff_item(out, aot_sb_text(&term), aot_action_doc((aot_action)a));
+        aot_sb_free(&term);
+    }
+    aot_keymap_free(map);
+}
+
+void aot_help_man(aot_sb *out)
+{
+    aot_sb_addf(out, ".\\\" Made by `aotscope help --man`; do not edit.\n"
+                     ".TH AOTSCOPE 1 \"\" \"aotscope %s\" \"User Commands\"\n",
+                PACKAGE_VERSION);
+    aot_sb_addz(out, ".SH NAME\naotscope \\- see what AOTAutograd does to compiled PyTorch graphs\n"
+                     ".SH SYNOPSIS\n.B aotscope\n.IR INPUT ...\n.br\n.B aotscope\n.I COMMAND\n"
+                     ".RI [ ARG ]...\n.SH DESCRIPTION\n"
+                     "Reads logs of torch.compile, keeps each intermediate graph, and shows what is "
+                     "saved for the backward and why. Needs no Python and no PyTorch.\n.PP\n.I INPUT\n"
+                     "is a TORCH_TRACE log, the output of a run with TORCH_LOGS, a folder of rank "
+                     "logs, a session, a graph text, or\n.B \\-\nfor standard input; a .gz of these "
+                     "too. The kind is found from the content.\n.PP\n"
+                     "Without a command the input is opened in the terminal; where there is no "
+                     "terminal a summary is printed.\n.SH COMMANDS\nEach takes\n.BR \\-h ,\n"
+                     ".BR \\-\\-help .\n");
+    for (size_t i = 0; i < aot_cmd_count(); i++) {
+        roff_command(out, aot_cmd_at(i));
+    }
+    roff_settings(out);
+    roff_stages_and_keys(out);
+    aot_sb_addz(out, ".SH EXIT STATUS\n.TP\n.B 0\nDone, or the same.\n.TP\n.B 1\nSomething differs, or "
+                     "there are findings.\n.TP\n.B 2\nError: the message is on standard error, with "
+                     "file, line and column where they are known.\n");
+    aot_sb_addz(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty, no colour is used.\n"
+                     ".TP\n.B TERM\nThe terminal;\n.B dumb\nmeans no colour.\n.TP\n.B EDITOR\n"
+                     "What opens a source line.\n.TP\n.B XDG_CONFIG_HOME\nWhere\n.I aotscope/keys\n"
+                     "is looked for.\n");
+    aot_sb_addz(out, ".SH FILES\n.TP\n.I $XDG_CONFIG_HOME/aotscope/keys\nKeys of the user: lines\n"
+                     ".B bind MAP KEY ACTION\nread after the built\\-in ones.\n");
+}
+
+static void markdown_command(aot_sb *out, const aot_cmd *cmd)
+{
+    aot_sb_addf(out, "\n## %s\n\n`aotscope %s %s`\n\n%s.\n", cmd->name, cmd->name, cmd->synopsis,
+                cmd->summary);
+    if (cmd->doc != NULL && cmd->doc[0] != '\0') {
+        size_t n = strlen(cmd->doc);
+        aot_sb_addf(out, "\n%s%s", cmd->doc, cmd->doc[n - 1] == '\n' ? "" : "\n");
+    }
+    if (cmd->options != NULL && cmd->options[0].name != NULL) {
+        aot_sb_addz(out, "\n| option | |\n|---|---|\n");
+    }
+    for (const aot_option *o = cmd->options; o != NULL && o->name != NULL; o++) {
+        aot_sb_addz(out, "| `");
+        option_term(out, o);
+        aot_sb_addf(out, "` | %s |\n", o->doc);
+    }
+    if (cmd->examples != NULL) {
+        size_t n = strlen(cmd->examples);
+        aot_sb_addf(out, "\n```sh\n%s%s```\n", cmd->examples,
+                    n > 0 && cmd->examples[n - 1] == '\n' ? "" : "\n");
+    }
+}
+
+void aot_help_markdown(aot_sb *out)
+{
+    aot_sb_addz(out, "# Commands\n\nMade by `aotscope help --markdown`; do not edit.\n"
+                     "Exit codes: 0 done or same, 1 differs or findings, 2 error.\n");
+    for (size_t i = 0; i < aot_cmd_count(); i++) {
+        markdown_command(out, aot_cmd_at(i));
+    }
+    aot_sb_addz(out, "\n## Settings\n\n| `--set` | default | choices | |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < aot_config_count(); i++) {
+        const aot_config_row *r = aot_config_row_at(i);
+        aot_sb_addf(out, "| `%s` | `%s` | %s | %s |\n", r->name, r->def_text, r->range, r->doc);
+    }
+    aot_sb_addz(out, "\n## Stages\n\n| stage | what it holds | how to get it |\n|---|---|---|\n");
+    for (int s = 0; s < AOT_N_STAGES; s++) {
+        const aot_stage_info *i = aot_stage_get((aot_stage)s);
+        aot_sb_addf(out, "| `%s` | %s | %s |\n", i->name, i->sentence, i->how_to_get);
+    }
+}

@@ -1,0 +1,96 @@
+/* aotscope: finds the command, parses its options, runs it. Words that are no command are inputs:
+ * `aotscope train.log` is `aotscope open train.log`.
+ *
+ * A closed pipe (`aotscope show x.log | head`) ends the program quietly; output that cannot be
+ * written (a full disk) is an error, which is why standard output is flushed and checked here. */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "tui/cmd.h"
+#include "tui/help.h"
+
+static int print_version(void)
+{
+    printf("aotscope %s\n", PACKAGE_VERSION);
+    return AOT_EXIT_SAME;
+}
+
+static int print_help(const aot_cmd *cmd)
+{
+    aot_sb out = {0};
+    if (cmd != NULL) {
+        aot_help_command(&out, cmd, aot_cmd_color(stdout));
+    } else {
+        aot_help_overview(&out, aot_cmd_color(stdout));
+    }
+    fputs(aot_sb_text(&out), stdout);
+    aot_sb_free(&out);
+    return AOT_EXIT_SAME;
+}
+
+static int run_command(const aot_cmd *cmd, int argc, char **argv)
+{
+    aot_args args;
+    aot_err err = {0};
+    if (aot_args_parse(&args, cmd, argc, argv, &err) != AOT_OK) {
+        return aot_cmd_usage(cmd, "%s", err.msg);
+    }
+    int code = aot_args_has(&args, "help") ? print_help(cmd) : cmd->run(&args);
+    aot_cmd_progress_end();
+    aot_args_free(&args);
+    return code;
+}
+
+/* A word that names neither a command nor a file was meant as a command if one is near. */
+static int check_first_word(const char *word)
+{
+    if (strcmp(word, "-") == 0 || access(word, F_OK) == 0 || strpbrk(word, "./") != NULL) {
+        return AOT_EXIT_SAME;
+    }
+    const aot_cmd *near = aot_cmd_near(word);
+    if (near != NULL) {
+        return aot_cmd_usage(NULL, "there is no command or file '%s'; did you mean '%s'?", word,
+                             near->name);
+    }
+    return aot_cmd_usage(NULL, "there is no command or file '%s'", word);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        return aot_cmd_usage(NULL, "an input or a command is missing");
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        return print_version();
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        return print_help(NULL);
+    }
+    const aot_cmd *cmd = aot_cmd_find(word);
+    if (cmd != NULL) {
+        return run_command(cmd, argc - 2, argv + 2);
+    }
+    if (word[0] != '-' && check_first_word(word) != AOT_EXIT_SAME) {
+        return AOT_EXIT_ERROR;
+    }
+    return run_command(&cmd_open, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    // a parent may have told us to ignore it; then `| head` would look like a full disk
+    signal(SIGPIPE, SIG_DFL);
+    setlocale(LC_CTYPE, "");
+    int code = dispatch(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "aotscope: standard output: %s\n", strerror(errno));
+        return AOT_EXIT_ERROR;
+    }
+    return code;
+}
