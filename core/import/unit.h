@@ -81,6 +81,7 @@ typedef struct aot_unit {
     const char *backend;  /* best knowledge: "aot_eager", "inductor", "" */
 } aot_unit;
 
+aot_unit *aot_unit_new(void); /* empty: every fact unknown; for readers of sessions too */
 void aot_unit_free(aot_unit *u);
 /* First record of a stage; NULL if the unit has none. */
 const aot_record *aot_unit_stage(const aot_unit *u, aot_stage s);

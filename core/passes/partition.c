@@ -1,0 +1,17 @@
+/* The partition as a pass of the pipeline: runs the cut and hands on its three graphs. */
+#include "partition/partition.h"
+#include "pipeline/pass.h"
+
+aot_status pass_partition(aot_pass_ctx *p, aot_err *err)
+{
+    aot_partition *cut = NULL;
+    AOT_TRY(aot_partition_run(&cut, p->partition_in, p->config, err));
+    p->partition = cut;
+    aot_pass_set_graph(p, AOT_STAGE_JOINT_CSE, cut->cut);
+    aot_pass_set_graph(p, AOT_STAGE_FORWARD, cut->forward);
+    aot_pass_set_graph(p, AOT_STAGE_BACKWARD, cut->backward);
+    if (p->observer != NULL && p->observer->on_partition != NULL) {
+        p->observer->on_partition(p->observer->arg, cut);
+    }
+    return AOT_OK;
+}

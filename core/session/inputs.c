@@ -1,0 +1,181 @@
+/* What the partitioner is told about a unit beyond its joint graph: which primals live as long as
+ * the model (parameters, buffers), which share memory, and how many outputs the forward has.
+ *
+ * Memory sharing is described by Dynamo for its own inputs, by source: L['m']._parameters['w'].
+ * Dynamo names the placeholder after the source, other characters than letters and digits becoming
+ * one underscore: L_m_parameters_w_. A primal says by its descriptor (PlainAOTInput(idx=3)) which
+ * placeholder it is. Whatever does not match is taken to be alone; if nothing is shared there is
+ * nothing to find, and no graph is read. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/text.h"
+#include "session/model.h"
+
+aot_ctx *aot_unit_new_ctx(const aot_unit *u)
+{
+    aot_ctx *c = aot_ctx_new();
+    for (size_t i = 0; i < u->symbols.n; i++) {
+        if (u->symbols.d[i].has_hint && u->symbols.d[i].name != NULL) {
+            aot_ctx_set_hint(c, u->symbols.d[i].name, u->symbols.d[i].hint);
+        }
+    }
+    return c;
+}
+
+static bool same_storage(const aot_input_desc *a, const aot_input_desc *b)
+{
+    return a->describer == b->describer && a->storage == b->storage;
+}
+
+static int by_storage(const void *pa, const void *pb)
+{
+    const aot_input_desc *a = *(const aot_input_desc *const *)pa;
+    const aot_input_desc *b = *(const aot_input_desc *const *)pb;
+    if (a->describer != b->describer) {
+        return a->describer < b->describer ? -1 : 1;
+    }
+    return a->storage < b->storage ? -1 : a->storage > b->storage;
+}
+
+static bool any_shared(const aot_unit *u)
+{
+    AOT_VEC(const aot_input_desc *) v = {0};
+    for (size_t i = 0; i < u->inputs.n; i++) {
+        if (u->inputs.d[i].source != NULL && u->inputs.d[i].storage >= 0) {
+            aot_vec_push(&v, &u->inputs.d[i]);
+        }
+    }
+    bool shared = false;
+    if (v.n > 1) {
+        qsort(v.d, v.n, sizeof *v.d, by_storage);
+        for (size_t i = 1; i < v.n && !shared; i++) {
+            shared = same_storage(v.d[i - 1], v.d[i]) && strcmp(v.d[i - 1]->source, v.d[i]->source) != 0;
+        }
+    }
+    aot_vec_free(&v);
+    return shared;
+}
+
+/* True if a placeholder was named after a source: equal when runs of other characters than letters
+ * and digits count as one underscore each. */
+static bool named_after(const char *placeholder, const char *source)
+{
+    const char *a = placeholder, *b = source;
+    while (*a != 0 || *b != 0) {
+        bool wa = isalnum((unsigned char)*a) != 0, wb = isalnum((unsigned char)*b) != 0;
+        if (wa != wb || (wa && *a != *b) || *a == 0 || *b == 0) {
+            return false;
+        }
+        if (wa) {
+            a++;
+            b++;
+        } else {
+            while (*a != 0 && !isalnum((unsigned char)*a)) {
+                a++;
+            }
+            while (*b != 0 && !isalnum((unsigned char)*b)) {
+                b++;
+            }
+        }
+    }
+    return true;
+}
+
+/* "PlainAOTInput(idx=3)" -> 3; ViewBaseAOTInput(base_of=PlainAOTInput(idx=0)) -> 0; else -1. */
+static int input_of_descriptor(const char *desc)
+{
+    const char *p = strstr(desc, "PlainAOTInput(idx=");
+    return p != NULL ? atoi(p + strlen("PlainAOTInput(idx=")) : -1;
+}
+
+static bool is_primal(const aot_graph *g, const aot_node *n)
+{
+    return n->kind == AOT_PLACEHOLDER && strstr(aot_text(g->ctx, n->target), "tangents") == NULL;
+}
+
+/* The first described input with the memory of input k: a number that no other memory has. */
+static int first_sharing(const aot_unit *u, size_t k)
+{
+    size_t i = 0;
+    while (!same_storage(&u->inputs.d[i], &u->inputs.d[k])) {
+        i++;
+    }
+    return (int)i;
+}
+
+/* storage[k] of each Dynamo placeholder, -1 unknown; NULL if the Dynamo graph is not there. */
+static int *dynamo_storages(const aot_unit *u, size_t *n_out)
+{
+    const aot_record *rec = aot_unit_stage(u, AOT_STAGE_DYNAMO);
+    if (rec == NULL || rec->text == NULL) {
+        return NULL;
+    }
+    aot_ctx *c = aot_unit_new_ctx(u);
+    aot_graph *g = NULL;
+    int *storage = NULL;
+    size_t n = 0;
+    if (aot_parse_graph(&g, c, rec->text, rec->len, 1, NULL) == AOT_OK) {
+        storage = aot_xmalloc((g->nodes.n + 1) * sizeof *storage);
+        for (size_t i = 0; i < g->nodes.n; i++) {
+            if (g->nodes.d[i].kind != AOT_PLACEHOLDER) {
+                continue;
+            }
+            storage[n] = -1;
+            const char *name = aot_text(c, g->nodes.d[i].target);
+            for (size_t k = 0; k < u->inputs.n; k++) {
+                if (u->inputs.d[k].source != NULL && named_after(name, u->inputs.d[k].source)) {
+                    storage[n] = u->inputs.d[k].storage < 0 ? -1 : first_sharing(u, k);
+                    break;
+                }
+            }
+            n++;
+        }
+    }
+    aot_ctx_free(c);
+    *n_out = n;
+    return storage;
+}
+
+static void set_storages(aot_partition_in *in, const aot_unit *u, const aot_graph *joint)
+{
+    size_t n_dynamo = 0;
+    int *of_dynamo = any_shared(u) ? dynamo_storages(u, &n_dynamo) : NULL;
+    if (of_dynamo == NULL) {
+        return;
+    }
+    size_t n_primals = 0;
+    for (size_t i = 0; i < joint->nodes.n; i++) {
+        n_primals += is_primal(joint, &joint->nodes.d[i]);
+    }
+    int *storage = AOT_NEW_ARRAY(joint->ctx->arena, int, n_primals);
+    int alone = -2; /* a number of its own for each primal that shares with nobody we know */
+    size_t k = 0;
+    for (size_t i = 0; i < joint->nodes.n; i++) {
+        const aot_node *n = &joint->nodes.d[i];
+        if (!is_primal(joint, n)) {
+            continue;
+        }
+        int which = n->desc != 0 ? input_of_descriptor(aot_text(joint->ctx, n->desc))
+                                 : n_primals == n_dynamo ? (int)k : -1;
+        bool known = which >= 0 && (size_t)which < n_dynamo && of_dynamo[which] >= 0;
+        storage[k++] = known ? of_dynamo[which] : alone--;
+    }
+    in->primal_storage = storage;
+    in->n_primal_storage = (int)n_primals;
+    free(of_dynamo);
+}
+
+void aot_partition_inputs(aot_partition_in *in, const aot_unit *u, const aot_graph *joint)
+{
+    *in = (aot_partition_in){.joint = joint, .n_forward_outputs = -1, .n_static_inputs = -1};
+    if (u->n_static_inputs >= 0) {
+        in->static_inputs = u->static_inputs;
+        in->n_static_inputs = u->n_static_inputs;
+    }
+    if (joint->out_descs.n == 0) {
+        in->n_forward_outputs = u->n_forward_outputs;
+    }
+    set_storages(in, u, joint);
+}

@@ -1,0 +1,235 @@
+/* Turns a partition into rows that a person reads.
+ *
+ * The users of a saved value are read from the backward graph, where it is a placeholder of the same
+ * name; that graph's nodes are looked up by name once. Aliases of primals are found by following the
+ * first argument through view operators (those whose schema says so) down to a placeholder. */
+#include "session/saved.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *aot_bytes_text(int64_t bytes, char *buf, size_t size)
+{
+    static const char *const unit[] = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) {
+        snprintf(buf, size, "%" PRId64 " B", bytes);
+        return buf;
+    }
+    double v = (double)bytes / 1024;
+    size_t k = 0;
+    while (v >= 1023.95 && k < 3) {
+        v /= 1024;
+        k++;
+    }
+    snprintf(buf, size, k == 0 ? "%.1f %s" : "%.2f %s", v, unit[k]);
+    return buf;
+}
+
+static void print_dims(aot_sb *out, const aot_ctx *c, const aot_dim *d, unsigned n)
+{
+    aot_sb_addc(out, '[');
+    for (unsigned i = 0; i < n; i++) {
+        if (i > 0) {
+            aot_sb_addz(out, ", ");
+        }
+        if (d[i].expr != 0) {
+            aot_sb_addz(out, aot_text(c, d[i].expr));
+        } else {
+            aot_sb_add_i64(out, d[i].value);
+        }
+    }
+    aot_sb_addc(out, ']');
+}
+
+void aot_print_sizes(aot_sb *out, const aot_ctx *c, const aot_meta *m)
+{
+    if (m->val == AOT_VAL_TENSOR) {
+        print_dims(out, c, aot_meta_sizes(c, m), m->ndim);
+    }
+}
+
+void aot_print_strides(aot_sb *out, const aot_ctx *c, const aot_meta *m)
+{
+    if (m->val == AOT_VAL_TENSOR && m->has_stride) {
+        print_dims(out, c, aot_meta_strides(c, m), m->ndim);
+    }
+}
+
+void aot_print_op_short(aot_sb *out, const aot_graph *g, const aot_node *n)
+{
+    const char *t = aot_text(g->ctx, n->target);
+    if (n->kind != AOT_CALL_FUNCTION) {
+        aot_sb_addz(out, n->kind == AOT_PLACEHOLDER ? "input" : t);
+        return;
+    }
+    if (!aot_starts_with(t, "torch.ops.")) {
+        const char *dot = strrchr(t, '.');
+        aot_sb_addz(out, dot != NULL ? dot + 1 : t);
+        return;
+    }
+    const char *name = strchr(t + strlen("torch.ops."), '.'); /* after the namespace */
+    name = name != NULL ? name + 1 : t;
+    const char *end = strchr(name, '.');
+    aot_sb_add(out, name, end != NULL ? (size_t)(end - name) : strlen(name));
+}
+
+aot_node_id aot_node_primal(const aot_graph *g, aot_node_id id)
+{
+    for (uint32_t steps = 0; steps <= g->nodes.n; steps++) {
+        const aot_node *n = aot_node_at(g, id);
+        if (n->kind == AOT_PLACEHOLDER) {
+            bool tangent = strstr(aot_text(g->ctx, n->target), "tangents") != NULL;
+            return tangent ? AOT_NO_NODE : id;
+        }
+        bool follows = n->kind == AOT_CALL_FUNCTION && n->n_args > 0 &&
+                       (aot_is_getitem(g, n) || (aot_node_op(n)->flags & AOT_OPF_ALIASES) != 0);
+        if (!follows || aot_node_args(g, n)[0].kind != AOT_ARG_NODE) {
+            return AOT_NO_NODE;
+        }
+        aot_node_id next = aot_node_args(g, n)[0].u.node;
+        /* getitem takes memory over only from a view that has several results (split, unbind) */
+        if (aot_is_getitem(g, n) && (aot_node_op(aot_node_at(g, next))->flags & AOT_OPF_ALIASES) == 0) {
+            return AOT_NO_NODE;
+        }
+        id = next;
+    }
+    return AOT_NO_NODE;
+}
+
+const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a)
+{
+    const aot_node *n = aot_node_at(p->cut, id);
+    const aot_node_info *i = &p->nodes[id];
+    const char *ban = i->ban != AOT_BAN_NONE ? aot_ban_text((aot_ban)i->ban) : NULL;
+    switch ((aot_verdict)i->verdict) {
+    case AOT_V_SAVED:
+        if (n->kind == AOT_PLACEHOLDER) {
+            return "an input of the unit";
+        }
+        if (aot_meta_get(p->cut->ctx, n->meta)->val == AOT_VAL_SYM) {
+            return "a size that the backward needs";
+        }
+        if (p->used_default_partition) {
+            return "the backward uses it, and default_partition recomputes nothing";
+        }
+        if (ban != NULL) {
+            return aot_arena_printf(a, "cannot be recomputed: %s", ban);
+        }
+        return "cheaper to keep than the values that recomputing it would need";
+    case AOT_V_RECOMPUTED:
+        return i->weight == AOT_WEIGHT_INF ? "cannot be saved: recomputed in the backward"
+                                           : "cheaper to recompute than to keep";
+    case AOT_V_FORWARD_ONLY:
+        return "the backward does not need it";
+    case AOT_V_BACKWARD_ONLY:
+        return "made from tangents";
+    case AOT_V_DEAD:
+        return "nothing uses it";
+    }
+    return "";
+}
+
+/* ---- names of a graph, sorted, for look-ups ------------------------------------------------ */
+
+typedef struct name_at {
+    aot_str name;
+    aot_node_id id;
+} name_at;
+
+static int by_name(const void *pa, const void *pb)
+{
+    const name_at *a = pa, *b = pb;
+    return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static name_at *placeholders_by_name(const aot_graph *g, size_t *n_out)
+{
+    AOT_VEC(name_at) v = {0};
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        if (g->nodes.d[i].kind == AOT_PLACEHOLDER) {
+            aot_vec_push(&v, ((name_at){g->nodes.d[i].name, (aot_node_id)i}));
+        }
+    }
+    if (v.n > 0) {
+        qsort(v.d, v.n, sizeof *v.d, by_name);
+    }
+    *n_out = v.n;
+    return v.d;
+}
+
+static const char *users_text(const aot_graph *bw, aot_node_id id, aot_arena *a)
+{
+    enum { SHOWN = 4 };
+    aot_sb b = {0};
+    uint32_t n = aot_n_users(bw, id);
+    for (uint32_t k = 0; k < n && k < SHOWN; k++) {
+        aot_sb_addf(&b, "%s%s", k > 0 ? ", " : "", aot_node_name(bw, bw->user[bw->user_off[id] + k]));
+    }
+    if (n > SHOWN) {
+        aot_sb_addf(&b, ", +%u", n - SHOWN);
+    }
+    const char *t = aot_arena_strndup(a, aot_sb_text(&b), b.n);
+    aot_sb_free(&b);
+    return t;
+}
+
+static void fill_row(aot_saved_row *r, const aot_partition *p, aot_node_id id, aot_arena *a)
+{
+    const aot_graph *g = p->cut;
+    const aot_ctx *c = g->ctx;
+    const aot_node *n = aot_node_at(g, id);
+    const aot_meta *m = aot_meta_get(c, n->meta);
+    const aot_src *src = &g->srcs.d[n->src];
+    aot_sb b = {0};
+    r->node = id;
+    r->name = aot_text(c, n->name);
+    r->bytes = p->nodes[id].bytes;
+    r->primal = m->val == AOT_VAL_TENSOR ? aot_node_primal(g, id) : AOT_NO_NODE;
+    r->dtype = m->val == AOT_VAL_TENSOR && m->dtype < AOT_N_DTYPES
+                   ? aot_dtype_get((aot_dtype)m->dtype)->abbr
+               : m->val == AOT_VAL_SYM ? "Sym" : "";
+    aot_print_sizes(&b, c, m);
+    r->shape = aot_arena_strndup(a, aot_sb_text(&b), b.n);
+    r->type = m->val == AOT_VAL_TENSOR ? aot_arena_printf(a, "%s%s", r->dtype, r->shape)
+                                       : aot_text(c, m->text);
+    aot_sb_clear(&b);
+    aot_print_op_short(&b, g, n);
+    r->op = aot_arena_strndup(a, aot_sb_text(&b), b.n);
+    aot_sb_free(&b);
+    r->file = aot_text(c, src->file);
+    r->func = aot_text(c, src->func);
+    r->code = aot_text(c, src->code);
+    r->line = src->line;
+    r->reason = aot_node_reason(p, id, a);
+    r->used_by = "";
+}
+
+size_t aot_saved_rows(aot_saved_row **out, const aot_partition *p, aot_arena *a)
+{
+    size_t n = (size_t)p->n_saved + p->n_saved_sym;
+    aot_saved_row *rows = AOT_NEW_ARRAY(a, aot_saved_row, n);
+    for (size_t i = 0; i < n; i++) {
+        bool sym = i >= p->n_saved;
+        fill_row(&rows[i], p, sym ? p->saved_sym[i - p->n_saved] : p->saved[i], a);
+        rows[i].is_symbol = sym;
+    }
+    if (p->backward != NULL) {
+        if (p->backward->user_off == NULL) {
+            aot_graph_link((aot_graph *)p->backward);
+        }
+        size_t n_names = 0;
+        name_at *names = placeholders_by_name(p->backward, &n_names);
+        for (size_t i = 0; i < n && n_names > 0; i++) {
+            name_at key = {aot_node_at(p->cut, rows[i].node)->name, 0};
+            name_at *at = bsearch(&key, names, n_names, sizeof *names, by_name);
+            if (at != NULL) {
+                rows[i].used_by = users_text(p->backward, at->id, a);
+            }
+        }
+        free(names);
+    }
+    *out = rows;
+    return n;
+}

@@ -1,0 +1,39 @@
+/* Facts about partitioned nodes in words: what was saved, why, who uses it. For the session's node
+ * table, the command line and the screens alike. */
+#ifndef AOT_SESSION_SAVED_H
+#define AOT_SESSION_SAVED_H
+
+#include "partition/partition.h"
+
+/* Why the node ended as it did, one clause: "cannot be recomputed: reduction op". Belongs to a or is
+ * static. */
+const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a);
+
+/* Where a value that shares memory with a primal gets it from: the primal itself, or what a chain of
+ * views starts at. AOT_NO_NODE if the value has memory of its own. */
+aot_node_id aot_node_primal(const aot_graph *g, aot_node_id id);
+
+/* "[64, s0]" of an annotation's sizes; "" for what is no tensor. Appended to out. */
+void aot_print_sizes(aot_sb *out, const aot_ctx *c, const aot_meta *m);
+void aot_print_strides(aot_sb *out, const aot_ctx *c, const aot_meta *m);
+/* "32.0 KiB", "0 B", "1.31 MiB": into buf; returns buf. */
+const char *aot_bytes_text(int64_t bytes, char *buf, size_t size);
+/* "mm" of torch.ops.aten.mm.default; the whole name if it has no dots. Appended. */
+void aot_print_op_short(aot_sb *out, const aot_graph *g, const aot_node *n);
+
+typedef struct aot_saved_row {
+    aot_node_id node;     /* in p->cut */
+    bool is_symbol;
+    aot_node_id primal;   /* aliased primal, or AOT_NO_NODE */
+    const char *name, *type, *dtype, *shape, *op; /* type: "f32[64, 128]" */
+    int64_t bytes;
+    const char *file, *func, *code; /* "" if unknown */
+    uint32_t line;
+    const char *used_by;  /* users in the backward, comma-separated, at most 4 and "+N" */
+    const char *reason;
+} aot_saved_row;
+
+/* All saved values in PyTorch's order, symbols last. Belongs to a. Returns their number. */
+size_t aot_saved_rows(aot_saved_row **out, const aot_partition *p, aot_arena *a);
+
+#endif

@@ -1,0 +1,202 @@
+-- The session file. Compiled in; docs/session.md tells the same to people.
+-- To add a table or a view: add it here, raise AOT_SESSION_VERSION in session.h when an old reader
+-- would misread a new file, and describe it in docs/session.md.
+-- Ids named "unit", "text", "file", "pass_run" point to the table of that name.
+
+-- What wrote the file, when, and whether the writer finished ("state" is writing or complete).
+CREATE TABLE session (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- The files that were imported, with what was counted in them.
+CREATE TABLE file (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL,
+    bytes INTEGER, lines INTEGER, records INTEGER, graphs INTEGER, units INTEGER, files INTEGER,
+    skipped_records INTEGER, damaged_records INTEGER, payload_mismatches INTEGER,
+    error TEXT);
+
+-- Every text once, whoever refers to it. hash is XXH3-128 of the bytes, as 32 hexadecimal digits.
+CREATE TABLE text (
+    id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, n_bytes INTEGER NOT NULL, text TEXT NOT NULL);
+
+-- One compiled graph: a compile id and attempt on one rank. -1 means that the input does not say.
+CREATE TABLE unit (
+    id INTEGER PRIMARY KEY, file INTEGER REFERENCES file, idx INTEGER NOT NULL,
+    label TEXT NOT NULL, title TEXT NOT NULL, path TEXT NOT NULL,
+    rank INTEGER, compiled_autograd_id INTEGER, frame INTEGER, compile INTEGER, attempt INTEGER,
+    split INTEGER, aot_id INTEGER,
+    input TEXT, torch_version TEXT, backend TEXT, cache TEXT, seconds REAL,
+    fw_metadata INTEGER REFERENCES text, config INTEGER REFERENCES text,
+    static_inputs TEXT, n_forward_outputs INTEGER,
+    -- of the partition that aotscope made; NULL without one
+    n_saved INTEGER, saved_bytes INTEGER, saved_new_bytes INTEGER, cut_value INTEGER, rung TEXT,
+    n_vertices INTEGER, n_edges INTEGER, n_cut_nodes INTEGER, partition_note TEXT);
+
+-- Every record of the log. unit is NULL for what belongs to no unit or came after its unit.
+CREATE TABLE record (
+    id INTEGER PRIMARY KEY, unit INTEGER REFERENCES unit, file INTEGER REFERENCES file, label TEXT,
+    name TEXT NOT NULL, stage TEXT, is_artifact INTEGER NOT NULL, is_json INTEGER NOT NULL,
+    n_missing INTEGER NOT NULL, line INTEGER, meta TEXT, text INTEGER REFERENCES text);
+CREATE INDEX record_unit ON record (unit, id);
+
+-- The graphs, as texts: recorded ones point to their record, derived ones to the pass that made them.
+CREATE TABLE stage_graph (
+    id INTEGER PRIMARY KEY, unit INTEGER NOT NULL REFERENCES unit, stage TEXT NOT NULL,
+    origin TEXT NOT NULL CHECK (origin IN ('recorded', 'derived')),
+    record INTEGER REFERENCES record, pass_run INTEGER, text INTEGER REFERENCES text,
+    n_nodes INTEGER, n_opaque INTEGER, seconds REAL, error TEXT);
+CREATE INDEX stage_graph_unit ON stage_graph (unit, stage);
+CREATE INDEX stage_graph_record ON stage_graph (record);
+
+-- The stages in pipeline order, and why a unit lacks one.
+CREATE TABLE stage (idx INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, log_name TEXT, sentence TEXT,
+    how_to_get TEXT);
+CREATE TABLE missing_stage (
+    unit INTEGER NOT NULL REFERENCES unit, stage TEXT NOT NULL, reason TEXT NOT NULL,
+    PRIMARY KEY (unit, stage)) WITHOUT ROWID;
+
+-- Each node of the graph that was cut, with what the partitioner decided. weight is Inf where the
+-- network has an infinite capacity, NULL where the node has no such edge. position is its place
+-- among the saved values (symbolic sizes come last), NULL if it is not saved.
+CREATE TABLE node (
+    unit INTEGER NOT NULL REFERENCES unit, idx INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
+    op TEXT, statement TEXT, dtype TEXT, shape TEXT, stride TEXT, device TEXT, bytes INTEGER,
+    weight REAL, ban TEXT, ban_asked TEXT, sink TEXT, verdict TEXT NOT NULL, reason TEXT,
+    policy TEXT, ac_graph_id INTEGER, distance INTEGER, fw_order INTEGER,
+    required_forward INTEGER, required_backward INTEGER, backward_made INTEGER, materialized INTEGER,
+    is_static INTEGER, position INTEGER, is_symbol INTEGER, alias_of TEXT, used_by TEXT,
+    file TEXT, line INTEGER, function TEXT, code TEXT,
+    PRIMARY KEY (unit, idx)) WITHOUT ROWID;
+
+-- Random operators of every graph that was read: their order decides which numbers they draw.
+CREATE TABLE rng_site (
+    unit INTEGER NOT NULL REFERENCES unit, stage TEXT NOT NULL, origin TEXT NOT NULL,
+    idx INTEGER NOT NULL, node TEXT NOT NULL, op TEXT NOT NULL, file TEXT, line INTEGER,
+    PRIMARY KEY (unit, stage, origin, idx)) WITHOUT ROWID;
+
+-- The inputs of a unit as Dynamo described them; equal storage means shared memory.
+CREATE TABLE input (
+    unit INTEGER NOT NULL REFERENCES unit, idx INTEGER NOT NULL, source TEXT, dtype TEXT, device TEXT,
+    size TEXT, stride TEXT, storage_offset INTEGER, describer INTEGER, tensor INTEGER, storage INTEGER,
+    storage_bytes INTEGER, requires_grad INTEGER, is_leaf INTEGER, is_parameter INTEGER,
+    is_view INTEGER,
+    PRIMARY KEY (unit, idx)) WITHOUT ROWID;
+
+-- Symbolic sizes: where they come from, what they may be, and what they were when traced.
+CREATE TABLE symbol (
+    unit INTEGER NOT NULL REFERENCES unit, idx INTEGER NOT NULL, name TEXT NOT NULL, source TEXT,
+    range TEXT, hint INTEGER,
+    PRIMARY KEY (unit, idx)) WITHOUT ROWID;
+
+-- The settings that the partitioner used, and whether they differ from PyTorch's defaults.
+CREATE TABLE config (
+    unit INTEGER NOT NULL REFERENCES unit, name TEXT NOT NULL, value TEXT NOT NULL,
+    default_value TEXT NOT NULL, differs INTEGER NOT NULL,
+    PRIMARY KEY (unit, name)) WITHOUT ROWID;
+
+-- What the importer or a pass had to say. unit is NULL for notes about the file.
+CREATE TABLE note (
+    id INTEGER PRIMARY KEY, unit INTEGER REFERENCES unit, file TEXT, line INTEGER,
+    kind TEXT NOT NULL, text TEXT NOT NULL);
+CREATE INDEX note_unit ON note (unit, id);
+
+-- The operators that occur in this session, and the passes and bans of the program that wrote it:
+-- an old session explains itself.
+CREATE TABLE op (
+    name TEXT PRIMARY KEY, schema TEXT, doc TEXT, tags INTEGER, part INTEGER, flags INTEGER,
+    is_random INTEGER) WITHOUT ROWID;
+CREATE TABLE pass (name TEXT PRIMARY KEY, requires TEXT, provides TEXT, sentence TEXT) WITHOUT ROWID;
+CREATE TABLE ban (text TEXT PRIMARY KEY, sentence TEXT) WITHOUT ROWID;
+
+-- What ran, in order. A row with no seconds is a pass that did not come to its end.
+CREATE TABLE pass_run (
+    id INTEGER PRIMARY KEY, unit INTEGER REFERENCES unit, pass TEXT NOT NULL, n_nodes_in INTEGER,
+    n_nodes_out INTEGER, seconds REAL, error TEXT);
+
+-- Changes to graphs: which pass and rule replaced which node by which. No pass edits a graph in
+-- place yet, so there are no rows; passes that do report them through the observer.
+CREATE TABLE edit (
+    id INTEGER PRIMARY KEY, pass_run INTEGER REFERENCES pass_run, kind TEXT NOT NULL,
+    node TEXT, replacement TEXT, rule TEXT, c_file TEXT, c_line INTEGER);
+
+-- Live bytes after each node. Filled by the memory simulation; empty without it.
+CREATE TABLE mem_event (
+    unit INTEGER NOT NULL REFERENCES unit, side TEXT NOT NULL, idx INTEGER NOT NULL, node TEXT NOT NULL,
+    live_bytes INTEGER NOT NULL,
+    PRIMARY KEY (unit, side, idx)) WITHOUT ROWID;
+
+-- Recorded stages that were derived again and compared.
+CREATE TABLE stage_check (
+    unit INTEGER NOT NULL REFERENCES unit, stage TEXT NOT NULL,
+    result TEXT NOT NULL CHECK (result IN ('same', 'differs', 'left out', 'error')),
+    reason TEXT, line INTEGER, recorded TEXT, derived TEXT,
+    PRIMARY KEY (unit, stage)) WITHOUT ROWID;
+
+-- ---- views for people -----------------------------------------------------------------------
+
+CREATE VIEW units AS
+SELECT u.id AS unit, u.label, u.rank, u.title, u.path,
+    (SELECT max(n_nodes) FROM stage_graph g WHERE g.unit = u.id
+        AND g.stage IN ('joint', 'inference', 'export', 'dynamo')) AS nodes,
+    u.n_saved, u.saved_bytes, u.rung, u.torch_version, u.backend, u.cache, round(u.seconds, 3) AS seconds,
+    (SELECT count(*) FROM note n WHERE n.unit = u.id) AS notes, u.input AS file
+FROM unit u ORDER BY u.id;
+
+-- One row for each AOT graph that an input held.
+CREATE VIEW recorded_graphs AS
+SELECT r.unit, coalesce(u.label, r.label) AS label, u.rank, r.name AS kind, g.n_nodes,
+    coalesce(u.input, f.path) AS file, r.line, g.error
+FROM record r LEFT JOIN unit u ON u.id = r.unit LEFT JOIN stage_graph g ON g.record = r.id
+    LEFT JOIN file f ON f.id = r.file
+WHERE r.stage IN ('joint', 'forward', 'backward', 'inference') AND r.text IS NOT NULL
+ORDER BY r.id;
+
+CREATE VIEW saved AS
+SELECT u.label, n.position, n.name, n.dtype, n.shape, n.bytes, n.op,
+    n.file || ':' || n.line AS source, n.used_by, n.reason, n.alias_of, n.is_symbol, n.unit
+FROM node n JOIN unit u ON u.id = n.unit WHERE n.position IS NOT NULL ORDER BY n.unit, n.position;
+
+CREATE VIEW recomputed AS
+SELECT u.label, n.name, n.dtype, n.shape, n.bytes, n.op, n.file || ':' || n.line AS source, n.weight, n.unit
+FROM node n JOIN unit u ON u.id = n.unit WHERE n.verdict = 'recomputed' ORDER BY n.unit, n.idx;
+
+CREATE VIEW bans AS
+SELECT u.label, n.name, n.op, n.bytes, n.ban, b.sentence, n.verdict, n.unit
+FROM node n JOIN unit u ON u.id = n.unit LEFT JOIN ban b ON b.text = n.ban
+WHERE n.ban IS NOT NULL ORDER BY n.unit, n.idx;
+
+-- Where a stage that the input recorded differs from what aotscope derives.
+CREATE VIEW stage_diff AS
+SELECT u.label, c.stage, c.result, c.line, c.recorded, c.derived, c.reason, u.torch_version, c.unit
+FROM stage_check c JOIN unit u ON u.id = c.unit ORDER BY c.unit, c.stage;
+
+CREATE VIEW inputs AS
+SELECT u.label, i.idx, i.source, i.dtype, i.size, i.stride, i.device, i.storage, i.storage_bytes,
+    i.requires_grad, i.is_parameter, i.is_view, i.unit
+FROM input i JOIN unit u ON u.id = i.unit ORDER BY i.unit, i.idx;
+
+CREATE VIEW notes AS
+SELECT u.label, n.kind, n.file, n.line, n.text, n.unit
+FROM note n LEFT JOIN unit u ON u.id = n.unit ORDER BY n.id;
+
+-- Settings that differ from PyTorch's defaults; all of them are in the table config.
+CREATE VIEW settings AS
+SELECT u.label, c.name, c.value, c.default_value, c.unit
+FROM config c JOIN unit u ON u.id = c.unit WHERE c.differs ORDER BY c.unit, c.name;
+
+CREATE VIEW rng_sites AS
+SELECT u.label, r.stage, r.origin, r.idx, r.node, r.op, r.file || ':' || r.line AS source, r.unit
+FROM rng_site r JOIN unit u ON u.id = r.unit JOIN stage s ON s.name = r.stage
+ORDER BY r.unit, s.idx, r.origin, r.idx;
+
+CREATE VIEW memory_timeline AS
+SELECT u.label, m.side, m.idx, m.node, m.live_bytes, m.unit
+FROM mem_event m JOIN unit u ON u.id = m.unit ORDER BY m.unit, m.side DESC, m.idx;
+
+-- The stages of each unit: recorded, derived, or missing with the reason.
+CREATE VIEW stages AS
+SELECT u.label, s.name AS stage,
+    coalesce((SELECT group_concat(DISTINCT g.origin) FROM stage_graph g
+        WHERE g.unit = u.id AND g.stage = s.name), 'missing') AS origin,
+    (SELECT max(g.n_nodes) FROM stage_graph g WHERE g.unit = u.id AND g.stage = s.name) AS nodes,
+    m.reason, u.id AS unit
+FROM unit u CROSS JOIN stage s LEFT JOIN missing_stage m ON m.unit = u.id AND m.stage = s.name
+ORDER BY u.id, s.idx;
