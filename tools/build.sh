@@ -55,7 +55,7 @@ aot_install()
 }
 
 # aot_quiet LOG LABEL TOTAL COMMAND...: runs it with its output in LOG; on a terminal a line counts
-# what is compiled; on failure the end of the log is shown.
+# what is compiled; on failure the end of the log is shown, unless AOT_NO_TAIL is set.
 aot_quiet()
 {
     local log=$1 label=$2 total=$3 status n=0 line
@@ -70,6 +70,10 @@ aot_quiet()
                 [ "$n" -gt "$total" ] && total=$n
                 printf '\r\033[K%s: %d of about %d' "$label" "$n" "$total" >&2
                 ;;
+            "PASS: "* | "FAIL: "* | "SKIP: "*)
+                n=$((n + 1))
+                printf '\r\033[K%s: %d' "$label" "$n" >&2
+                ;;
             *) [ "$n" = 0 ] && printf '\r\033[K%s' "$label" >&2 ;;
             esac
         done 3>>"$log"
@@ -79,7 +83,7 @@ aot_quiet()
         "$@" >>"$log" 2>&1 </dev/null
         status=$?
     fi
-    if [ "$status" != 0 ]; then
+    if [ "$status" != 0 ] && [ -z "${AOT_NO_TAIL-}" ]; then
         echo "aotscope: $label: this went wrong (all of it: $log)" >&2
         grep -nE '(error|Error|undefined reference|\*\*\*)' "$log" | tail -n 5 >&2
         tail -n 15 "$log" >&2

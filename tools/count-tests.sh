@@ -1,8 +1,7 @@
 #!/bin/sh
 # Sums the results of `make check` in a build folder from its .trs files: names what failed, then
 # prints `N passed, N failed`. Exits 0 only if something passed and nothing failed.
-# A test that the run left without a result (it could not be built) counts as one failure: its log
-# has no .trs. Usage: count-tests.sh BUILD
+# A .trs file without a result (a test that crashed at once) counts as one failure. Usage: count-tests.sh BUILD
 set -eu
 build=${1:-.}
 find "$build" -name '*.trs' -type f | sort | {
@@ -17,6 +16,7 @@ find "$build" -name '*.trs' -type f | sort | {
         elif [ "$f" -gt 0 ]; then
             echo "failed in ${trs%.trs}.log:"
             grep -E '^:test-result: (FAIL|XPASS|ERROR)' "$trs" | sed 's/^:test-result: /  /'
+            [ ! -e "${trs%.trs}.log" ] || grep -A 12 '^not ok' "${trs%.trs}.log" | head -n 60 | sed 's/^/    /'
         fi
         passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     done

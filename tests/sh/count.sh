@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/count-tests.sh sums .trs files, and tools/embed.sh keeps every byte of a text.
+# tools/count-tests.sh sums .trs files, tools/floors.sh compares with floors, and tools/embed.sh keeps every byte of a text.
 . "$AOT_SRC/tests/sh/lib.sh"
 
 mkdir -p "$scratch/good/tests" "$scratch/bad" "$scratch/none"
@@ -20,6 +20,22 @@ ok "the failing test is named" out "FAIL 2 - b"
 
 run sh "$AOT_SRC/tools/count-tests.sh" "$scratch/none"
 ok "no test at all is no success" exits 1
+
+cat >"$scratch/floors" <<'END'
+# CORPUS | SETTING | CHECK | PERCENTAGE
+corner | default | saved | 90.00
+corner | budget=0 | text | 50.00
+corner | check | exit 0 | 80.00
+END
+figures() { printf '%s\n' "$@" >"$scratch/figures"; run sh "$AOT_SRC/tools/floors.sh" "$scratch/floors" parity "$scratch/figures"; }
+figures 'corner | default | saved | 95.00' 'corner | budget=0 | text | 50.00'
+ok "figures at or above their floors are accepted" exits 0
+ok "a floor that may be raised is reported" out "default | saved | 95.00 (the floor 90.00 may be raised)"
+figures 'corner | default | saved | 89.99' 'corner | budget=0 | text | 100.00'
+ok "a figure below its floor is refused" exits 1
+ok "the figure below its floor is named" out "BELOW corner | default | saved | 89.99"
+figures 'corner | default | saved | 90.00'
+ok "a floor without a figure is refused" out "BELOW corner | budget=0 | text | no figure"
 
 printf 'a "quoted"\tline\\n ??= end\n\n%%s last' >"$scratch/text"
 sh "$AOT_SRC/tools/embed.sh" aot_text "$scratch/text" >"$scratch/text.c"

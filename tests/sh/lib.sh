@@ -7,13 +7,13 @@ trap 'rm -rf "$scratch"' EXIT
 # ok NAME COMMAND...: passes if the command does.
 ok()
 {
-    name=$1
+    ok_name=$1
     shift
     n_tests=$((n_tests + 1))
     if "$@" >"$scratch/ok.out" 2>&1; then
-        echo "ok $n_tests - $name"
+        echo "ok $n_tests - $ok_name"
     else
-        echo "not ok $n_tests - $name"
+        echo "not ok $n_tests - $ok_name"
         sed 's/^/# /' "$scratch/ok.out"
     fi
 }

@@ -1,0 +1,114 @@
+#!/bin/sh
+# The command line: help, options, exit codes, pipes, colour, bad input.
+. "$AOT_SRC/tests/sh/lib.sh"
+log=$AOT_FIXTURES/logs/transformer_encoder_layer.log.gz
+esc=$(printf '\033')
+no_escape() { ! grep -q "$esc" "$scratch/$1"; }
+commands=$("$AOTSCOPE" help | awk '/^Commands/ { on = 1; next } /^$/ { on = 0 } on && /^  [a-z]/ { print $1 }')
+
+run "$AOTSCOPE" --version
+ok "--version prints name and version" out "aotscope "
+ok "--version exits with 0" exits 0
+run "$AOTSCOPE" --help
+ok "--help lists the commands" out "Commands"
+run "$AOTSCOPE"
+ok "without arguments it is a usage error" exits 2
+ok "without arguments nothing goes to standard output" silent out
+
+for c in $commands; do
+    run "$AOTSCOPE" "$c" --help
+    ok "$c --help exits with 0" exits 0
+    ok "$c --help shows its usage" out "aotscope $c "
+    ok "$c --help writes no errors" silent err
+    cp "$scratch/out" "$scratch/by-option"
+    run "$AOTSCOPE" help "$c"
+    ok "help $c prints the same" cmp "$scratch/out" "$scratch/by-option"
+    run "$AOTSCOPE" "$c" --no-such-option
+    ok "$c refuses an unknown option" exits 2
+    ok "$c names the option it does not know" err "there is no option --no-such-option"
+done
+for topic in settings stages keys; do
+    run "$AOTSCOPE" help $topic
+    ok "help $topic prints a page" exits 0
+done
+run "$AOTSCOPE" help keys
+ok "help keys names an action" out "stage-next"
+run "$AOTSCOPE" help settings
+ok "help settings names a setting" out "activation_memory_budget=1"
+
+run "$AOTSCOPE" partition --outptu x
+ok "a mistyped option is answered with the nearest one" err "did you mean --output?"
+run "$AOTSCOPE" partition -o
+ok "a missing value is named" err "needs a value"
+run "$AOTSCOPE" partition --help=yes
+ok "a switch takes no value" err "takes no value"
+run "$AOTSCOPE" partition
+ok "a missing input is an error" exits 2
+ok "a missing input is named" err "input is missing"
+ok "the error says where to read more" err "aotscope help partition"
+run "$AOTSCOPE" help one two
+ok "one argument too many is an error" err "'two' is one argument too many"
+run "$AOTSCOPE" partiton
+ok "a mistyped command is answered with the nearest one" err "did you mean 'partition'?"
+run "$AOTSCOPE" help --completion csh
+ok "an unknown shell is an error" exits 2
+
+for c in info show check import partition export; do
+    run "$AOTSCOPE" $c "$scratch/absent.log" -o "$scratch/o" || :
+    ok "$c of a file that is not there exits with 2" exits 2
+done
+run "$AOTSCOPE" info "$scratch/absent.log"
+ok "a file that is not there is named" err "$scratch/absent.log"
+ok "errors start with the program's name" err "aotscope: "
+printf 'no graph in here\n' >"$scratch/prose.txt"
+run "$AOTSCOPE" info "$scratch/prose.txt"
+ok "a text that is no log is an error" exits 2
+: >"$scratch/empty.log"
+run "$AOTSCOPE" info "$scratch/empty.log"
+ok "an empty file is an error" exits 2
+head -c 4000 /dev/urandom >"$scratch/junk"
+run "$AOTSCOPE" info "$scratch/junk"
+ok "binary junk is an error" exits 2
+run "$AOTSCOPE" info "$scratch"
+ok "a folder without a log ends with an exit code, not a signal" test "$code" -le 2
+run "$AOTSCOPE" partition "$log" -o "$scratch/out-dir" --set no_such_setting=1
+ok "an unknown setting is an error" exits 2
+run "$AOTSCOPE" partition "$log" -o "$scratch/out-dir" --set activation_memory_budget=2
+ok "a setting out of range is an error" exits 2
+
+run "$AOTSCOPE" "$log"
+ok "without a terminal an input is summed up" exits 0
+ok "the summary counts the units" out " unit"
+ok "the summary names the batch commands" out "aotscope show "
+ok "nothing is coloured in a pipe" no_escape out
+ok "no progress bar in a pipe" silent err
+run "$AOTSCOPE" -- "$log"
+ok "-- ends the options" exits 0
+run sh -c 'gzip -dc "$1" | "$2" info -' sh "$log" "$AOTSCOPE"
+ok "- is standard input" exits 0
+
+quiet_pipe()
+{
+    for i in 1 2 3; do
+        "$AOTSCOPE" help --man 2>"$scratch/pipe-err" | head -n 1 >/dev/null
+        (trap '' PIPE; "$AOTSCOPE" show "$log" 2>>"$scratch/pipe-err" | head -n 1 >/dev/null)
+    done
+    [ ! -s "$scratch/pipe-err" ] || { cat "$scratch/pipe-err"; return 1; }
+}
+ok "a closed pipe ends it quietly" quiet_pipe
+if [ -w /dev/full ]; then
+    full() { "$AOTSCOPE" help --man >/dev/full 2>"$scratch/full"; [ $? = 2 ] && grep -q 'standard output' "$scratch/full"; }
+    ok "a full disk is an error" full
+else
+    skip "a full disk is an error" "there is no /dev/full"
+fi
+if script -qec true /dev/null >/dev/null 2>&1; then
+    on_terminal() { TERM=xterm NO_COLOR=$1 script -qec "'$AOTSCOPE' help" /dev/null >"$scratch/tty" </dev/null; }
+    coloured() { on_terminal ''; grep -q "$esc\[1m" "$scratch/tty"; }
+    plain() { on_terminal 1; ! grep -q "$esc\[1m" "$scratch/tty"; }
+    ok "headings are bold on a terminal" coloured
+    ok "NO_COLOR turns that off" plain
+else
+    skip "NO_COLOR turns colour off" "script(1) is not installed"
+fi
+done_testing
