@@ -191,7 +191,7 @@ void aot_help_keys(aot_sb *out, bool color)
             heading(out, group, color);
         }
         aot_keymap_all(map, (aot_action)a, keys, sizeof keys);
-        aot_sb_addf(&left, "%-12s %s", aot_action_name((aot_action)a), keys);
+        aot_sb_addf(&left, "%-14s %s", aot_action_name((aot_action)a), keys);
         entry(out, aot_sb_text(&left), aot_action_doc((aot_action)a), 40);
         aot_sb_free(&left);
     }

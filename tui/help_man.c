@@ -19,6 +19,8 @@ static void roff(aot_sb *out, const char *s, size_t n)
             aot_sb_addz(out, "\\e");
         } else if (s[i] == '-') {
             aot_sb_addz(out, "\\-");
+        } else if (s[i] == '"') {
+            aot_sb_addz(out, "\\(dq"); // would end a macro's argument
         } else {
             aot_sb_addc(out, s[i]);
         }
@@ -56,9 +58,9 @@ static void roff_paragraphs(aot_sb *out, const char *text)
 
 static void roff_item(aot_sb *out, const char *term, const char *text)
 {
-    aot_sb_addz(out, ".TP\n.B ");
+    aot_sb_addz(out, ".TP\n.B \"");
     roff_z(out, term);
-    aot_sb_addc(out, '\n');
+    aot_sb_addz(out, "\"\n");
     roff_z(out, text);
     aot_sb_addc(out, '\n');
 }
