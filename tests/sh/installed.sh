@@ -19,6 +19,11 @@ int main(void)
     return 0;
 }
 END
+(cd "$include/aotscope" && find . -name '*.h') | while read -r header; do
+    echo "#include \"${header#./}\"" >"$dir/alone.c"
+    # shellcheck disable=SC2046
+    $CC -std=c11 -D_GNU_SOURCE -I"$include/aotscope" $(pkg-config --cflags jansson) -fsyntax-only "$dir/alone.c"
+done
 # shellcheck disable=SC2086
 $CC $CFLAGS -I"$include/aotscope" $(pkg-config --cflags jansson) -o "$dir/main" "$dir/main.c" \
     -L"$lib" -laotscope $(pkg-config --libs jansson sqlite3 libxxhash zlib) -lm
