@@ -1,0 +1,427 @@
+/* The viewers: a graph, a partition and its flow network as pictures.
+ *
+ * The partition reads like a loop: the forward runs down on the left, the backward comes up on the
+ * right, and the saved values stand between them, each with one thick line in and its users out. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/flow.h"
+#include "viewers/viewer.h"
+
+/* ---- shared ------------------------------------------------------------------------------------ */
+
+typedef AOT_VEC(aot_arg) arg_vec;
+
+// What a graph returns, flat: items of the output's tuple (nested ones only where values are nested).
+static void flat_outputs(const aot_graph *g, arg_vec *out)
+{
+    aot_node_id o = aot_graph_output(g);
+    if (o == AOT_NO_NODE || aot_node_at(g, o)->n_args == 0) {
+        return;
+    }
+    const aot_arg *a = aot_node_args(g, aot_node_at(g, o));
+    if (a->kind != AOT_ARG_LIST && a->kind != AOT_ARG_TUPLE) {
+        aot_vec_push(out, *a);
+        return;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        aot_vec_push(out, aot_arg_items(g, a)[i]);
+    }
+}
+
+typedef struct edge_ctx {
+    aot_picture *pic;
+    const aot_graph *g;
+    const uint32_t *box; /* node -> box; UINT32_MAX = none */
+    aot_node_id to, base;
+    uint32_t first; /* edges from here on lead to `to` */
+} edge_ctx;
+
+static void add_input(void *arg, aot_node_id from)
+{
+    edge_ctx *e = arg;
+    uint32_t a = e->box[from], b = e->box[e->to];
+    if (a == UINT32_MAX || b == UINT32_MAX) {
+        return;
+    }
+    for (size_t i = e->first; i < e->pic->edges.n; i++) {
+        if (e->pic->edges.d[i].from == a) {
+            return; // used twice by one node
+        }
+    }
+    bool part = aot_is_getitem(e->g, aot_node_at(e->g, e->to));
+    aot_line line = e->pic->nodes.d[a].zone == AOT_ZONE_BOUNDARY ? AOT_LINE_SAVED
+                  : from == e->base || part ? AOT_LINE_ALIAS : AOT_LINE_DATA;
+    aot_picture_edge(e->pic, a, b, line, 0);
+}
+
+static void add_inputs(aot_picture *pic, const aot_graph *g, const uint32_t *box, aot_node_id id)
+{
+    edge_ctx e = {.pic = pic, .g = g, .box = box, .to = id, .base = aot_view_base(g, id)};
+    e.first = (uint32_t)pic->edges.n;
+    if (box[id] != UINT32_MAX && aot_node_at(g, id)->kind != AOT_OUTPUT) {
+        aot_node_each_input(g, aot_node_at(g, id), add_input, &e);
+    }
+}
+
+static uint32_t *new_boxes(const aot_graph *g)
+{
+    uint32_t *box = aot_xmalloc((g->nodes.n + 1) * sizeof *box);
+    memset(box, 0xff, (g->nodes.n + 1) * sizeof *box);
+    return box;
+}
+
+typedef struct side {
+    const aot_graph *g;
+    const aot_partition *p;
+    aot_node_id *map;
+    uint32_t *box;
+    arg_vec outs;
+    uint32_t *first_out, *next_out; /* chains of output positions by node */
+} side;
+
+static side side_open(const aot_graph *g, const aot_partition *p, size_t n_outs)
+{
+    side s = {.g = g, .p = p, .map = aot_view_map(g, p), .box = new_boxes(g)};
+    flat_outputs(g, &s.outs);
+    s.first_out = new_boxes(g);
+    s.next_out = aot_xcalloc(s.outs.n + 1, sizeof *s.next_out);
+    n_outs = n_outs < s.outs.n ? n_outs : s.outs.n;
+    for (size_t i = n_outs; i-- > 0;) {
+        if (s.outs.d[i].kind == AOT_ARG_NODE) {
+            s.next_out[i] = s.first_out[s.outs.d[i].u.node];
+            s.first_out[s.outs.d[i].u.node] = (uint32_t)i;
+        }
+    }
+    return s;
+}
+
+static void side_close(side *s)
+{
+    free(s->map);
+    free(s->box);
+    free(s->first_out);
+    free(s->next_out);
+    aot_vec_free(&s->outs);
+}
+
+static aot_node_id cut_of(const side *s, aot_node_id id)
+{
+    return s->map ? s->map[id] : AOT_NO_NODE;
+}
+
+// Small boxes for the places where the node is returned.
+static void side_outputs(aot_picture *pic, const side *s, aot_node_id id, const char *prefix,
+                         aot_zone zone)
+{
+    for (uint32_t k = s->first_out[id]; k != UINT32_MAX; k = s->next_out[k]) {
+        uint32_t o = aot_picture_output(pic, s->g, id, k, prefix, zone);
+        aot_picture_edge(pic, s->box[id], o, AOT_LINE_DATA, 0);
+    }
+}
+
+// A box for the node, its lines, and boxes for where it is returned.
+static void side_node(aot_picture *pic, side *s, aot_node_id id, const char *prefix, aot_zone zone)
+{
+    s->box[id] = aot_picture_graph_node(pic, s->g, id, s->p, cut_of(s, id), prefix, zone);
+    add_inputs(pic, s->g, s->box, id);
+    side_outputs(pic, s, id, prefix, zone);
+}
+
+/* ---- partition ---------------------------------------------------------------------------------- */
+
+// Box of a saved value between the two sides; what is a primal costs nothing new.
+static uint32_t saved_box(aot_picture *pic, side *fw, aot_node_id id)
+{
+    aot_node_id cut = cut_of(fw, id);
+    uint32_t box = aot_picture_graph_node(pic, fw->g, id, fw->p, cut, "saved", AOT_ZONE_BOUNDARY);
+    aot_pic_node *x = &pic->nodes.d[box];
+    char type[128], size[32];
+    int64_t bytes = cut != AOT_NO_NODE ? fw->p->nodes[cut].bytes
+                                       : aot_meta_bytes(fw->g->ctx, aot_node_at(fw->g, id)->meta);
+    bool input = aot_node_at(fw->g, id)->kind == AOT_PLACEHOLDER;
+    bool view = aot_view_base(fw->g, id) != AOT_NO_NODE;
+    aot_format_type(type, sizeof type, fw->g->ctx, aot_node_at(fw->g, id)->meta);
+    x->label = aot_arena_printf(pic->arena, "%s%s  %s\n%s  %s%s",
+                                input ? aot_class_get(x->cls)->letter : "", view ? "SV" : "S", x->name,
+                                type, aot_format_bytes(size, sizeof size, bytes),
+                                input ? ", held anyway" : "");
+    x->cls = input ? x->cls : AOT_CLASS_SAVED;
+    x->leaf = true;
+    x->css = "saved boundary";
+    x->bytes = bytes;
+    aot_picture_edge(pic, fw->box[id], box, AOT_LINE_SAVED, bytes);
+    aot_pic_edge *e = &pic->edges.d[pic->edges.n - 1];
+    e->label = aot_arena_strndup(pic->arena, size, strlen(size));
+    e->tooltip = x->tooltip;
+    return box;
+}
+
+typedef struct named {
+    const char *name;
+    uint32_t box;
+} named;
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const named *)a)->name, ((const named *)b)->name);
+}
+
+static void partition_title(aot_picture *pic, const aot_draw_in *in)
+{
+    const aot_partition *p = in->part;
+    char bytes[32], fresh[32];
+    aot_format_bytes(bytes, sizeof bytes, p->saved_bytes);
+    aot_format_bytes(fresh, sizeof fresh, p->saved_new_bytes);
+    uint32_t n_again = 0;
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        n_again += p->nodes[i].verdict == AOT_V_RECOMPUTED;
+    }
+    pic->title = aot_arena_printf(
+        pic->arena, "%s\nsaved %u values, %s (%s besides the inputs)  ·  %u recomputed\nbudget %.4g  ·  %s  ·  %s",
+        aot_picture_text(pic, in->label ? in->label : ""), p->n_saved + p->n_saved_sym, bytes, fresh,
+        n_again, p->config.activation_memory_budget, p->rung ? p->rung : "", p->config.partitioner);
+    pic->zone_label[AOT_ZONE_FORWARD] = "forward";
+    pic->zone_label[AOT_ZONE_BOUNDARY] = aot_arena_printf(pic->arena, "saved for the backward: %s", bytes);
+    pic->zone_label[AOT_ZONE_BACKWARD] = "backward (runs upwards)";
+}
+
+void aot_draw_partition(aot_picture *pic, const aot_draw_in *in)
+{
+    const aot_partition *p = in->part;
+    size_t n_user = p->n_forward_outputs >= 0 ? (size_t)p->n_forward_outputs : SIZE_MAX;
+    side fw = side_open(p->forward, p, n_user), bw = side_open(p->backward, p, SIZE_MAX);
+    partition_title(pic, in);
+    for (aot_node_id i = 0; i < fw.g->nodes.n; i++) {
+        if (aot_node_at(fw.g, i)->kind != AOT_OUTPUT) {
+            side_node(pic, &fw, i, "fw", AOT_ZONE_FORWARD);
+        }
+    }
+    AOT_VEC(named) saved = {0};
+    for (size_t i = n_user; i < fw.outs.n; i++) {
+        if (fw.outs.d[i].kind == AOT_ARG_NODE) {
+            aot_node_id id = fw.outs.d[i].u.node;
+            named x = {aot_node_name(fw.g, id), saved_box(pic, &fw, id)};
+            aot_vec_push(&saved, x);
+        }
+    }
+    if (saved.n > 0) {
+        qsort(saved.d, saved.n, sizeof *saved.d, by_name);
+    }
+    for (aot_node_id i = 0; i < bw.g->nodes.n; i++) {
+        named want = {aot_node_name(bw.g, i), 0};
+        const named *hit = NULL;
+        if (aot_node_at(bw.g, i)->kind == AOT_PLACEHOLDER && saved.n > 0) {
+            hit = bsearch(&want, saved.d, saved.n, sizeof *saved.d, by_name);
+        }
+        if (hit) {
+            bw.box[i] = hit->box;
+            side_outputs(pic, &bw, i, "bw", AOT_ZONE_BACKWARD);
+        } else if (aot_node_at(bw.g, i)->kind != AOT_OUTPUT) {
+            side_node(pic, &bw, i, "bw", AOT_ZONE_BACKWARD);
+        }
+    }
+    aot_vec_free(&saved);
+    side_close(&fw);
+    side_close(&bw);
+}
+
+/* ---- one graph ------------------------------------------------------------------------------------ */
+
+void aot_draw_graph(aot_picture *pic, const aot_draw_in *in)
+{
+    const aot_graph *g = in->graph;
+    side s = side_open(g, in->part, SIZE_MAX);
+    bool both = false;
+    for (aot_node_id i = 0; i < g->nodes.n && !in->side; i++) {
+        both = both || aot_side_mark(in->part, cut_of(&s, i)) == 'B';
+    }
+    pic->title = aot_arena_printf(pic->arena, "%s\n%s  ·  %zu nodes",
+                                  aot_picture_text(pic, in->label ? in->label : ""),
+                                  in->stage ? in->stage : "graph", g->nodes.n);
+    pic->zone_label[AOT_ZONE_FORWARD] = "forward";
+    pic->zone_label[AOT_ZONE_BACKWARD] = "backward (runs upwards)";
+    for (aot_node_id i = 0; i < g->nodes.n; i++) {
+        aot_node_id cut = cut_of(&s, i);
+        bool back = cut != AOT_NO_NODE && in->part->nodes[cut].backward_made;
+        back = back || (cut != AOT_NO_NODE && aot_starts_with(aot_node_name(g, i), "tangents_"));
+        aot_zone zone = !both ? AOT_ZONE_NONE : back ? AOT_ZONE_BACKWARD : AOT_ZONE_FORWARD;
+        if (aot_node_at(g, i)->kind != AOT_OUTPUT) {
+            side_node(pic, &s, i, "n", zone);
+        }
+    }
+    side_close(&s);
+}
+
+/* ---- the flow network --------------------------------------------------------------------------- */
+
+typedef struct network {
+    aot_picture *pic;
+    const aot_partition *p;
+    aot_flow *f;
+    uint32_t *in, *out; /* vertex of each node; UINT32_MAX */
+    uint32_t n;         /* vertices; 0 is the source, 1 the sink */
+    uint8_t *side;
+    bool cut_known;
+} network;
+
+static void net_edge(network *w, uint32_t u, uint32_t v, int64_t capacity, const char *reason)
+{
+    aot_flow_edge(w->f, u, v, capacity);
+    aot_line line = capacity == AOT_FLOW_INF ? AOT_LINE_INFINITE : AOT_LINE_CAPACITY;
+    aot_picture_edge(w->pic, u, v, line, 0);
+    aot_pic_edge *e = &w->pic->edges.d[w->pic->edges.n - 1];
+    char text[32];
+    e->bytes = capacity;
+    if (capacity != AOT_FLOW_INF) {
+        e->label = aot_picture_text(w->pic, aot_format_count(text, sizeof text, capacity));
+    } else if (u == 0 || v == 1) {
+        e->label = aot_arena_printf(w->pic->arena, "inf: %s", reason);
+    }
+    e->tooltip = aot_picture_text(w->pic, reason);
+}
+
+static uint32_t net_vertex(network *w, aot_node_id id, const char *which)
+{
+    const aot_graph *g = w->p->cut;
+    uint32_t v = aot_picture_graph_node(w->pic, g, id, w->p, id, which, AOT_ZONE_NONE);
+    aot_pic_node *x = &w->pic->nodes.d[v];
+    x->label = aot_arena_printf(w->pic->arena, "%s\n%s", x->name, which);
+    x->vertex = true;
+    x->leaf = false;
+    return v;
+}
+
+static void net_end(network *w, const char *name, const char *tooltip)
+{
+    aot_pic_node x = {.key = name, .name = name, .label = name, .tooltip = tooltip, .source = "",
+                      .css = "end", .cls = AOT_CLASS_OUTPUT, .sig = strlen(name) * 7919u};
+    aot_picture_node(w->pic, x);
+}
+
+static void net_node(network *w, aot_node_id id)
+{
+    const aot_graph *g = w->p->cut;
+    const aot_node_info *info = &w->p->nodes[id];
+    char words[160];
+    if (info->ban && w->in[id] != UINT32_MAX) {
+        const char *ban = aot_ban_text(info->ban);
+        net_edge(w, 0, w->in[id], AOT_FLOW_INF, ban && *ban ? ban : "must not be recomputed");
+    }
+    if (info->sink == AOT_SINK_IN && w->in[id] != UINT32_MAX) {
+        net_edge(w, w->in[id], 1, AOT_FLOW_INF,
+                 info->tangent_closure ? "computed in the backward" : "must be recomputed");
+    }
+    if (info->weight >= 0) {
+        net_edge(w, w->in[id], w->out[id], info->weight,
+                 aot_weight_words(words, sizeof words, w->p, id));
+        if (info->sink == AOT_SINK_OUT) {
+            net_edge(w, w->out[id], 1, AOT_FLOW_INF, "the backward needs it");
+        }
+        for (uint32_t k = g->user_off[id]; k < g->user_off[id + 1]; k++) {
+            uint32_t to = w->in[g->user[k]];
+            if (to != UINT32_MAX) {
+                net_edge(w, w->out[id], to, AOT_FLOW_INF, "data");
+            }
+        }
+    }
+}
+
+// Marks the edges that lead from the source's side to the sink's.
+static void net_cut(network *w)
+{
+    int64_t value = 0;
+    w->side = aot_xcalloc((size_t)w->n + 1, 1);
+    if (aot_flow_min_cut(w->f, 0, 1, &value, w->side, NULL, NULL, NULL) != AOT_OK) {
+        aot_picture_notice(w->pic, "the cut is infinite");
+        return;
+    }
+    for (size_t i = 0; i < w->pic->edges.n; i++) {
+        aot_pic_edge *e = &w->pic->edges.d[i];
+        if (!w->side[e->from] && w->side[e->to]) {
+            e->line = AOT_LINE_CUT;
+        }
+    }
+    w->cut_known = true;
+    for (uint32_t v = 0; v < w->n; v++) {
+        aot_pic_node *x = &w->pic->nodes.d[v];
+        x->css = w->side[v] ? "sink-side" : "source-side";
+        x->cls = w->side[v] ? AOT_CLASS_BACKWARD : AOT_CLASS_FORWARD;
+        x->sig += w->side[v];
+    }
+    w->pic->nodes.d[0].cls = w->pic->nodes.d[1].cls = AOT_CLASS_OUTPUT;
+}
+
+static network net_open(aot_picture *pic, const aot_partition *p)
+{
+    if (!p->cut->user_off) {
+        aot_graph_link(p->cut);
+    }
+    network w = {.pic = pic, .p = p, .in = new_boxes(p->cut), .out = new_boxes(p->cut)};
+    net_end(&w, "source", "values that must not be recomputed hang here");
+    net_end(&w, "sink", "values that the backward needs hang here");
+    for (aot_node_id i = 0; i < p->n_nodes; i++) {
+        const aot_node_info *info = &p->nodes[i];
+        bool in_net = info->weight >= 0 || info->sink == AOT_SINK_IN;
+        if (in_net && aot_node_at(p->cut, i)->kind != AOT_OUTPUT) {
+            w.in[i] = net_vertex(&w, i, "in");
+            w.out[i] = info->weight >= 0 ? net_vertex(&w, i, "out") : UINT32_MAX;
+        }
+    }
+    w.n = (uint32_t)pic->nodes.n;
+    w.f = aot_flow_new(w.n, 0);
+    for (aot_node_id i = 0; i < p->n_nodes; i++) {
+        if (w.in[i] != UINT32_MAX) {
+            net_node(&w, i);
+        }
+    }
+    net_cut(&w);
+    return w;
+}
+
+static void net_close(network *w)
+{
+    free(w->in);
+    free(w->out);
+    free(w->side);
+    aot_flow_free(w->f);
+}
+
+void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
+{
+    char value[32];
+    network w = net_open(pic, in->part);
+    aot_format_count(value, sizeof value, in->part->cut_value);
+    pic->title = aot_arena_printf(pic->arena, "%s\nflow network: %u vertices, %zu edges  ·  cut %s",
+                                  aot_picture_text(pic, in->label ? in->label : ""), w.n, pic->edges.n,
+                                  !w.cut_known ? "infinite" : in->part->cut_value < 0 ? "not run" : value);
+    net_close(&w);
+}
+
+json_t *aot_json_mincut(const aot_draw_in *in)
+{
+    aot_picture *pic = aot_picture_new();
+    network w = net_open(pic, in->part);
+    json_t *root = aot_json_head(in, "mincut"), *edges = json_array(), *vertices = json_array();
+    for (uint32_t v = 0; v < w.n; v++) {
+        json_array_append_new(vertices, json_pack("{s:s, s:s, s:s}", "id", pic->nodes.d[v].key, "node",
+                                                  pic->nodes.d[v].name, "side",
+                                                  !w.cut_known ? "unknown" : w.side[v] ? "sink" : "source"));
+    }
+    for (size_t i = 0; i < pic->edges.n; i++) {
+        const aot_pic_edge *e = &pic->edges.d[i];
+        json_t *capacity = e->bytes == AOT_FLOW_INF ? json_string("inf") : json_integer(e->bytes);
+        json_array_append_new(edges, json_pack("{s:s, s:s, s:o, s:b, s:s}", "from",
+                                               pic->nodes.d[e->from].key, "to", pic->nodes.d[e->to].key,
+                                               "capacity", capacity, "cut", e->line == AOT_LINE_CUT,
+                                               "reason", e->tooltip ? e->tooltip : ""));
+    }
+    json_object_set_new(root, "cut_value", in->part->cut_value < 0 ? json_null()
+                                                                 : json_integer(in->part->cut_value));
+    json_object_set_new(root, "vertices", vertices);
+    json_object_set_new(root, "edges", edges);
+    net_close(&w);
+    aot_picture_free(pic);
+    return root;
+}

@@ -1,0 +1,319 @@
+/* Folding repeats: layers that look the same are drawn once with "× 12".
+ *
+ * Each node has a signature (operator, constants, types, verdict). In a zone the nodes that compute
+ * something form a sequence; a repeat is a stretch where sig[i] = sig[i + L], that is
+ *     a [b c d] [b c d] [b c d] e   ->   a (b c d) × 3 e       L = 3
+ * Candidate lengths are voted for by the distances between equal windows of WINDOW signatures; the
+ * stretch that folds most nodes away is taken, and again in what is left. Copies are then mapped to
+ * the first one, argument by argument; inputs and saved values that only a copy uses follow it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "viewers/picture.h"
+
+enum { WINDOW = 4, MIN_GAIN = 8, MAX_ROUNDS = 24, MAX_CANDIDATES = 12 };
+
+typedef struct run {
+    uint32_t start, length, times; /* positions in the sequence */
+} run;
+
+typedef struct vote {
+    uint32_t distance, count;
+} vote;
+
+typedef struct slot {
+    uint64_t key;
+    uint32_t value;
+} slot;
+
+// Finds or adds a key in an open table of size mask + 1; key 0 is not used.
+static slot *find_slot(slot *t, size_t mask, uint64_t key)
+{
+    key = key ? key : 1;
+    size_t i = (size_t)(key * 0x9e3779b97f4a7c15u >> 20) & mask;
+    while (t[i].key && t[i].key != key) {
+        i = (i + 1) & mask;
+    }
+    if (!t[i].key) {
+        t[i].key = key;
+        t[i].value = UINT32_MAX;
+    }
+    return &t[i];
+}
+
+static size_t table_mask(size_t n)
+{
+    size_t size = 64;
+    while (size < 2 * n + 2) {
+        size *= 2;
+    }
+    return size - 1;
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const vote *x = a, *y = b;
+    if (x->count != y->count) {
+        return x->count > y->count ? -1 : 1;
+    }
+    return x->distance < y->distance ? -1 : 1;
+}
+
+// The distances between equal windows that occur most, at most MAX_CANDIDATES.
+static uint32_t candidates(const uint64_t *sig, uint32_t n, vote out[MAX_CANDIDATES])
+{
+    size_t mask = table_mask(n);
+    slot *last = aot_xcalloc(mask + 1, sizeof *last);
+    uint32_t *count = aot_xcalloc((size_t)n + 1, sizeof *count);
+    for (uint32_t i = 0; i + WINDOW <= n; i++) {
+        uint64_t h = 0;
+        for (uint32_t k = 0; k < WINDOW; k++) {
+            h = aot_hash_mix(h, sig[i + k]);
+        }
+        slot *s = find_slot(last, mask, h);
+        if (s->value != UINT32_MAX) {
+            count[i - s->value]++;
+        }
+        s->value = i;
+    }
+    vote *votes = aot_xcalloc((size_t)n + 1, sizeof *votes);
+    uint32_t m = 0;
+    for (uint32_t d = 1; d <= n; d++) {
+        if (count[d] > 0) {
+            votes[m++] = (vote){d, count[d]};
+        }
+    }
+    qsort(votes, m, sizeof *votes, by_count);
+    m = m < MAX_CANDIDATES ? m : MAX_CANDIDATES;
+    memcpy(out, votes, m * sizeof *votes);
+    free(votes);
+    free(count);
+    free(last);
+    return m;
+}
+
+static run best_run(const uint64_t *sig, uint32_t n)
+{
+    run best = {0, 0, 0};
+    uint32_t best_gain = MIN_GAIN - 1;
+    vote v[MAX_CANDIDATES];
+    uint32_t m = candidates(sig, n, v);
+    for (uint32_t c = 0; c < m; c++) {
+        uint32_t length = v[c].distance, same = 0;
+        for (uint32_t i = 0; i + length <= n; i++) {
+            bool equal = i + length < n && sig[i] == sig[i + length];
+            if (equal) {
+                same++;
+                continue;
+            }
+            uint32_t times = same / length + 1, gain = length * (times - 1);
+            if (gain > best_gain) {
+                best_gain = gain;
+                best = (run){i - same, length, times};
+            }
+            same = 0;
+        }
+    }
+    return best;
+}
+
+/* ---- mapping copies to the first one ------------------------------------------------------------ */
+
+typedef struct folding {
+    aot_picture *pic;
+    uint32_t *map;              /* node -> the node that stands for it */
+    uint32_t *in_off, *in_edge; /* edges into a node, in order */
+    uint32_t *out_off, *out_edge;
+} folding;
+
+static void index_edges(folding *f)
+{
+    size_t n = f->pic->nodes.n, m = f->pic->edges.n;
+    f->in_off = aot_xcalloc(n + 2, sizeof *f->in_off);
+    f->out_off = aot_xcalloc(n + 2, sizeof *f->out_off);
+    f->in_edge = aot_xcalloc(m + 1, sizeof *f->in_edge);
+    f->out_edge = aot_xcalloc(m + 1, sizeof *f->out_edge);
+    for (size_t i = 0; i < m; i++) {
+        f->in_off[f->pic->edges.d[i].to + 2]++;
+        f->out_off[f->pic->edges.d[i].from + 2]++;
+    }
+    for (size_t i = 2; i < n + 2; i++) {
+        f->in_off[i] += f->in_off[i - 1];
+        f->out_off[i] += f->out_off[i - 1];
+    }
+    for (size_t i = 0; i < m; i++) {
+        f->in_edge[f->in_off[f->pic->edges.d[i].to + 1]++] = (uint32_t)i;
+        f->out_edge[f->out_off[f->pic->edges.d[i].from + 1]++] = (uint32_t)i;
+    }
+}
+
+// A leaf whose every line ends at a node that was folded away may follow it.
+static bool only_for_copies(const folding *f, uint32_t leaf)
+{
+    const aot_pic_edge *e = f->pic->edges.d;
+    for (uint32_t k = f->out_off[leaf]; k < f->out_off[leaf + 1]; k++) {
+        uint32_t user = e[f->out_edge[k]].to;
+        if (f->map[user] == user && !f->pic->nodes.d[user].leaf) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Leaves that feed copy x follow those that feed the first one, argument by argument.
+static void fold_inputs(folding *f, uint32_t x, uint32_t first)
+{
+    const aot_pic_edge *e = f->pic->edges.d;
+    const aot_pic_node *node = f->pic->nodes.d;
+    uint32_t n = f->in_off[x + 1] - f->in_off[x];
+    if (n != f->in_off[first + 1] - f->in_off[first]) {
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t a = e[f->in_edge[f->in_off[x] + k]].from;
+        uint32_t b = e[f->in_edge[f->in_off[first] + k]].from;
+        if (a != b && node[a].leaf && node[b].leaf && f->map[a] == a && f->map[b] == b &&
+            node[a].zone == node[b].zone && node[a].sig == node[b].sig && only_for_copies(f, a)) {
+            f->map[a] = b;
+        }
+    }
+}
+
+// Saved values of a copy (or of a leaf that followed one) go with those of the first.
+static void fold_saved(folding *f, uint32_t x, uint32_t first)
+{
+    const aot_pic_edge *e = f->pic->edges.d;
+    const aot_pic_node *node = f->pic->nodes.d;
+    for (uint32_t k = f->out_off[x]; k < f->out_off[x + 1]; k++) {
+        uint32_t a = e[f->out_edge[k]].to;
+        if (node[a].zone != AOT_ZONE_BOUNDARY || f->map[a] != a) {
+            continue;
+        }
+        for (uint32_t j = f->out_off[first]; j < f->out_off[first + 1]; j++) {
+            uint32_t b = e[f->out_edge[j]].to;
+            if (node[b].zone == AOT_ZONE_BOUNDARY && b != a && f->map[b] == b) {
+                f->map[a] = b;
+                break;
+            }
+        }
+    }
+}
+
+static void apply_run(folding *f, const uint32_t *seq, run r)
+{
+    aot_picture *pic = f->pic;
+    const aot_pic_node *head = &pic->nodes.d[seq[r.start]];
+    aot_pic_block b = {.times = r.times, .zone = head->zone};
+    b.label = aot_arena_printf(pic->arena, "× %u%s%s", r.times, *head->source ? "   " : "",
+                               head->source);
+    int32_t block = (int32_t)pic->blocks.n;
+    aot_vec_push(&pic->blocks, b);
+    for (uint32_t i = 0; i < r.length; i++) {
+        uint32_t first = seq[r.start + i];
+        pic->nodes.d[first].block = block;
+        for (uint32_t t = 1; t < r.times; t++) {
+            f->map[seq[r.start + t * r.length + i]] = first;
+        }
+    }
+}
+
+static void fold_zone(folding *f, uint8_t zone)
+{
+    aot_picture *pic = f->pic;
+    uint32_t *seq = aot_xcalloc(pic->nodes.n + 1, sizeof *seq), n = 0;
+    uint64_t *sig = aot_xcalloc(pic->nodes.n + 1, sizeof *sig);
+    for (uint32_t i = 0; i < pic->nodes.n; i++) {
+        if (pic->nodes.d[i].zone == zone && !pic->nodes.d[i].leaf) {
+            sig[n] = pic->nodes.d[i].sig;
+            seq[n++] = i;
+        }
+    }
+    for (int round = 0; round < MAX_ROUNDS && n > 0; round++) {
+        run r = best_run(sig, n);
+        if (r.times < 2) {
+            break;
+        }
+        apply_run(f, seq, r);
+        for (uint32_t i = 0; i < r.length * r.times; i++) {
+            sig[r.start + i] = aot_hash_mix(0x5eed, (uint64_t)round << 32 | i); // never equal again
+        }
+    }
+    free(seq);
+    free(sig);
+}
+
+// Edges between what is left: equal ones become one that counts, backward ones lead to the next copy.
+static void merge_edges(folding *f)
+{
+    aot_picture *pic = f->pic;
+    size_t mask = table_mask(pic->edges.n), m = 0;
+    slot *seen = aot_xcalloc(mask + 1, sizeof *seen);
+    for (size_t i = 0; i < pic->edges.n; i++) {
+        aot_pic_edge e = pic->edges.d[i];
+        bool copy = f->map[e.from] != e.from || f->map[e.to] != e.to;
+        e.from = f->map[e.from];
+        e.to = f->map[e.to];
+        bool same_zone = pic->nodes.d[e.from].zone == pic->nodes.d[e.to].zone;
+        if (copy && same_zone && e.from >= e.to) {
+            e.line = AOT_LINE_NEXT;
+        }
+        slot *s = find_slot(seen, mask, ((uint64_t)e.from << 32 | e.to) * AOT_N_LINES + e.line + 1);
+        if (s->value != UINT32_MAX) {
+            aot_pic_edge *old = &pic->edges.d[s->value];
+            old->times += copy ? e.times : 0;
+            continue;
+        }
+        s->value = (uint32_t)m;
+        pic->edges.d[m++] = e;
+    }
+    pic->edges.n = m;
+    free(seen);
+}
+
+uint32_t aot_picture_fold(aot_picture *pic)
+{
+    uint32_t n = (uint32_t)pic->nodes.n;
+    folding f = {.pic = pic, .map = aot_xcalloc((size_t)n + 1, sizeof *f.map)};
+    for (uint32_t i = 0; i < n; i++) {
+        f.map[i] = i;
+    }
+    index_edges(&f);
+    fold_zone(&f, AOT_ZONE_NONE);
+    fold_zone(&f, AOT_ZONE_FORWARD);
+    fold_zone(&f, AOT_ZONE_BACKWARD);
+    for (uint32_t i = 0; i < n; i++) {
+        if (f.map[i] != i && !pic->nodes.d[i].leaf) {
+            fold_inputs(&f, i, f.map[i]);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (f.map[i] != i) {
+            fold_saved(&f, i, f.map[i]);
+        }
+    }
+    uint32_t gone = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        while (f.map[f.map[i]] != f.map[i]) { // what it follows may follow another
+            f.map[i] = f.map[f.map[i]];
+        }
+    }
+    bool *keep = aot_xcalloc((size_t)n + 1, sizeof *keep);
+    for (uint32_t i = 0; i < n; i++) {
+        keep[i] = f.map[i] == i;
+        gone += !keep[i];
+    }
+    if (gone > 0) {
+        merge_edges(&f);
+        aot_picture_keep(pic, keep);
+        aot_picture_notice(pic, "%zu folded repeat%s stand for %u more boxes (--no-fold shows all)",
+                           pic->blocks.n, pic->blocks.n == 1 ? "" : "s", gone);
+    }
+    free(keep);
+    free(f.map);
+    free(f.in_off);
+    free(f.in_edge);
+    free(f.out_off);
+    free(f.out_edge);
+    return gone;
+}

@@ -1,0 +1,160 @@
+/* Graphs and partitions as JSON ("format": "aotscope/1"): everything that the pictures show, for
+ * programs. Nodes are in program order. */
+#include <string.h>
+
+#include "ir/text.h"
+#include "viewers/viewer.h"
+
+// Text of a log may hold anything; jansson takes only valid UTF-8.
+static json_t *safe_string(const char *text)
+{
+    aot_sb b = {0};
+    aot_text_safe(&b, text, strlen(text));
+    json_t *s = json_string(aot_sb_text(&b));
+    aot_sb_free(&b);
+    return s ? s : json_string("");
+}
+
+json_t *aot_json_head(const aot_draw_in *in, const char *kind)
+{
+    json_t *o = json_pack("{s:s, s:s, s:i}", "format", "aotscope/1", "kind", kind, "unit", in->unit);
+    json_object_set_new(o, "label", safe_string(in->label ? in->label : ""));
+    return o;
+}
+
+static void add_name(void *arg, aot_node_id id)
+{
+    void **a = arg;
+    json_array_append_new(a[0], safe_string(aot_node_name(a[1], id)));
+}
+
+static json_t *source_of(const aot_graph *g, const aot_node *n)
+{
+    const aot_src *s = &g->srcs.d[n->src];
+    if (!s->file) {
+        return json_null();
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "file", safe_string(aot_text(g->ctx, s->file)));
+    json_object_set_new(o, "line", json_integer(s->line));
+    json_object_set_new(o, "function", safe_string(aot_text(g->ctx, s->func)));
+    json_object_set_new(o, "code", safe_string(aot_text(g->ctx, s->code)));
+    if (s->ac_graph_id >= 0) {
+        json_object_set_new(o, "ac_graph_id", json_integer(s->ac_graph_id));
+    }
+    return o;
+}
+
+static void add_decision(json_t *o, const aot_partition *p, aot_node_id cut)
+{
+    const aot_node_info *info = &p->nodes[cut];
+    char buf[256];
+    json_object_set_new(o, "bytes", json_integer(info->bytes));
+    json_object_set_new(o, "weight", info->weight < 0 ? json_null()
+                                   : info->weight == AOT_WEIGHT_INF ? json_string("inf")
+                                                                    : json_integer(info->weight));
+    json_object_set_new(o, "ban", info->ban ? json_string(aot_ban_text(info->ban)) : json_null());
+    json_object_set_new(o, "sink", info->sink == AOT_SINK_NONE ? json_null()
+                                 : json_string(info->sink == AOT_SINK_IN ? "in" : "out"));
+    json_object_set_new(o, "verdict", json_string(aot_verdict_name(info->verdict)));
+    json_object_set_new(o, "policy", info->policy ? json_string(aot_policy_name(info->policy)) : json_null());
+    json_object_set_new(o, "reason", safe_string(aot_reason_words(buf, sizeof buf, p, cut)));
+    json_object_set_new(o, "side", json_string(aot_side_mark(p, cut) == 'B' ? "backward" : "forward"));
+}
+
+static json_t *node_json(const aot_graph *g, aot_node_id id, const aot_partition *p, aot_node_id cut,
+                         char side)
+{
+    const aot_node *n = aot_node_at(g, id);
+    char buf[256];
+    json_t *o = json_object(), *inputs = json_array(), *users = json_array();
+    json_object_set_new(o, "name", safe_string(aot_node_name(g, id)));
+    json_object_set_new(o, "kind", json_string(aot_node_kind_name(n->kind)));
+    json_object_set_new(o, "op", safe_string(aot_format_op(buf, sizeof buf, g, id)));
+    void *to[2] = {inputs, (void *)(uintptr_t)g};
+    aot_node_each_input(g, n, add_name, to);
+    for (uint32_t k = g->user_off[id]; k < g->user_off[id + 1]; k++) {
+        json_array_append_new(users, safe_string(aot_node_name(g, g->user[k])));
+    }
+    json_object_set_new(o, "args", inputs);
+    json_object_set_new(o, "users", users);
+    aot_sb text = {0};
+    aot_print_node(&text, g, id);
+    json_object_set_new(o, "text", safe_string(aot_sb_text(&text)));
+    aot_sb_free(&text);
+    json_object_set_new(o, "type", safe_string(aot_text(g->ctx, aot_meta_get(g->ctx, n->meta)->text)));
+    json_object_set_new(o, "bytes", json_integer(aot_meta_bytes(g->ctx, n->meta)));
+    json_object_set_new(o, "source", source_of(g, n));
+    if (p && cut != AOT_NO_NODE) {
+        add_decision(o, p, cut);
+    }
+    if (side) {
+        json_object_set_new(o, "side", json_string(side == 'B' ? "backward" : "forward"));
+    }
+    json_object_set_new(o, "class", json_string(aot_class_get(aot_class_of(g, id, p, cut))->name));
+    return o;
+}
+
+json_t *aot_json_nodes(const aot_graph *g, const aot_partition *p, char side)
+{
+    if (!g->user_off) {
+        aot_graph_link((aot_graph *)(uintptr_t)g); // fills caches only
+    }
+    aot_node_id *map = aot_view_map(g, p);
+    json_t *nodes = json_array();
+    for (aot_node_id i = 0; i < g->nodes.n; i++) {
+        json_array_append_new(nodes, node_json(g, i, p, map ? map[i] : AOT_NO_NODE, side));
+    }
+    free(map);
+    return nodes;
+}
+
+json_t *aot_json_graph(const aot_draw_in *in)
+{
+    json_t *root = aot_json_head(in, "graph");
+    json_object_set_new(root, "stage", json_string(in->stage ? in->stage : ""));
+    json_object_set_new(root, "nodes", aot_json_nodes(in->graph, in->part, in->side));
+    return root;
+}
+
+static json_t *names_of(const aot_graph *g, const aot_node_id *ids, uint32_t n)
+{
+    json_t *a = json_array();
+    for (uint32_t i = 0; i < n; i++) {
+        json_array_append_new(a, safe_string(aot_node_name(g, ids[i])));
+    }
+    return a;
+}
+
+static json_t *order_of(const aot_graph *g)
+{
+    json_t *a = json_array();
+    for (aot_node_id i = 0; i < g->nodes.n; i++) {
+        json_array_append_new(a, safe_string(aot_node_name(g, i)));
+    }
+    return a;
+}
+
+json_t *aot_json_partition(const aot_draw_in *in)
+{
+    const aot_partition *p = in->part;
+    json_t *root = aot_json_head(in, "partition"), *settings = json_object();
+    for (size_t i = 0; i < aot_config_count(); i++) {
+        const aot_config_row *row = aot_config_row_at(i);
+        aot_sb value = {0};
+        aot_config_print(&value, &p->config, row);
+        json_object_set_new(settings, row->name, safe_string(aot_sb_text(&value)));
+        aot_sb_free(&value);
+    }
+    json_object_set_new(root, "settings", settings);
+    json_object_set_new(root, "rung", json_string(p->rung ? p->rung : ""));
+    json_object_set_new(root, "saved", names_of(p->cut, p->saved, p->n_saved));
+    json_object_set_new(root, "saved_sym", names_of(p->cut, p->saved_sym, p->n_saved_sym));
+    json_object_set_new(root, "saved_bytes", json_integer(p->saved_bytes));
+    json_object_set_new(root, "saved_new_bytes", json_integer(p->saved_new_bytes));
+    json_object_set_new(root, "cut_value", p->cut_value < 0 ? json_null() : json_integer(p->cut_value));
+    json_object_set_new(root, "forward", order_of(p->forward));
+    json_object_set_new(root, "backward", order_of(p->backward));
+    json_object_set_new(root, "nodes", aot_json_nodes(p->cut, p, 0));
+    return root;
+}
