@@ -6,7 +6,7 @@ AOT_JOBS=$(nproc 2>/dev/null || echo 2)
 
 # command or pkg-config module -> Debian package
 aot_needed=(
-    "cmd:gcc:gcc" "cmd:make:make" "cmd:autoreconf:autoconf" "cmd:automake:automake"
+    "cmd:cc:gcc" "cmd:make:make" "cmd:autoreconf:autoconf" "cmd:automake:automake"
     "cmd:pkg-config:pkg-config"
     "pc:ncursesw:libncurses-dev" "pc:libcgraph:libgraphviz-dev" "pc:libgvc:libgraphviz-dev"
     "pc:sqlite3:libsqlite3-dev" "pc:jansson:libjansson-dev" "pc:libxxhash:libxxhash-dev"
