@@ -38,6 +38,16 @@ const char *aot_model_unit_line(aot_model *m, size_t unit);
 size_t aot_model_n_notes(const aot_model *m);
 const aot_import_note *aot_model_note(const aot_model *m, size_t i);
 
+/* The files behind the model: what was imported, now or when the session was made. Borrowed. */
+typedef struct aot_model_file {
+    const char *path;
+    const char *session; /* the session it was read from; NULL: from the file itself */
+    const char *failure; /* why it could not be imported; NULL */
+    aot_import_stats stats;
+} aot_model_file;
+size_t aot_model_n_files(const aot_model *m);
+const aot_model_file *aot_model_file_at(const aot_model *m, size_t i);
+
 aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage s);
 /* The graph of a stage, parsed or derived; kept by the model.
  * Errors: E_PIPELINE (missing: message says why and how to get it), E_PARSE. */

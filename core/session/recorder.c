@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "ir/text.h"
 #include "pipeline/pass.h"
+#include "session/derive.h"
 #include "session/saved.h"
 
 typedef enum stmt_id {
@@ -65,7 +66,7 @@ struct aot_recorder {
     const aot_unit *current; /* the unit that record_of belongs to; compared, never read later */
     size_t n_records;
     uint8_t *op_done; /* by aot_op_id */
-    bool in_pass;
+    uint32_t n_batch;
 };
 
 /* ---- binding --------------------------------------------------------------------------------- */
@@ -97,6 +98,33 @@ static void exec(aot_recorder *r, const char *statement)
 {
     if (sqlite3_exec(r->db, statement, NULL, NULL, NULL) != SQLITE_OK) {
         keep_error(r, statement);
+    }
+}
+
+/* Loose records come one by one, between units: they share a transaction, a few hundred at a time. */
+static void open_batch(aot_recorder *r)
+{
+    enum { BATCH = 256 };
+    if (++r->n_batch % BATCH == 0 && !sqlite3_get_autocommit(r->db)) {
+        exec(r, "COMMIT");
+    }
+    if (sqlite3_get_autocommit(r->db)) {
+        exec(r, "BEGIN");
+    }
+}
+
+void aot_recorder_begin(aot_recorder *r)
+{
+    if (!sqlite3_get_autocommit(r->db)) {
+        exec(r, "COMMIT");
+    }
+    exec(r, "BEGIN");
+}
+
+void aot_recorder_commit(aot_recorder *r)
+{
+    if (!sqlite3_get_autocommit(r->db)) {
+        exec(r, "COMMIT");
     }
 }
 
@@ -278,9 +306,11 @@ aot_status aot_recorder_status(aot_recorder *r, aot_err *err)
 
 aot_status aot_recorder_file_begin(aot_recorder *r, const char *path, aot_err *err)
 {
+    aot_recorder_begin(r);
     bind_text_always(take(r, S_FILE), 1, path);
     run(r, S_FILE);
     r->file = sqlite3_last_insert_rowid(r->db);
+    aot_recorder_commit(r);
     return aot_recorder_status(r, err);
 }
 
@@ -296,6 +326,7 @@ aot_status aot_recorder_file_end(aot_recorder *r, const aot_import_stats *t, con
     bind_text(q, 10, failure);
     bind_id(q, 11, r->file);
     run(r, S_FILE_END);
+    aot_recorder_commit(r);
     return aot_recorder_status(r, err);
 }
 
@@ -312,6 +343,7 @@ static void add_note(aot_recorder *r, sqlite3_int64 unit, const aot_import_note 
 
 void aot_recorder_note(aot_recorder *r, const aot_import_note *n)
 {
+    open_batch(r);
     add_note(r, 0, n);
 }
 
@@ -351,21 +383,11 @@ void aot_recorder_loose(aot_recorder *r, const aot_unit_key *key, const aot_reco
         sqlite3_reset(q);
         aot_unit_label(key, label, sizeof label);
     }
+    open_batch(r);
     add_record(r, unit, label, rec);
 }
 
 /* ---- units ----------------------------------------------------------------------------------- */
-
-static const char *path_of_unit(const aot_unit *u)
-{
-    if (aot_unit_stage(u, AOT_STAGE_JOINT) != NULL || aot_unit_stage(u, AOT_STAGE_FORWARD) != NULL ||
-        aot_unit_stage(u, AOT_STAGE_BACKWARD) != NULL) {
-        return "autograd";
-    }
-    return aot_unit_stage(u, AOT_STAGE_INFERENCE) != NULL ? "inference"
-           : aot_unit_stage(u, AOT_STAGE_EXPORT) != NULL  ? "export"
-                                                          : "";
-}
 
 static void add_unit_row(aot_recorder *r, const aot_unit *u)
 {
@@ -387,7 +409,7 @@ static void add_unit_row(aot_recorder *r, const aot_unit *u)
     sqlite3_bind_int64(q, 2, u->index);
     bind_text_always(q, 3, aot_unit_label(&u->key, label, sizeof label));
     bind_text_always(q, 4, u->title);
-    bind_text_always(q, 5, path_of_unit(u));
+    bind_text_always(q, 5, aot_unit_path(u));
     const int key[] = {u->key.rank, u->key.compiled_autograd_id, u->key.frame, u->key.compile,
                        u->key.attempt, u->key.split, u->aot_id};
     for (int i = 0; i < 7; i++) {
@@ -479,7 +501,7 @@ static void add_config(aot_recorder *r, const aot_config *config)
 
 aot_status aot_recorder_unit(aot_recorder *r, const aot_unit *u, const aot_config *config, aot_err *err)
 {
-    exec(r, "BEGIN");
+    aot_recorder_begin(r);
     add_unit_row(r, u);
     r->current = u;
     r->n_records = u->records.n;
@@ -492,7 +514,7 @@ aot_status aot_recorder_unit(aot_recorder *r, const aot_unit *u, const aot_confi
         add_note(r, r->unit, &u->notes.d[i]);
     }
     add_config(r, config);
-    exec(r, "COMMIT");
+    aot_recorder_commit(r);
     return aot_recorder_status(r, err);
 }
 
@@ -606,8 +628,7 @@ void aot_recorder_partition_note(aot_recorder *r, const char *text)
 static void on_pass_begin(void *arg, const char *pass)
 {
     aot_recorder *r = arg;
-    exec(r, "BEGIN");
-    r->in_pass = true;
+    aot_recorder_begin(r);
     sqlite3_stmt *q = take(r, S_RUN);
     bind_id(q, 1, r->unit);
     bind_text_always(q, 2, pass);
@@ -626,8 +647,7 @@ static void on_pass_end(void *arg, const char *pass, const aot_pass_report *repo
     bind_text(q, 4, report->err != NULL ? report->err->msg : NULL);
     bind_id(q, 5, r->pass_run);
     run(r, S_RUN_END);
-    exec(r, "COMMIT");
-    r->in_pass = false;
+    aot_recorder_commit(r);
     r->pass_run = 0;
 }
 

@@ -15,6 +15,10 @@ typedef struct aot_recorder aot_recorder;
 AOT_NODISCARD aot_status aot_recorder_new(aot_recorder **out, aot_session *s, aot_err *err);
 void aot_recorder_free(aot_recorder *r); /* NULL is fine */
 
+/* One transaction around several of the calls below; passes and units have their own. */
+void aot_recorder_begin(aot_recorder *r);
+void aot_recorder_commit(aot_recorder *r);
+
 /* A file that is being imported; units, notes and loose records that follow are its own. */
 AOT_NODISCARD aot_status aot_recorder_file_begin(aot_recorder *r, const char *path, aot_err *err);
 /* failure: why the file could not be imported, or NULL. */

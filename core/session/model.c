@@ -1,0 +1,401 @@
+/* The opened inputs as units, and their graphs and partitions made when first asked for.
+ *
+ * A slot a unit. From a log, the unit is there from the start; from a session it is read when first
+ * touched, so opening a large session costs one query. Everything made for a unit lives in the
+ * slot's own aot_ctx. */
+#include "session/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/derive.h"
+#include "session/query.h"
+#include "session/record_inputs.h"
+#include "session/saved.h"
+
+typedef struct source { /* an opened session */
+    aot_session *session;
+    aot_queries *queries;
+} source;
+
+typedef struct slot {
+    aot_unit *unit;   /* NULL until read */
+    int64_t id;       /* in the session */
+    int source;       /* index into sources; -1: from a log */
+    aot_ctx *ctx;     /* NULL until a graph is asked for */
+    const aot_graph *graphs[AOT_N_STAGES];
+    aot_err errs[AOT_N_STAGES];
+    aot_partition *partition;
+    aot_err partition_err;
+    bool partition_tried;
+} slot;
+
+struct aot_model {
+    AOT_VEC(slot) slots;
+    AOT_VEC(source) sources;
+    AOT_VEC(aot_import_note) notes;
+    AOT_VEC(aot_model_file) files;
+    aot_arena *arena; /* of notes and settings */
+    const char **settings;
+    size_t n_settings;
+    const aot_model_options *opening; /* while aot_model_open runs */
+    const char *input;
+    aot_sb line;
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static const char *keep_text(aot_model *m, const char *s)
+{
+    return s == NULL ? NULL : aot_arena_strndup(m->arena, s, strlen(s));
+}
+
+static void add_note(void *arg, const aot_import_note *n)
+{
+    aot_model *m = arg;
+    aot_import_note copy = {keep_text(m, n->file), n->line, keep_text(m, n->kind), keep_text(m, n->text)};
+    aot_vec_push(&m->notes, copy);
+}
+
+static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
+{
+    (void)err;
+    aot_model *m = arg;
+    aot_vec_push(&m->slots, ((slot){.unit = u, .source = -1}));
+    return AOT_OK;
+}
+
+static bool same_key(const aot_unit_key *a, const aot_unit_key *b)
+{
+    return a->rank == b->rank && a->compiled_autograd_id == b->compiled_autograd_id &&
+           a->frame == b->frame && a->compile == b->compile && a->attempt == b->attempt;
+}
+
+/* A graph that came after its unit was delivered still belongs to it. */
+static void on_loose(void *arg, const aot_unit_key *key, const aot_record *r)
+{
+    aot_model *m = arg;
+    for (size_t i = m->slots.n; key != NULL && r->stage < AOT_N_STAGES && i-- > 0;) {
+        aot_unit *u = m->slots.d[i].unit;
+        if (u != NULL && m->slots.d[i].source < 0 && same_key(&u->key, key) && aot_unit_stage(u, r->stage) == NULL) {
+            aot_record copy = *r;
+            copy.name = aot_arena_strndup(u->arena, r->name, strlen(r->name));
+            copy.text = r->text != NULL ? aot_arena_strndup(u->arena, r->text, r->len) : NULL;
+            copy.meta = r->meta != NULL ? aot_arena_strndup(u->arena, r->meta, strlen(r->meta)) : NULL;
+            aot_vec_push(&u->records, copy);
+            return;
+        }
+    }
+}
+
+static void on_progress(void *arg, uint64_t done, uint64_t total)
+{
+    aot_model *m = arg;
+    if (m->opening->progress != NULL) {
+        m->opening->progress(m->opening->progress_arg, m->input, done, total);
+    }
+}
+
+static void add_file(void *arg, const char *path, const aot_import_stats *stats, const char *failure)
+{
+    aot_model *m = arg;
+    const source *s = m->sources.n > 0 ? &m->sources.d[m->sources.n - 1] : NULL;
+    aot_model_file f = {.path = keep_text(m, path), .failure = keep_text(m, failure), .stats = *stats,
+                        .session = keep_text(m, s != NULL ? aot_session_path(s->session) : NULL)};
+    aot_vec_push(&m->files, f);
+}
+
+static aot_status open_session(aot_model *m, const char *path, aot_err *err)
+{
+    source s = {0};
+    AOT_TRY(aot_session_open(&s.session, path, err));
+    s.queries = aot_queries_new(s.session);
+    aot_vec_push(&m->sources, s); /* freed with the model, whatever comes */
+    int64_t *ids = NULL;
+    size_t n = 0;
+    AOT_TRY(aot_query_units(s.queries, &ids, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        aot_vec_push(&m->slots, ((slot){.id = ids[i], .source = (int)m->sources.n - 1}));
+    }
+    free(ids);
+    const char *state = aot_session_value(s.session, "state");
+    if (state == NULL || strcmp(state, "complete") != 0) {
+        aot_import_note note = {path, 0, "info",
+                                "the session is not complete: its writer is still running or was "
+                                "stopped; what it had written is here"};
+        add_note(m, &note);
+    }
+    AOT_TRY(aot_query_files(s.queries, add_file, m, err));
+    return aot_query_file_notes(s.queries, add_note, m, err);
+}
+
+static aot_status open_input(aot_model *m, const char *path, aot_err *err)
+{
+    if (strcmp(path, "-") != 0 && aot_session_sniff(path)) {
+        return open_session(m, path, err);
+    }
+    m->input = path;
+    aot_import_sink sink = {.arg = m, .on_unit = on_unit, .on_note = add_note, .on_loose = on_loose,
+                            .on_progress = on_progress};
+    aot_model_file f = {.path = keep_text(m, path)};
+    aot_status st = aot_import(path, &sink, &f.stats, err);
+    aot_err_in_file(err, path);
+    aot_vec_push(&m->files, f);
+    return st;
+}
+
+static aot_status open_all(aot_model *m, const char *const *inputs, size_t n, aot_err *err)
+{
+    if (m->opening->session_path == NULL) {
+        for (size_t i = 0; i < n; i++) {
+            AOT_TRY(open_input(m, inputs[i], err));
+        }
+        return AOT_OK;
+    }
+    aot_err input_err = {0};
+    aot_status st = aot_record_inputs(inputs, n, m->opening, NULL, &input_err);
+    if (st != AOT_OK) {
+        if (err != NULL && err->code == AOT_OK) {
+            *err = input_err;
+        }
+        return st;
+    }
+    return open_session(m, m->opening->session_path, err);
+}
+
+aot_status aot_model_open(aot_model **out, const char *const *inputs, size_t n_inputs,
+                          const aot_model_options *opt, aot_err *err)
+{
+    static const aot_model_options none = {0};
+    opt = opt != NULL ? opt : &none;
+    AOT_TRY(aot_settings_check(opt->settings, opt->n_settings, err));
+    aot_model *m = aot_xcalloc(1, sizeof *m);
+    m->arena = aot_arena_new();
+    m->opening = opt;
+    m->n_settings = opt->n_settings;
+    m->settings = AOT_NEW_ARRAY(m->arena, const char *, opt->n_settings);
+    for (size_t i = 0; i < opt->n_settings; i++) {
+        m->settings[i] = keep_text(m, opt->settings[i]);
+    }
+    aot_status st = open_all(m, inputs, n_inputs, err);
+    m->opening = NULL;
+    if (st != AOT_OK) {
+        aot_model_free(m);
+        return st;
+    }
+    *out = m;
+    return AOT_OK;
+}
+
+void aot_model_free(aot_model *m)
+{
+    if (m == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < m->slots.n; i++) {
+        aot_ctx_free(m->slots.d[i].ctx);
+        aot_unit_free(m->slots.d[i].unit);
+    }
+    for (size_t i = 0; i < m->sources.n; i++) {
+        aot_queries_free(m->sources.d[i].queries);
+        aot_session_close(m->sources.d[i].session);
+    }
+    aot_vec_free(&m->slots);
+    aot_vec_free(&m->sources);
+    aot_vec_free(&m->notes);
+    aot_vec_free(&m->files);
+    aot_sb_free(&m->line);
+    aot_arena_free(m->arena);
+    free(m);
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+size_t aot_model_n_units(const aot_model *m)
+{
+    return m->slots.n;
+}
+
+/* The slot with its unit read. A session whose rows cannot be read gives an empty unit with a note. */
+static slot *slot_at(const aot_model *m, size_t i)
+{
+    slot *s = &m->slots.d[i];
+    if (s->unit == NULL) {
+        aot_err err = {0};
+        if (aot_query_unit(m->sources.d[s->source].queries, s->id, &s->unit, &err) != AOT_OK) {
+            s->unit = aot_unit_new();
+            aot_arena *a = s->unit->arena;
+            aot_import_note note = {.kind = "damage", .text = aot_arena_strndup(a, err.msg, strlen(err.msg))};
+            note.file = aot_arena_strndup(a, err.file, strlen(err.file));
+            aot_vec_push(&s->unit->notes, note);
+        }
+    }
+    return s;
+}
+
+const aot_unit *aot_model_unit(const aot_model *m, size_t unit)
+{
+    return slot_at(m, unit)->unit;
+}
+
+size_t aot_model_n_files(const aot_model *m)
+{
+    return m->files.n;
+}
+
+const aot_model_file *aot_model_file_at(const aot_model *m, size_t i)
+{
+    return &m->files.d[i];
+}
+
+size_t aot_model_n_notes(const aot_model *m)
+{
+    return m->notes.n;
+}
+
+const aot_import_note *aot_model_note(const aot_model *m, size_t i)
+{
+    return &m->notes.d[i];
+}
+
+aot_status aot_model_config(aot_model *m, size_t unit, aot_config *out, aot_err *err)
+{
+    return aot_unit_config(out, slot_at(m, unit)->unit, m->settings, m->n_settings, err);
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+static aot_status take_err(const aot_err *kept, aot_err *err)
+{
+    if (err != NULL && err->code == AOT_OK) {
+        *err = *kept;
+    }
+    return kept->code;
+}
+
+static aot_status parse_stage(slot *s, aot_stage stage, aot_err *err)
+{
+    if (s->errs[stage].code != AOT_OK) {
+        return take_err(&s->errs[stage], err);
+    }
+    if (s->graphs[stage] == NULL) {
+        if (s->ctx == NULL) {
+            s->ctx = aot_unit_new_ctx(s->unit);
+        }
+        const aot_record *rec = aot_unit_stage(s->unit, stage);
+        if (aot_record_parse(&s->graphs[stage], s->ctx, s->unit, rec, &s->errs[stage]) != AOT_OK) {
+            return take_err(&s->errs[stage], err);
+        }
+    }
+    return AOT_OK;
+}
+
+static aot_status missing(const slot *s, aot_stage stage, aot_err *err)
+{
+    return AOT_FAIL(err, AOT_E_PIPELINE, "no %s graph: %s", aot_stage_get(stage)->name,
+                    aot_unit_stage_status(s->unit, stage).reason);
+}
+
+aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **out, aot_err *err)
+{
+    slot *s = slot_at(m, unit);
+    if (!s->partition_tried) {
+        aot_config config;
+        AOT_TRY(aot_model_config(m, unit, &config, err));
+        s->partition_tried = true;
+        aot_stage_status joint = aot_unit_stage_status(s->unit, AOT_STAGE_JOINT);
+        if (joint.origin == AOT_ORIGIN_MISSING) {
+            aot_status ignored = missing(s, AOT_STAGE_JOINT, &s->partition_err);
+            (void)ignored;
+        } else if (parse_stage(s, AOT_STAGE_JOINT, &s->partition_err) == AOT_OK &&
+                   aot_derive_partition(&s->partition, s->unit, s->graphs[AOT_STAGE_JOINT], &config, NULL,
+                                        &s->partition_err) != AOT_OK) {
+            s->partition = NULL;
+        }
+    }
+    if (s->partition == NULL) {
+        return take_err(&s->partition_err, err);
+    }
+    *out = s->partition;
+    return AOT_OK;
+}
+
+aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage stage)
+{
+    slot *s = slot_at(m, unit);
+    aot_stage_status status = aot_unit_stage_status(s->unit, stage);
+    if (status.origin == AOT_ORIGIN_DERIVED && s->partition_tried && s->partition == NULL) {
+        status = (aot_stage_status){.origin = AOT_ORIGIN_MISSING, .reason = s->partition_err.msg};
+    }
+    const aot_graph *g = s->graphs[stage];
+    if (g == NULL && status.origin == AOT_ORIGIN_DERIVED && s->partition != NULL) {
+        g = stage == AOT_STAGE_FORWARD    ? s->partition->forward
+            : stage == AOT_STAGE_BACKWARD ? s->partition->backward
+                                          : s->partition->cut;
+    }
+    status.n_nodes = g != NULL ? (uint32_t)g->nodes.n : 0;
+    return status;
+}
+
+aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot_graph **out, aot_err *err)
+{
+    slot *s = slot_at(m, unit);
+    switch (aot_unit_stage_status(s->unit, stage).origin) {
+    case AOT_ORIGIN_MISSING:
+        return missing(s, stage, err);
+    case AOT_ORIGIN_RECORDED:
+        AOT_TRY(parse_stage(s, stage, err));
+        *out = s->graphs[stage];
+        return AOT_OK;
+    case AOT_ORIGIN_DERIVED:
+        break;
+    }
+    const aot_partition *p = NULL;
+    AOT_TRY(aot_model_partition(m, unit, &p, err));
+    *out = stage == AOT_STAGE_FORWARD ? p->forward : stage == AOT_STAGE_BACKWARD ? p->backward : p->cut;
+    return AOT_OK;
+}
+
+/* ---- the one line ---------------------------------------------------------------------------- */
+
+/* Nodes of the graph that tells most of the unit. */
+static size_t main_graph_nodes(aot_model *m, size_t unit)
+{
+    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD,
+                                      AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        const aot_graph *g = NULL;
+        if (aot_unit_stage_status(slot_at(m, unit)->unit, order[i]).origin == AOT_ORIGIN_RECORDED &&
+            aot_model_graph(m, unit, order[i], &g, NULL) == AOT_OK) {
+            return g->nodes.n;
+        }
+    }
+    return 0;
+}
+
+const char *aot_model_unit_line(aot_model *m, size_t unit)
+{
+    const aot_unit *u = slot_at(m, unit)->unit;
+    char buf[96];
+    aot_sb_clear(&m->line);
+    aot_sb_addz(&m->line, aot_unit_label(&u->key, buf, sizeof buf));
+    if (u->title != NULL && u->title[0] != 0) {
+        aot_sb_addf(&m->line, " %s", u->title);
+    }
+    const char *path = aot_unit_path(u);
+    if (path[0] != 0) {
+        aot_sb_addf(&m->line, " · %s", path);
+    }
+    size_t n = main_graph_nodes(m, unit);
+    if (n > 0) {
+        aot_sb_addf(&m->line, " · %zu nodes", n);
+    }
+    const aot_partition *p = NULL;
+    if (aot_unit_stage(u, AOT_STAGE_JOINT) != NULL && aot_model_partition(m, unit, &p, NULL) == AOT_OK) {
+        aot_sb_addf(&m->line, " · saved %s", aot_bytes_text(p->saved_bytes, buf, sizeof buf));
+    } else if (u->cache != NULL && strcmp(u->cache, "hit") == 0) {
+        aot_sb_addz(&m->line, " · from cache");
+    }
+    return aot_sb_text(&m->line);
+}

@@ -1,0 +1,196 @@
+/* The import: a sink that writes each unit as it is delivered, runs the pipeline on it with the
+ * recorder listening, compares, and lets go of it. So memory is bounded by one unit. */
+#include "session/record_inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/check.h"
+#include "session/derive.h"
+#include "session/recorder.h"
+
+typedef struct job {
+    aot_recorder *recorder;
+    const aot_model_options *opt;
+    aot_record_summary *sum;
+    const char *input;
+} job;
+
+/* Reads every recorded graph of the unit; returns the joint graph, if it is one that can be read. */
+static const aot_graph *record_graphs(job *j, const aot_unit *u, aot_ctx *ctx, aot_err *joint_err)
+{
+    const aot_graph *joint = NULL;
+    for (size_t i = 0; i < u->records.n; i++) {
+        const aot_record *rec = &u->records.d[i];
+        if (rec->stage >= AOT_N_STAGES || rec->text == NULL) {
+            continue;
+        }
+        const aot_graph *g = NULL;
+        aot_err err = {0};
+        /* the joint graph stays; the others are only counted */
+        bool keep = rec == aot_unit_stage(u, AOT_STAGE_JOINT);
+        aot_ctx *c = keep ? ctx : aot_unit_new_ctx(u);
+        if (aot_record_parse(&g, c, u, rec, &err) != AOT_OK) {
+            j->sum->n_unreadable_graphs++;
+        }
+        aot_recorder_graph(j->recorder, rec, g, &err);
+        if (keep) {
+            joint = g;
+            *joint_err = err;
+        } else {
+            aot_ctx_free(c);
+        }
+    }
+    return joint;
+}
+
+static void record_checks(job *j, const aot_unit *u, const aot_partition *p, const aot_err *part_err)
+{
+    aot_arena *a = aot_arena_new();
+    aot_check_result results[AOT_CHECK_MAX];
+    size_t n = aot_check_unit(results, u, p, part_err, a);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t *count[] = {&j->sum->n_same, &j->sum->n_differ, &j->sum->n_left_out, &j->sum->n_errors};
+        ++*count[results[i].verdict];
+        aot_recorder_check(j->recorder, &results[i]);
+    }
+    const char *between = p != NULL ? aot_check_passes_between(u, p->cut, a) : NULL;
+    if (between != NULL) {
+        aot_recorder_partition_note(j->recorder, between);
+    }
+    aot_arena_free(a);
+}
+
+static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
+{
+    job *j = arg;
+    aot_config config;
+    aot_ctx *ctx = NULL;
+    aot_status st = aot_unit_config(&config, u, j->opt->settings, j->opt->n_settings, err);
+    if (st == AOT_OK) {
+        st = aot_recorder_unit(j->recorder, u, &config, err);
+    }
+    if (st == AOT_OK) {
+        j->sum->n_notes += u->notes.n;
+        ctx = aot_unit_new_ctx(u);
+        aot_err part_err = {0};
+        aot_recorder_begin(j->recorder);
+        const aot_graph *joint = record_graphs(j, u, ctx, &part_err);
+        for (int s = 0; s < AOT_N_STAGES; s++) {
+            aot_stage_status status = aot_unit_stage_status(u, (aot_stage)s);
+            if (status.origin == AOT_ORIGIN_MISSING) {
+                aot_recorder_missing(j->recorder, (aot_stage)s, status.reason);
+            }
+        }
+        aot_recorder_commit(j->recorder);
+        aot_partition *p = NULL;
+        if (joint != NULL) {
+            if (aot_derive_partition(&p, u, joint, &config, aot_recorder_observer(j->recorder),
+                                     &part_err) == AOT_OK) {
+                j->sum->n_partitions++;
+            } else {
+                p = NULL;
+            }
+        }
+        aot_recorder_begin(j->recorder);
+        record_checks(j, u, p, part_err.code != AOT_OK ? &part_err : NULL);
+        aot_recorder_commit(j->recorder);
+        st = aot_recorder_status(j->recorder, err);
+    }
+    aot_ctx_free(ctx);
+    aot_unit_free(u);
+    return st;
+}
+
+static void on_note(void *arg, const aot_import_note *n)
+{
+    job *j = arg;
+    j->sum->n_notes++;
+    aot_recorder_note(j->recorder, n);
+}
+
+static void on_loose(void *arg, const aot_unit_key *key, const aot_record *r)
+{
+    job *j = arg;
+    aot_recorder_loose(j->recorder, key, r);
+}
+
+static void on_progress(void *arg, uint64_t done, uint64_t total)
+{
+    job *j = arg;
+    if (j->opt->progress != NULL) {
+        j->opt->progress(j->opt->progress_arg, j->input, done, total);
+    }
+}
+
+static void add_stats(aot_import_stats *sum, const aot_import_stats *t)
+{
+    sum->bytes += t->bytes;
+    sum->lines += t->lines;
+    sum->records += t->records;
+    sum->graphs += t->graphs;
+    sum->skipped_records += t->skipped_records;
+    sum->damaged_records += t->damaged_records;
+    sum->payload_mismatches += t->payload_mismatches;
+    sum->units += t->units;
+    sum->files += t->files;
+}
+
+/* One input. *input_st tells whether it could be read; the result, whether the session can be written. */
+static aot_status record_one(job *j, const char *input, aot_status *input_st, aot_err *input_err,
+                             aot_err *err)
+{
+    j->input = input;
+    aot_import_stats stats = {0};
+    aot_import_sink sink = {.arg = j, .on_unit = on_unit, .on_note = on_note, .on_loose = on_loose,
+                            .on_progress = on_progress};
+    AOT_TRY(aot_recorder_file_begin(j->recorder, input, err));
+    aot_err own = {0};
+    *input_st = aot_import(input, &sink, &stats, &own);
+    aot_err_in_file(&own, input);
+    AOT_TRY(aot_recorder_file_end(j->recorder, &stats, *input_st != AOT_OK ? own.msg : NULL, err));
+    AOT_TRY(aot_recorder_status(j->recorder, err));
+    if (*input_st == AOT_E_SESSION) { /* the session, not the input */
+        *err = own;
+        return *input_st;
+    }
+    if (*input_st != AOT_OK && input_err->code == AOT_OK) {
+        *input_err = own;
+    }
+    add_stats(&j->sum->stats, &stats);
+    return AOT_OK;
+}
+
+aot_status aot_record_inputs(const char *const *inputs, size_t n_inputs, const aot_model_options *opt,
+                             aot_record_summary *sum, aot_err *err)
+{
+    aot_record_summary own_sum;
+    sum = sum != NULL ? sum : &own_sum;
+    *sum = (aot_record_summary){.n_inputs = (uint32_t)n_inputs};
+    AOT_TRY(aot_settings_check(opt->settings, opt->n_settings, err));
+    aot_session *s = NULL;
+    AOT_TRY(aot_session_create(&s, opt->session_path, err));
+    job j = {.opt = opt, .sum = sum};
+    aot_err input_err = {0}, own_err = {0};
+    aot_status st = aot_recorder_new(&j.recorder, s, &own_err);
+    for (size_t i = 0; i < n_inputs && st == AOT_OK; i++) {
+        aot_status input_st = AOT_OK;
+        st = record_one(&j, inputs[i], &input_st, &input_err, &own_err);
+        sum->n_failed_inputs += input_st != AOT_OK;
+    }
+    aot_recorder_free(j.recorder);
+    bool nothing = st == AOT_OK && sum->n_failed_inputs == n_inputs && sum->stats.units == 0;
+    const aot_err *first = st != AOT_OK ? &own_err : &input_err;
+    if (nothing) {
+        st = input_err.code;
+        aot_session_discard(s);
+    } else if (st != AOT_OK) {
+        aot_session_close(s);
+    } else {
+        st = aot_session_finish(s, err);
+    }
+    if (first->code != AOT_OK && err != NULL && err->code == AOT_OK) {
+        *err = *first;
+    }
+    return st;
+}

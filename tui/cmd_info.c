@@ -1,0 +1,413 @@
+/* aotscope info [INPUT...]: what an input holds and lacks, and how to get it; settings that differ from
+ * PyTorch's defaults; notes. Without an input: the program, its libraries and its files.
+ *
+ * Units that lack a stage for the same reason, or were compiled under the same settings, share a
+ * line: a log of a hundred units stays readable. */
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/derive.h"
+#include "session/session.h"
+#include "tui/open_model.h"
+#include "viewers/canvas.h"
+#include "viewers/format.h"
+#include "viewers/table.h"
+
+enum { NOTES_SHOWN = 30, LABELS_SHOWN = 6 };
+
+/* ---- lines that several units share ------------------------------------------------------------ */
+
+typedef struct shared_line {
+    char *text;
+    AOT_VEC(size_t) units;
+} shared_line;
+
+typedef AOT_VEC(shared_line) shared_lines;
+
+static void add_shared(shared_lines *v, const char *text, size_t unit)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        if (strcmp(v->d[i].text, text) == 0) {
+            aot_vec_push(&v->d[i].units, unit);
+            return;
+        }
+    }
+    shared_line s = {.text = aot_xstrdup(text)};
+    aot_vec_push(&s.units, unit);
+    aot_vec_push(v, s);
+}
+
+static void free_shared(shared_lines *v)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        free(v->d[i].text);
+        aot_vec_free(&v->d[i].units);
+    }
+    aot_vec_free(v);
+}
+
+static void print_shared(const aot_model *m, const shared_lines *v)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        const shared_line *s = &v->d[i];
+        printf("  %s  (", s->text);
+        if (s->units.n == aot_model_n_units(m) && s->units.n > 1) {
+            printf("all units");
+        }
+        for (size_t k = 0; k < s->units.n && k < LABELS_SHOWN && s->units.n != aot_model_n_units(m); k++) {
+            char label[96];
+            printf("%s%s", k > 0 ? ", " : "", aot_unit_label(&aot_model_unit(m, s->units.d[k])->key, label, sizeof label));
+        }
+        if (s->units.n == 1 && aot_model_n_units(m) == 1) {
+            char label[96];
+            printf("%s", aot_unit_label(&aot_model_unit(m, 0)->key, label, sizeof label));
+        } else if (s->units.n > LABELS_SHOWN && s->units.n != aot_model_n_units(m)) {
+            printf(" and %zu more", s->units.n - LABELS_SHOWN);
+        }
+        puts(")");
+    }
+}
+
+static json_t *shared_json(const shared_lines *v)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < v->n; i++) {
+        json_t *units = json_array();
+        for (size_t k = 0; k < v->d[i].units.n; k++) {
+            json_array_append_new(units, json_integer((json_int_t)v->d[i].units.d[k]));
+        }
+        json_array_append_new(list, json_pack("{s:s, s:o}", "text", v->d[i].text, "units", units));
+    }
+    return list;
+}
+
+/* ---- what is collected ------------------------------------------------------------------------- */
+
+typedef struct facts {
+    shared_lines versions, settings, missing;
+    size_t n_stage[AOT_N_STAGES], n_path[4], n_opaque_units;
+} facts;
+
+static void collect_settings(aot_model *m, size_t unit, shared_lines *out)
+{
+    aot_config config, defaults;
+    if (aot_model_config(m, unit, &config, NULL) != AOT_OK) {
+        return;
+    }
+    aot_config_init(&defaults);
+    for (size_t i = 0; i < aot_config_count(); i++) {
+        const aot_config_row *row = aot_config_row_at(i);
+        aot_sb value = {0}, def = {0}, line = {0};
+        aot_config_print(&value, &config, row);
+        aot_config_print(&def, &defaults, row);
+        if (strcmp(aot_sb_text(&value), aot_sb_text(&def)) != 0) {
+            aot_sb_addf(&line, "%s = %s, default %s", row->name, aot_sb_text(&value), aot_sb_text(&def));
+            add_shared(out, aot_sb_text(&line), unit);
+        }
+        aot_sb_free(&value);
+        aot_sb_free(&def);
+        aot_sb_free(&line);
+    }
+}
+
+static void collect(aot_model *m, facts *f)
+{
+    static const char *const paths[] = {"autograd", "inference", "export"};
+    for (size_t i = 0; i < aot_model_n_units(m); i++) {
+        const aot_unit *u = aot_model_unit(m, i);
+        aot_sb line = {0};
+        const char *version = u->torch_version != NULL && u->torch_version[0] != 0 ? u->torch_version : "unknown";
+        aot_sb_addf(&line, "PyTorch %s%s%s", version, u->backend[0] != 0 ? ", backend " : "", u->backend);
+        add_shared(&f->versions, aot_sb_text(&line), i);
+        int path = 3;
+        for (int k = 0; k < 3; k++) {
+            path = strcmp(aot_unit_path(u), paths[k]) == 0 ? k : path;
+        }
+        f->n_path[path]++;
+        collect_settings(m, i, &f->settings);
+        for (int s = 0; s < AOT_N_STAGES; s++) {
+            aot_stage_status st = aot_model_stage(m, i, (aot_stage)s);
+            f->n_stage[s] += st.origin == AOT_ORIGIN_RECORDED;
+            if (st.origin == AOT_ORIGIN_MISSING) {
+                aot_sb_clear(&line);
+                aot_sb_addf(&line, "%s: %s", aot_stage_get((aot_stage)s)->name, st.reason);
+                add_shared(&f->missing, aot_sb_text(&line), i);
+            }
+        }
+        aot_sb_free(&line);
+    }
+}
+
+/* ---- output ------------------------------------------------------------------------------------ */
+
+static void print_files(const aot_model *m)
+{
+    char bytes[32];
+    const char *session = NULL;
+    for (size_t i = 0; i < aot_model_n_files(m); i++) {
+        const aot_model_file *f = aot_model_file_at(m, i);
+        const aot_import_stats *t = &f->stats;
+        if (f->session != NULL && (session == NULL || strcmp(session, f->session) != 0)) {
+            printf("session %s, of:\n", f->session);
+        }
+        session = f->session;
+        printf("%s: %s, %" PRIu64 " lines, %" PRIu64 " records, %" PRIu64 " graphs, %u units",
+               strcmp(f->path, "-") == 0 ? "standard input" : f->path,
+               aot_format_bytes(bytes, sizeof bytes, (int64_t)t->bytes), t->lines, t->records, t->graphs, t->units);
+        if (t->skipped_records > 0) {
+            printf(", %" PRIu64 " records of unknown kinds", t->skipped_records);
+        }
+        if (t->damaged_records > 0) {
+            printf(", %" PRIu64 " damaged", t->damaged_records);
+        }
+        if (t->payload_mismatches > 0) {
+            printf(", %" PRIu64 " payloads whose sum differs", t->payload_mismatches);
+        }
+        puts("");
+        if (f->failure != NULL) {
+            printf("  could not be imported: %s\n", f->failure);
+        }
+    }
+}
+
+static void print_note(const aot_import_note *n, const char *label)
+{
+    printf("  %s%s", label, label[0] != 0 ? " " : "");
+    if (n->file != NULL && n->file[0] != 0) {
+        printf("%s:%" PRIu64 ": ", n->file, n->line);
+    }
+    printf("%s: %s\n", n->kind, n->text);
+}
+
+static void print_notes(const aot_model *m, bool all)
+{
+    size_t n = 0, total = aot_model_n_notes(m);
+    for (size_t i = 0; i < aot_model_n_units(m); i++) {
+        total += aot_model_unit(m, i)->notes.n;
+    }
+    if (total == 0) {
+        return;
+    }
+    printf("\nNotes\n");
+    for (size_t i = 0; i < aot_model_n_notes(m); i++) {
+        if (all || n < NOTES_SHOWN) {
+            print_note(aot_model_note(m, i), "");
+        }
+        n++;
+    }
+    for (size_t i = 0; i < aot_model_n_units(m); i++) {
+        const aot_unit *u = aot_model_unit(m, i);
+        char label[96];
+        aot_unit_label(&u->key, label, sizeof label);
+        for (size_t k = 0; k < u->notes.n; k++) {
+            if (all || n < NOTES_SHOWN) {
+                print_note(&u->notes.d[k], label);
+            }
+            n++;
+        }
+    }
+    if (!all && n > NOTES_SHOWN) {
+        printf("  and %zu more; --notes prints all\n", n - NOTES_SHOWN);
+    }
+}
+
+static void print_facts(const aot_model *m, const facts *f)
+{
+    printf("\n%zu unit%s: %zu autograd, %zu inference, %zu export, %zu without an AOT graph\n", aot_model_n_units(m),
+           aot_model_n_units(m) == 1 ? "" : "s", f->n_path[0], f->n_path[1], f->n_path[2], f->n_path[3]);
+    printf("recorded graphs:");
+    const char *sep = " ";
+    for (int s = 0; s < AOT_N_STAGES; s++) {
+        if (f->n_stage[s] > 0) {
+            printf("%s%zu %s", sep, f->n_stage[s], aot_stage_get((aot_stage)s)->name);
+            sep = ", ";
+        }
+    }
+    puts(sep[0] == ' ' ? " none" : "");
+    if (f->versions.n > 0) {
+        printf("\nWritten by\n");
+        print_shared(m, &f->versions);
+    }
+    printf("\nSettings that differ from PyTorch 2.11's defaults\n");
+    if (f->settings.n == 0) {
+        puts("  none");
+    }
+    print_shared(m, &f->settings);
+    if (f->missing.n > 0) {
+        printf("\nStages that are not there\n");
+        print_shared(m, &f->missing);
+    }
+}
+
+static void print_records(const aot_model *m)
+{
+    aot_table *t = aot_table_new();
+    aot_table_column(t, "unit", AOT_RIGHT, 0);
+    aot_table_column(t, "record", AOT_LEFT, 0);
+    aot_table_column(t, "stage", AOT_LEFT, 0);
+    aot_table_column(t, "line", AOT_RIGHT, 0);
+    aot_table_column(t, "bytes", AOT_RIGHT, 0);
+    for (size_t i = 0; i < aot_model_n_units(m); i++) {
+        const aot_unit *u = aot_model_unit(m, i);
+        for (size_t k = 0; k < u->records.n; k++) {
+            const aot_record *r = &u->records.d[k];
+            aot_table_row(t);
+            aot_table_cellf(t, "%zu", i);
+            aot_table_cell(t, r->name);
+            aot_table_cell(t, r->stage < AOT_N_STAGES ? aot_stage_get(r->stage)->name : "");
+            aot_table_cellf(t, r->line > 0 ? "%" PRIu64 : "", r->line);
+            if (r->text != NULL) {
+                aot_table_bytes(t, (int64_t)r->len);
+            } else {
+                aot_table_cell(t, r->n_missing > 0 ? "missing" : "");
+            }
+        }
+    }
+    aot_sb out = {0};
+    aot_table_print(&out, t, aot_locale_is_utf8() ? 0 : AOT_TABLE_ASCII, 0, 0);
+    fputs(aot_sb_text(&out), stdout);
+    aot_sb_free(&out);
+    aot_table_free(t);
+}
+
+static const char *keys_path(char *buf, size_t size)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    if (xdg != NULL && xdg[0] != 0) {
+        snprintf(buf, size, "%s/aotscope/keys", xdg);
+    } else {
+        snprintf(buf, size, "%s/.config/aotscope/keys", home != NULL ? home : "~");
+    }
+    return buf;
+}
+
+static bool is_readable(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    if (f != NULL) {
+        fclose(f);
+    }
+    return f != NULL;
+}
+
+static void print_program(void)
+{
+    char keys[512];
+    keys_path(keys, sizeof keys);
+    printf("aotscope %s, rules of PyTorch 2.11, session format %d\n", PACKAGE_VERSION, AOT_SESSION_VERSION);
+    printf("SQLite %s, jansson %s\n", sqlite3_libversion(), JANSSON_VERSION);
+    printf("key bindings: %s%s\n", keys, is_readable(keys) ? "" : " (not there: the built-in ones are used)");
+    printf("%zu settings (`--set`), %zu operators known by name\n", aot_config_count(), aot_op_count() - 1);
+}
+
+static json_t *files_json(const aot_model *m)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < aot_model_n_files(m); i++) {
+        const aot_model_file *f = aot_model_file_at(m, i);
+        const aot_import_stats *t = &f->stats;
+        json_t *j = json_pack("{s:s, s:s?, s:s?, s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I}", "path", f->path, "session",
+                              f->session, "error", f->failure, "bytes", (json_int_t)t->bytes, "lines",
+                              (json_int_t)t->lines, "records", (json_int_t)t->records, "graphs",
+                              (json_int_t)t->graphs, "units", (int)t->units, "skipped_records",
+                              (json_int_t)t->skipped_records, "damaged_records", (json_int_t)t->damaged_records,
+                              "payload_mismatches", (json_int_t)t->payload_mismatches);
+        json_array_append_new(list, j);
+    }
+    return list;
+}
+
+static void append_note(json_t *list, const aot_import_note *n, int unit)
+{
+    json_t *j = json_pack("{s:s, s:s, s:s?, s:I}", "kind", n->kind, "text", n->text, "file", n->file, "line",
+                          (json_int_t)n->line);
+    if (j != NULL && unit >= 0) {
+        json_object_set_new(j, "unit", json_integer(unit));
+    }
+    json_array_append_new(list, j);
+}
+
+static void print_json(aot_model *m, const facts *f)
+{
+    json_t *j = aot_cmd_json(), *graphs = json_object(), *notes = json_array();
+    for (int s = 0; s < AOT_N_STAGES; s++) {
+        if (f->n_stage[s] > 0) {
+            json_object_set_new(graphs, aot_stage_get((aot_stage)s)->name, json_integer((json_int_t)f->n_stage[s]));
+        }
+    }
+    for (size_t i = 0; i < aot_model_n_notes(m); i++) {
+        append_note(notes, aot_model_note(m, i), -1);
+    }
+    for (size_t i = 0; i < aot_model_n_units(m); i++) {
+        for (size_t k = 0; k < aot_model_unit(m, i)->notes.n; k++) {
+            append_note(notes, &aot_model_unit(m, i)->notes.d[k], (int)i);
+        }
+    }
+    json_object_set_new(j, "files", files_json(m));
+    json_object_set_new(j, "units", json_integer((json_int_t)aot_model_n_units(m)));
+    json_object_set_new(j, "recorded_graphs", graphs);
+    json_object_set_new(j, "written_by", shared_json(&f->versions));
+    json_object_set_new(j, "settings", shared_json(&f->settings));
+    json_object_set_new(j, "missing", shared_json(&f->missing));
+    json_object_set_new(j, "notes", notes);
+    aot_cmd_print_json(j);
+}
+
+static int run(const aot_args *a)
+{
+    if (a->n_inputs == 0) {
+        print_program();
+        return AOT_EXIT_SAME;
+    }
+    aot_model *m = NULL;
+    aot_err err = {0};
+    if (aot_cmd_open(&m, a, &err) != AOT_OK) {
+        return aot_cmd_fail(&err);
+    }
+    facts f = {0};
+    if (aot_args_has(a, "records")) {
+        print_records(m);
+    } else {
+        collect(m, &f);
+        if (aot_args_has(a, "json")) {
+            print_json(m, &f);
+        } else {
+            print_files(m);
+            print_facts(m, &f);
+            print_notes(m, aot_args_has(a, "notes"));
+        }
+    }
+    free_shared(&f.versions);
+    free_shared(&f.settings);
+    free_shared(&f.missing);
+    aot_model_free(m);
+    return AOT_EXIT_SAME;
+}
+
+static const aot_option options[] = {
+    {"records", 0, NULL, false, "List every record of the units, with its line in the input and its size."},
+    {"notes", 0, NULL, false, "Print all notes, not only the first ones."},
+    {"json", 0, NULL, false, "Print JSON."},
+    AOT_OPTION_SET,
+    {0},
+};
+
+const aot_cmd cmd_info = {
+    .name = "info",
+    .synopsis = "[INPUT...] [--records] [--notes] [--json] [--set NAME=VALUE]...",
+    .summary = "What an input holds, what it lacks and how to get it",
+    .doc = "Counts what the inputs hold, names the PyTorch that wrote them, the settings that differ from "
+           "PyTorch's defaults, the stages that are not there with the reason and how to get them, and what "
+           "was damaged or skipped. Without an input: the version, the libraries and the configuration files "
+           "of aotscope itself.",
+    .examples = "aotscope info train.log\n"
+                "aotscope info train.log --records\n"
+                "aotscope info\n",
+    .options = options,
+    .min_inputs = 0,
+    .max_inputs = -1,
+    .run = run,
+};

@@ -1,0 +1,370 @@
+/* aotscope show INPUT: a stage's text, the units, the saved values, a recorded artifact. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/text.h"
+#include "session/derive.h"
+#include "session/saved.h"
+#include "tui/open_model.h"
+#include "tui/summary.h"
+#include "viewers/format.h"
+#include "viewers/table.h"
+
+typedef struct want {
+    bool json, csv, several; /* several: more than one unit, so each gets a head */
+    json_t *units;           /* JSON collects here */
+} want;
+
+/* ---- saved values ------------------------------------------------------------------------------ */
+
+static const char *short_source(const aot_saved_row *r, char *buf, size_t size)
+{
+    const char *slash = strrchr(r->file, '/');
+    if (r->file[0] == 0) {
+        buf[0] = 0;
+    } else {
+        snprintf(buf, size, "%s:%u", slash != NULL ? slash + 1 : r->file, r->line);
+    }
+    return buf;
+}
+
+static json_t *saved_json(const aot_partition *p, const aot_saved_row *rows, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        const aot_saved_row *r = &rows[i];
+        json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:b}", "name", r->name, "type", r->type,
+                              "dtype", r->dtype, "shape", r->shape, "bytes", (json_int_t)r->bytes, "op", r->op,
+                              "reason", r->reason, "used_by", r->used_by, "symbol", (int)r->is_symbol);
+        if (r->file[0] != 0) {
+            json_object_set_new(j, "file", json_string(r->file));
+            json_object_set_new(j, "line", json_integer(r->line));
+            json_object_set_new(j, "code", json_string(r->code));
+        }
+        if (r->primal != AOT_NO_NODE) {
+            json_object_set_new(j, "alias_of", json_string(aot_node_name(p->cut, r->primal)));
+        }
+        json_array_append_new(list, j);
+    }
+    return json_pack("{s:o, s:I, s:I, s:s}", "saved", list, "saved_bytes", (json_int_t)p->saved_bytes,
+                     "saved_new_bytes", (json_int_t)p->saved_new_bytes, "rung", p->rung);
+}
+
+static void print_saved_totals(const aot_partition *p, size_t n)
+{
+    char all[32], fresh[32];
+    printf("saved: %zu value%s, %s; without what shares memory with an input: %s", n, n == 1 ? "" : "s",
+           aot_format_bytes(all, sizeof all, p->saved_bytes),
+           aot_format_bytes(fresh, sizeof fresh, p->saved_new_bytes));
+    printf("  (%s)\n", p->rung);
+}
+
+static void print_saved_csv(const char *label, const aot_saved_row *rows, size_t n, bool head)
+{
+    aot_table *t = aot_table_new();
+    static const char *const titles[] = {"unit", "position", "name", "dtype", "shape", "bytes", "op", "file", "line",
+                                         "used_by", "reason"};
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
+        aot_table_column(t, titles[i], AOT_LEFT, 0);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const aot_saved_row *r = &rows[i];
+        aot_table_row(t);
+        aot_table_cell(t, label);
+        aot_table_cellf(t, "%zu", i);
+        aot_table_cell(t, r->name);
+        aot_table_cell(t, r->dtype);
+        aot_table_cell(t, r->shape);
+        aot_table_cellf(t, "%" PRId64, r->bytes);
+        aot_table_cell(t, r->op);
+        aot_table_cell(t, r->file);
+        aot_table_cellf(t, r->line > 0 ? "%u" : "", r->line);
+        aot_table_cell(t, r->used_by);
+        aot_table_cell(t, r->reason);
+    }
+    aot_sb out = {0};
+    aot_table_print(&out, t, AOT_TABLE_CSV | (head ? 0 : AOT_TABLE_NO_HEAD), 0, 0);
+    fputs(aot_sb_text(&out), stdout);
+    aot_sb_free(&out);
+    aot_table_free(t);
+}
+
+static void print_saved_lines(const aot_partition *p, const aot_saved_row *rows, size_t n)
+{
+    aot_table *t = aot_table_new();
+    aot_table_column(t, "type", AOT_LEFT, 0);
+    aot_table_column(t, "bytes", AOT_RIGHT, 0);
+    aot_table_column(t, "name", AOT_LEFT, 0);
+    aot_table_column(t, "source", AOT_LEFT, 0);
+    aot_table_column(t, "used by", AOT_LEFT, 0);
+    aot_table_column(t, "reason", AOT_LEFT, 0);
+    for (size_t i = 0; i < n; i++) {
+        const aot_saved_row *r = &rows[i];
+        char source[300];
+        aot_table_row(t);
+        aot_table_cell(t, r->type);
+        aot_table_bytes(t, r->bytes);
+        aot_table_cell(t, r->name);
+        aot_table_cell(t, short_source(r, source, sizeof source));
+        aot_table_cellf(t, r->used_by[0] != 0 ? "used by %s" : "%s", r->used_by);
+        if (r->primal != AOT_NO_NODE && r->primal != r->node) {
+            aot_table_cellf(t, "%s; shares memory with %s", r->reason, aot_node_name(p->cut, r->primal));
+        } else {
+            aot_table_cell(t, r->reason);
+        }
+    }
+    aot_sb out = {0};
+    aot_table_print(&out, t, AOT_TABLE_NO_HEAD, 0, 0);
+    fputs(aot_sb_text(&out), stdout);
+    aot_sb_free(&out);
+    aot_table_free(t);
+    print_saved_totals(p, n);
+}
+
+static void print_unit_head(aot_model *m, size_t unit)
+{
+    printf("# unit %zu %s\n", unit, aot_model_unit_line(m, unit));
+}
+
+static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot_err *err)
+{
+    const aot_partition *p = NULL;
+    AOT_TRY(aot_model_partition(m, unit, &p, err));
+    aot_arena *a = aot_arena_new();
+    aot_saved_row *rows = NULL;
+    size_t n = aot_saved_rows(&rows, p, a);
+    char label[96];
+    aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label);
+    if (w->json) {
+        json_t *j = saved_json(p, rows, n);
+        json_object_set_new(j, "unit", json_integer((json_int_t)unit));
+        json_object_set_new(j, "label", json_string(label));
+        json_array_append_new(w->units, j);
+    } else if (w->csv) {
+        print_saved_csv(label, rows, n, first);
+    } else {
+        if (w->several) {
+            print_unit_head(m, unit);
+        }
+        print_saved_lines(p, rows, n);
+    }
+    aot_arena_free(a);
+    return AOT_OK;
+}
+
+/* ---- stages ------------------------------------------------------------------------------------ */
+
+/* The stage to show when none is asked for: the one a person most likely means. */
+static aot_stage best_stage(aot_model *m, size_t unit)
+{
+    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD, AOT_STAGE_EXPORT,
+                                      AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        if (aot_model_stage(m, unit, order[i]).origin == AOT_ORIGIN_RECORDED) {
+            return order[i];
+        }
+    }
+    return AOT_STAGE_JOINT;
+}
+
+static const char *origin_name(aot_origin o)
+{
+    return o == AOT_ORIGIN_RECORDED ? "recorded" : o == AOT_ORIGIN_DERIVED ? "derived" : "missing";
+}
+
+/* Recorded text as it was recorded, even if it cannot be parsed; derived text as PyTorch prints it. */
+static aot_status stage_text(aot_model *m, size_t unit, aot_stage s, aot_sb *out, aot_err *err)
+{
+    const aot_unit *u = aot_model_unit(m, unit);
+    aot_stage_status status = aot_model_stage(m, unit, s);
+    if (status.origin == AOT_ORIGIN_RECORDED) {
+        const aot_record *rec = aot_unit_stage(u, s);
+        aot_sb_add(out, rec->text, rec->len);
+        if (rec->len > 0 && rec->text[rec->len - 1] != '\n') {
+            aot_sb_addc(out, '\n');
+        }
+        return AOT_OK;
+    }
+    const aot_graph *g = NULL;
+    AOT_TRY(aot_model_graph(m, unit, s, &g, err));
+    aot_print_graph(out, g, AOT_PRINT_PLAIN);
+    return AOT_OK;
+}
+
+static aot_status show_stage(aot_model *m, size_t unit, const char *name, want *w, aot_err *err)
+{
+    aot_stage s = name != NULL ? aot_stage_find(name) : best_stage(m, unit);
+    if (s == AOT_N_STAGES) {
+        aot_sb all = {0};
+        for (int i = 0; i < AOT_N_STAGES; i++) {
+            aot_sb_addf(&all, "%s%s", i > 0 ? ", " : "", aot_stage_get((aot_stage)i)->name);
+        }
+        aot_status st = AOT_FAIL(err, AOT_E_USAGE, "there is no stage '%s'; there are %s", name, aot_sb_text(&all));
+        aot_sb_free(&all);
+        return st;
+    }
+    aot_sb text = {0};
+    aot_status st = stage_text(m, unit, s, &text, err);
+    if (st == AOT_OK && w->json) {
+        char label[96];
+        aot_stage_status status = aot_model_stage(m, unit, s);
+        json_t *j = json_pack("{s:i, s:s, s:s, s:s, s:s%}", "unit", (int)unit, "label",
+                              aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label), "stage",
+                              aot_stage_get(s)->name, "origin", origin_name(status.origin), "text",
+                              aot_sb_text(&text), text.n);
+        if (j == NULL) { /* not UTF-8 */
+            st = AOT_FAIL(err, AOT_E_FORMAT, "the text of stage %s is not UTF-8 and cannot be JSON",
+                          aot_stage_get(s)->name);
+        } else {
+            json_array_append_new(w->units, j);
+        }
+    } else if (st == AOT_OK) {
+        if (w->several) {
+            print_unit_head(m, unit);
+        }
+        fwrite(aot_sb_text(&text), 1, text.n, stdout);
+    }
+    aot_sb_free(&text);
+    return st;
+}
+
+static aot_status show_record(aot_model *m, size_t unit, const char *name, want *w, aot_err *err)
+{
+    const aot_unit *u = aot_model_unit(m, unit);
+    size_t n = 0;
+    for (size_t i = 0; i < u->records.n; i++) {
+        const aot_record *r = &u->records.d[i];
+        if (strcmp(r->name, name) != 0) {
+            continue;
+        }
+        n++;
+        const char *text = r->text != NULL ? r->text : r->meta != NULL ? r->meta : "";
+        if (w->json) {
+            json_array_append_new(w->units, json_pack("{s:i, s:s, s:I, s:s}", "unit", (int)unit, "record", name,
+                                                      "line", (json_int_t)r->line, "text", text));
+        } else {
+            fputs(text, stdout);
+            if (text[0] == 0 || text[strlen(text) - 1] != '\n') {
+                putchar('\n');
+            }
+        }
+    }
+    if (n == 0) {
+        return AOT_FAIL(err, AOT_E_USAGE, "the unit has no record '%s'; `aotscope info INPUT --records` lists them",
+                        name);
+    }
+    return AOT_OK;
+}
+
+/* ---- the command ------------------------------------------------------------------------------- */
+
+/* Units to show: the one asked for; else all for --saved, and the first that has the stage. */
+static aot_status choose(aot_model *m, const aot_args *a, size_t *first, size_t *end, aot_err *err)
+{
+    const char *which = aot_args_get(a, "unit");
+    size_t n = aot_model_n_units(m);
+    if (n == 0) {
+        return AOT_FAIL(err, AOT_E_PIPELINE, "the input holds no compiled graph; `aotscope info INPUT` tells what it holds");
+    }
+    *first = 0;
+    *end = n;
+    if (which != NULL) {
+        AOT_TRY(aot_cmd_find_unit(first, m, which, err));
+        *end = *first + 1;
+    }
+    return AOT_OK;
+}
+
+static aot_status show_units(aot_model *m, const aot_args *a, want *w, aot_err *err)
+{
+    size_t first = 0, end = 0, n_shown = 0;
+    AOT_TRY(choose(m, a, &first, &end, err));
+    bool one = end == first + 1;
+    const char *stage = aot_args_get(a, "stage"), *record = aot_args_get(a, "record");
+    w->several = !one;
+    for (size_t i = first; i < end; i++) {
+        aot_err own = {0};
+        aot_status st = record != NULL           ? show_record(m, i, record, w, &own)
+                        : aot_args_has(a, "saved") ? show_saved(m, i, w, n_shown == 0, &own)
+                                                   : show_stage(m, i, stage, w, &own);
+        n_shown += st == AOT_OK;
+        if (st != AOT_OK && (one || st == AOT_E_USAGE) && !(record != NULL && !one)) {
+            *err = own;
+            return st;
+        }
+        if (st != AOT_OK && st != AOT_E_PIPELINE && record == NULL) {
+            fprintf(stderr, "aotscope: unit %zu: %s\n", i, own.msg);
+        }
+        if (st != AOT_OK && i + 1 == end && n_shown == 0) {
+            *err = own;
+            return st;
+        }
+    }
+    return AOT_OK;
+}
+
+static int run(const aot_args *a)
+{
+    aot_model *m = NULL;
+    aot_err err = {0};
+    if (aot_cmd_open(&m, a, &err) != AOT_OK) {
+        return aot_cmd_fail(&err);
+    }
+    want w = {.json = aot_args_has(a, "json"), .csv = aot_args_has(a, "csv")};
+    int code = AOT_EXIT_SAME;
+    if (aot_args_has(a, "units")) {
+        if (w.json) {
+            json_t *j = aot_cmd_json();
+            json_object_set_new(j, "units", aot_units_json(m));
+            aot_cmd_print_json(j);
+        } else {
+            aot_units_print(stdout, m, w.csv);
+        }
+    } else {
+        w.units = w.json ? json_array() : NULL;
+        aot_status st = show_units(m, a, &w, &err);
+        if (st == AOT_OK && w.json) {
+            json_t *j = aot_cmd_json();
+            json_object_set(j, "units", w.units);
+            aot_cmd_print_json(j);
+        }
+        json_decref(w.units);
+        code = st == AOT_OK ? AOT_EXIT_SAME : aot_cmd_fail(&err);
+    }
+    aot_model_free(m);
+    return code;
+}
+
+static const aot_option options[] = {
+    {"unit", 'u', "N|LABEL", false, "One unit, by number or label (3, 0/1, '[0/1] rank 2'); else all."},
+    {"stage", 's', "STAGE", false, "The stage; without it the joint, else the inference graph."},
+    {"saved", 0, NULL, false, "The values that the forward saves for the backward, with size, source and reason."},
+    {"units", 0, NULL, false, "The list of units."},
+    {"record", 'r', "NAME", false, "A record or artifact of the log, as it is."},
+    {"json", 0, NULL, false, "Print JSON."},
+    {"csv", 0, NULL, false, "Print comma-separated values (--saved, --units)."},
+    AOT_OPTION_SET,
+    {0},
+};
+
+const aot_cmd cmd_show = {
+    .name = "show",
+    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --units | --record NAME] [--json | --csv]",
+    .summary = "Print a stage, the units, or what is saved and why",
+    .doc = "Prints the text of a stage as PyTorch prints it: the recorded text where the input has it, else "
+           "the derived one. With --saved, one line a value: type, bytes, name, source line, users in the "
+           "backward, and why it is saved and not recomputed. The total is given twice, with and without what "
+           "shares memory with an input and so costs nothing.\n\n"
+           "Stages: dynamo, aten, joint_traced, joint_functional, joint, joint_passes, joint_cse, forward, "
+           "backward, inference, export, runtime.",
+    .examples = "aotscope show train.log --units\n"
+                "aotscope show train.log --unit 0/1 --stage forward\n"
+                "aotscope show train.log --saved --set activation_memory_budget=0\n"
+                "aotscope show train.log --record aot_forward_graph_fw_metadata\n",
+    .options = options,
+    .min_inputs = 1,
+    .max_inputs = -1,
+    .run = run,
+};

@@ -1,0 +1,107 @@
+/* Opening inputs for commands, finding units by number or label, JSON out. */
+#include "tui/open_model.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char **aot_cmd_settings(const aot_args *a, size_t *n)
+{
+    const char **settings = aot_xcalloc(a->n_opts + 1, sizeof *settings);
+    *n = 0;
+    for (const char *s; (s = aot_args_nth(a, "set", *n)) != NULL; ++*n) {
+        settings[*n] = s;
+    }
+    return settings;
+}
+
+static aot_status open_inputs(aot_model **out, const aot_args *a, const char *const *inputs, size_t n,
+                              aot_err *err)
+{
+    aot_model_options opt = {.progress = aot_cmd_progress};
+    const char **settings = aot_cmd_settings(a, &opt.n_settings);
+    opt.settings = settings;
+    aot_status st = aot_model_open(out, inputs, n, &opt, err);
+    aot_cmd_progress_end();
+    free(settings);
+    return st;
+}
+
+aot_status aot_cmd_open(aot_model **out, const aot_args *a, aot_err *err)
+{
+    return open_inputs(out, a, a->inputs, a->n_inputs, err);
+}
+
+aot_status aot_cmd_open_one(aot_model **out, const aot_args *a, const char *input, aot_err *err)
+{
+    return open_inputs(out, a, &input, 1, err);
+}
+
+static bool is_number(const char *s)
+{
+    return s[0] != 0 && strspn(s, "0123456789") == strlen(s);
+}
+
+/* The label, its part in brackets, or that part and what follows: "0/1 rank 1" is "[0/1] rank 1". */
+static bool label_matches(const char *label, const char *which, bool whole)
+{
+    const char *w = which[0] == '[' ? which + 1 : which, *l = label[0] == '[' ? label + 1 : label;
+    for (;;) {
+        w += *w == ']';
+        if (*w == 0) {
+            break;
+        }
+        l += *l == ']';
+        if (*w++ != *l++) {
+            return false;
+        }
+    }
+    return whole ? *l == 0 || strcmp(l, "]") == 0 : *l == 0 || *l == ']';
+}
+
+aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which, aot_err *err)
+{
+    size_t n = aot_model_n_units(m);
+    if (is_number(which)) {
+        unsigned long k = strtoul(which, NULL, 10);
+        if (k >= n) {
+            return AOT_FAIL(err, AOT_E_USAGE, "there is no unit %s: the input has %zu, counted from 0", which, n);
+        }
+        *out = k;
+        return AOT_OK;
+    }
+    aot_sb found = {0};
+    size_t n_found = 0;
+    char label[96];
+    for (int whole = 1; whole >= 0 && n_found == 0; whole--) {
+        for (size_t i = 0; i < n; i++) {
+            aot_unit_label(&aot_model_unit(m, i)->key, label, sizeof label);
+            if (label_matches(label, which, whole != 0)) {
+                *out = n_found++ == 0 ? i : *out;
+                aot_sb_addf(&found, "%s%zu = %s", n_found > 1 ? ", " : "", i, label);
+            }
+        }
+    }
+    aot_status st = AOT_OK;
+    if (n_found == 0) {
+        st = AOT_FAIL(err, AOT_E_USAGE, "no unit is called '%s'; `aotscope show INPUT --units` lists them", which);
+    } else if (n_found > 1) {
+        st = AOT_FAIL(err, AOT_E_USAGE, "'%s' means %zu units (%.300s); give the number", which, n_found,
+                      aot_sb_text(&found));
+    }
+    aot_sb_free(&found);
+    return st;
+}
+
+json_t *aot_cmd_json(void)
+{
+    return json_pack("{s:s}", "format", "aotscope/1");
+}
+
+void aot_cmd_print_json(json_t *j)
+{
+    json_dumpf(j, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(j);
+}
