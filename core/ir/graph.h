@@ -310,8 +310,7 @@ static inline const aot_op_info *aot_node_op(const aot_node *n)
 static inline bool aot_is_getitem(const aot_graph *g, const aot_node *n)
 {
     (void)g;
-    extern aot_op_id aot_op_getitem;
-    return n->kind == AOT_CALL_FUNCTION && n->op == aot_op_getitem;
+    return n->kind == AOT_CALL_FUNCTION && n->op == AOT_OP_GETITEM;
 }
 
 #endif

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 typedef uint16_t aot_op_id; /* row number; 0 = not in the table */
-enum { AOT_OP_UNKNOWN = 0 };
+enum { AOT_OP_UNKNOWN = 0, AOT_OP_GETITEM = 1 /* operator.getitem: the first row */ };
+#define aot_op_getitem ((aot_op_id)AOT_OP_GETITEM)
 
 /* torch.Tag of an overload. */
 enum {
@@ -69,5 +70,52 @@ const aot_op_info *aot_op(aot_op_id id);          /* never NULL; row 0 is "?" */
 aot_op_id aot_op_find(const char *name, size_t n);
 /* Classes of a packet such as "aten.mul" (for operators whose overload is not in the table). */
 uint32_t aot_op_packet_part(const char *packet, size_t n);
+
+/* ---- rules and gaps ---------------------------------------------------------------------- */
+
+/* What can be written for an operator. Functions are in rules/; this table knows names only. */
+typedef enum aot_rule {
+    AOT_RULE_META,   /* dtype, sizes, strides of the outputs */
+    AOT_RULE_VJP,    /* gradient */
+    AOT_RULE_DECOMP, /* smaller operators */
+    AOT_RULE_KERN,   /* values, for the interpreter */
+    AOT_N_RULES
+} aot_rule;
+const char *aot_rule_name(aot_rule r); /* "meta", "vjp", "decomp", "kern" */
+
+/* Why a rule is absent: rows of gaps.def. */
+typedef enum aot_gap {
+    AOT_GAP_unstated, /* the row has no such cell: a defect that test_optab finds */
+    AOT_GAP_written,  /* there is a rule */
+#define GAP(id, sentence) AOT_GAP_##id,
+#include "ops/gaps.def"
+#undef GAP
+    AOT_N_GAPS
+} aot_gap;
+const char *aot_gap_name(aot_gap g);     /* "todo" */
+const char *aot_gap_sentence(aot_gap g);
+
+aot_gap aot_op_gap(aot_op_id id, aot_rule r);
+const char *aot_op_rule(aot_op_id id, aot_rule r); /* "vjp_mul"; NULL if there is none */
+/* The next row after id whose rule r is in state g; start with AOT_OP_UNKNOWN, which also ends. */
+aot_op_id aot_op_next_gap(aot_op_id id, aot_rule r, aot_gap g);
+
+/* Row of the functional form of an in-place or out= operator; AOT_OP_UNKNOWN if it is none. */
+aot_op_id aot_op_functional(aot_op_id id);
+unsigned aot_op_models(aot_op_id id); /* joint graphs of the model zoo that use it */
+
+/* Families: the sections of ops.def, in order. */
+size_t aot_family_count(void);
+const char *aot_family_name(size_t family);  /* "pointwise" */
+const char *aot_family_title(size_t family);
+/* Rows first .. end - 1. */
+void aot_family_rows(size_t family, aot_op_id *first, aot_op_id *end);
+size_t aot_op_family(aot_op_id id);
+
+/* Names of the bits that are set, from the lowest: fn("core"), fn("pointwise"). Spelled as PyTorch
+ * does (tags, classes) or as here without AOT_OPF_ (flags). */
+void aot_op_each_tag(uint32_t tags, void (*fn)(void *, const char *), void *arg);
+void aot_op_each_part(uint32_t part, void (*fn)(void *, const char *), void *arg);
+void aot_op_each_flag(uint32_t flags, void (*fn)(void *, const char *), void *arg);
 
 #endif
