@@ -1,0 +1,363 @@
+/* Dead code elimination and common subexpressions, before the cut.
+ *
+ * CSE keeps what PyTorch keeps apart: random operators, aten.empty, and every value that shares
+ * memory with an output (two equal outputs are two tensors). PyTorch looks a node up by a Python
+ * hash of its operator and arguments, and a node whose hash is taken by a different one is neither
+ * merged nor entered; hash(-1) == hash(-2) makes that visible (unsqueeze(x, -1), unsqueeze(x, -2)),
+ * so hashes collide here exactly where Python's do.
+ * Mirrors: torch/fx/graph.py:eliminate_dead_code, torch/_functorch/compile_utils.py:fx_graph_cse. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "partition/internal.h"
+
+void part_meta_init(part *p)
+{
+    const aot_graph *g = p->g;
+    uint32_t n = (uint32_t)g->nodes.n;
+    p->m = (part_meta){.policy = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1),
+                       .ac_graph_id = AOT_NEW_ARRAY(p->scratch, int32_t, n + 1),
+                       .backward_made = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1),
+                       .must_side = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1),
+                       .part = AOT_NEW_ARRAY(p->scratch, uint32_t, n + 1)};
+    for (uint32_t i = 0; i < n; i++) {
+        const aot_node *x = aot_node_at(g, i);
+        p->m.policy[i] = x->policy;
+        p->m.ac_graph_id[i] = g->srcs.d[x->src].ac_graph_id;
+        p->m.part[i] = part_class_of(g->ctx, x);
+    }
+}
+
+/* Goes on with a smaller graph: map[old] is the new id or AOT_NO_NODE. */
+static void replace_graph(part *p, aot_graph *to, const aot_node_id *map)
+{
+    part_meta old = p->m;
+    uint32_t n_old = (uint32_t)p->g->nodes.n;
+    p->g = to;
+    part_meta_init(p);
+    for (uint32_t i = n_old; i-- > 0;) { // backwards: the first of merged nodes wins
+        if (map[i] != AOT_NO_NODE) {
+            p->m.backward_made[map[i]] = old.backward_made[i];
+            p->m.must_side[map[i]] = old.must_side[i];
+        }
+    }
+}
+
+/* A new graph with the module facts of another, and no nodes. */
+static aot_graph *like(const aot_graph *g)
+{
+    aot_graph *r = aot_graph_new(g->ctx);
+    r->class_name = g->class_name;
+    r->attr_name = g->attr_name;
+    r->layout = g->layout;
+    r->srcs.n = 0;
+    aot_vec_grow(&r->srcs, g->srcs.n);
+    memcpy(r->srcs.d, g->srcs.d, g->srcs.n * sizeof *g->srcs.d);
+    r->srcs.n = g->srcs.n;
+    for (size_t i = 0; i < g->out_descs.n; i++) {
+        aot_vec_push(&r->out_descs, g->out_descs.d[i]);
+    }
+    for (size_t i = 0; i < g->subgraphs.n; i++) {
+        aot_vec_push(&r->subgraphs, g->subgraphs.d[i]);
+    }
+    aot_vec_grow(&r->nodes, g->nodes.n);
+    aot_vec_grow(&r->args, g->args.n);
+    return r;
+}
+
+aot_graph *part_eliminate_dead(const aot_graph *g, part_impure_fn impure, void *arg, aot_node_id *map)
+{
+    uint32_t n = (uint32_t)g->nodes.n;
+    uint8_t *live = aot_xcalloc(n, 1);
+    aot_graph *r = like(g);
+    for (uint32_t i = n; i-- > 0;) {
+        live[i] |= impure(g, aot_node_at(g, i), arg);
+        for (uint32_t k = g->in_off[i]; live[i] && k < g->in_off[i + 1]; k++) {
+            live[g->in[k]] = 1;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        map[i] = live[i] ? aot_graph_copy_node(r, g, i, map) : AOT_NO_NODE;
+    }
+    free(live);
+    aot_graph_link(r);
+    return r;
+}
+
+static bool impure_node(const aot_graph *g, const aot_node *n, void *arg)
+{
+    return part_is_impure(g, n, *(bool *)arg);
+}
+
+/* Submodules of higher-order operators are cleaned too; they nest a few levels. */
+static void clean_subgraphs(aot_graph *g, bool *impure_random)
+{
+    for (size_t i = 0; i < g->subgraphs.n; i++) {
+        aot_graph *sub = g->subgraphs.d[i];
+        aot_graph_link(sub);
+        aot_node_id *map = aot_xcalloc(sub->nodes.n, sizeof *map);
+        aot_graph *r = part_eliminate_dead(sub, impure_node, impure_random, map);
+        free(map);
+        if (r->nodes.n != sub->nodes.n) {
+            g->subgraphs.d[i] = r;
+        }
+        clean_subgraphs(g->subgraphs.d[i], impure_random);
+    }
+}
+
+void part_dce(part *p)
+{
+    bool impure_random = p->config->fallback_random;
+    aot_node_id *map = AOT_NEW_ARRAY(p->scratch, aot_node_id, p->g->nodes.n);
+    aot_graph *r = part_eliminate_dead(p->g, impure_node, &impure_random, map);
+    clean_subgraphs(r, &impure_random);
+    replace_graph(p, r, map);
+}
+
+/* ---- CSE ------------------------------------------------------------------------------------ */
+
+typedef struct entry {
+    uint64_t hash;
+    aot_node_id old; /* node in the old graph that holds the key */
+    aot_node_id node; /* what equal ones become: a node of the new graph */
+    uint32_t region;
+} entry;
+
+typedef struct cse {
+    part *p;
+    const aot_graph *g;
+    aot_graph *to;
+    aot_node_id *map;
+    entry *table;
+    uint32_t mask;
+    uint32_t *storage;
+    uint8_t *output_storage;
+} cse;
+
+/* Python's hash of an integer: modulo 2^61 - 1, sign kept, -1 becomes -2. */
+static uint64_t python_int_hash(int64_t v)
+{
+    const uint64_t m = (UINT64_C(1) << 61) - 1;
+    uint64_t a = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    int64_t h = (int64_t)(a % m);
+    h = v < 0 ? -h : h;
+    return (uint64_t)(h == -1 ? -2 : h);
+}
+
+static uint64_t leaf_hash(const cse *c, const aot_arg *a)
+{
+    uint64_t v;
+    switch (a->kind) {
+    case AOT_ARG_NODE:
+        v = c->map[a->u.node];
+        break;
+    case AOT_ARG_INT:
+    case AOT_ARG_BOOL:
+        v = python_int_hash(a->u.i);
+        break;
+    case AOT_ARG_FLOAT:
+        if (a->u.f == floor(a->u.f) && fabs(a->u.f) < 9e18) {
+            v = python_int_hash((int64_t)a->u.f);
+        } else {
+            memcpy(&v, &a->u.f, sizeof v);
+        }
+        break;
+    case AOT_ARG_NONE:
+        v = 0;
+        break;
+    default:
+        v = a->u.s;
+        break;
+    }
+    return aot_hash_mix(a->kind, v);
+}
+
+/* Leaves only: PyTorch does not hash how they are nested. */
+static uint64_t hash_leaves(const cse *c, const aot_arg *a, uint32_t n, uint64_t h)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (a[i].kind == AOT_ARG_LIST || a[i].kind == AOT_ARG_TUPLE) {
+            h = hash_leaves(c, aot_arg_items(c->g, &a[i]), a[i].n, h);
+        } else if (a[i].kind == AOT_ARG_DICT) {
+            const aot_arg *items = aot_arg_items(c->g, &a[i]);
+            for (uint32_t k = 1; k < a[i].n; k += 2) {
+                h = hash_leaves(c, &items[k], 1, h);
+            }
+        } else if (a[i].kind == AOT_ARG_SLICE || a[i].kind == AOT_ARG_CALL) {
+            h = hash_leaves(c, aot_arg_items(c->g, &a[i]), a[i].n, aot_hash_mix(h, a[i].kind));
+        } else {
+            h = aot_hash_mix(h, leaf_hash(c, &a[i]));
+        }
+    }
+    return h;
+}
+
+static uint64_t hash_node(const cse *c, const aot_node *n)
+{
+    uint64_t h = aot_hash_mix(n->target, 17);
+    h = hash_leaves(c, aot_node_args(c->g, n), n->n_args, h);
+    h = aot_hash_mix(h, 91);
+    const aot_arg *kw = aot_node_kwargs(c->g, n);
+    for (uint32_t i = 0; i < n->n_kwargs; i++) {
+        h = hash_leaves(c, &kw[2 * i + 1], 1, h);
+    }
+    return h;
+}
+
+static bool equal_args(const cse *c, const aot_arg *a, const aot_arg *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (a[i].kind != b[i].kind) {
+            return false;
+        }
+        switch (a[i].kind) {
+        case AOT_ARG_NONE:
+            break;
+        case AOT_ARG_NODE:
+            if (c->map[a[i].u.node] != c->map[b[i].u.node]) {
+                return false;
+            }
+            break;
+        case AOT_ARG_INT:
+        case AOT_ARG_BOOL:
+            if (a[i].u.i != b[i].u.i) {
+                return false;
+            }
+            break;
+        case AOT_ARG_FLOAT: // 0.0 equals -0.0, nan equals nothing
+            if (!(a[i].u.f == b[i].u.f)) {
+                return false;
+            }
+            break;
+        case AOT_ARG_STR:
+        case AOT_ARG_NAME:
+        case AOT_ARG_COMPLEX:
+        case AOT_ARG_RAW:
+            if (a[i].u.s != b[i].u.s) {
+                return false;
+            }
+            break;
+        default:
+            if (a[i].n != b[i].n ||
+                !equal_args(c, aot_arg_items(c->g, &a[i]), aot_arg_items(c->g, &b[i]), a[i].n)) {
+                return false;
+            }
+            break;
+        }
+    }
+    return true;
+}
+
+static bool equal_nodes(const cse *c, const aot_node *a, const aot_node *b)
+{
+    return a->target == b->target && a->n_args == b->n_args && a->n_kwargs == b->n_kwargs &&
+           equal_args(c, aot_node_args(c->g, a), aot_node_args(c->g, b), a->n_args) &&
+           equal_args(c, aot_node_kwargs(c->g, a), aot_node_kwargs(c->g, b), (uint32_t)a->n_kwargs * 2);
+}
+
+/* set, enter, exit, seed as a word, or a trailing underscore: Inductor's sign of a mutation for
+ * callables without a schema. */
+static bool name_mutates(const char *t)
+{
+    static const char *const words[] = {"set", "enter", "exit", "seed"};
+    const char *last = strrchr(t, '.');
+    const char *s = last != NULL ? last + 1 : t;
+    size_t n = strlen(s);
+    if (n > 1 && s[n - 1] == '_' && s[n - 2] != '_') {
+        return true;
+    }
+    for (size_t w = 0; w < 4; w++) {
+        size_t len = strlen(words[w]);
+        for (const char *q = strstr(s, words[w]); q != NULL; q = strstr(q + 1, words[w])) {
+            bool left = q == s || (q[-1] == '_' && (q - s < 2 || q[-2] != '_'));
+            bool right = q[len] == '\0' || (q[len] == '_' && q[len + 1] != '_');
+            if (left && right) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool is_mutation(const aot_graph *g, const aot_node *n)
+{
+    if (n->kind != AOT_CALL_FUNCTION && n->kind != AOT_CALL_METHOD) {
+        return false;
+    }
+    const char *t = aot_text(g->ctx, n->target);
+    bool hop = aot_starts_with(t, "torch.ops.higher_order.");
+    if (aot_starts_with(t, "torch.ops.") && !hop) {
+        return (aot_node_op(n)->flags & AOT_OPF_MUTATES) != 0;
+    }
+    if (hop && strstr(t, "auto_functionalized") != NULL) {
+        return false;
+    }
+    return name_mutates(t) || aot_node_kwarg(g, n, "out") != NULL;
+}
+
+static bool kept_apart(const cse *c, uint32_t i)
+{
+    const aot_node *n = aot_node_at(c->g, i);
+    if (n->kind == AOT_PLACEHOLDER || n->kind == AOT_OUTPUT || n->kind == AOT_GET_ATTR) {
+        return true;
+    }
+    if ((c->p->m.part[i] & AOT_PART_CSE_RANDOM) != 0 || strcmp(aot_node_op(n)->packet, "aten.empty") == 0) {
+        return true;
+    }
+    return part_is_tensor(c->g, n) && c->output_storage[c->storage[i]];
+}
+
+static void merge_or_copy(cse *c, uint32_t i, uint32_t region)
+{
+    const aot_node *n = aot_node_at(c->g, i);
+    uint64_t h = hash_node(c, n);
+    uint32_t k = (uint32_t)(h >> 20) & c->mask;
+    while (c->table[k].hash != 0 && c->table[k].hash != (h | 1)) {
+        k = (k + 1) & c->mask;
+    }
+    entry *e = &c->table[k];
+    bool overwrite = e->hash == 0;
+    if (e->hash != 0 && equal_nodes(c, n, aot_node_at(c->g, e->old))) {
+        if (e->region == region) {
+            c->map[i] = e->node;
+            return;
+        }
+        overwrite = true; // a mutation lies between: later ones equal this node
+    }
+    c->map[i] = aot_graph_copy_node(c->to, c->g, i, c->map);
+    if (overwrite) {
+        *e = (entry){h | 1, i, c->map[i], region};
+    }
+}
+
+void part_cse(part *p)
+{
+    cse c = {.p = p, .g = p->g, .to = like(p->g)};
+    uint32_t n = (uint32_t)p->g->nodes.n, size = 16, n_out, region = 0;
+    while (size < n * 2) {
+        size *= 2;
+    }
+    c.mask = size - 1;
+    c.table = AOT_NEW_ARRAY(p->scratch, entry, size);
+    c.map = AOT_NEW_ARRAY(p->scratch, aot_node_id, n);
+    c.storage = part_storages(p);
+    c.output_storage = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
+    const aot_arg *outs = part_outputs(p->g, &n_out);
+    for (uint32_t i = 0; i < n_out; i++) {
+        if (outs[i].kind == AOT_ARG_NODE && part_is_tensor(p->g, aot_node_at(p->g, outs[i].u.node))) {
+            c.output_storage[c.storage[outs[i].u.node]] = 1;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        region += is_mutation(p->g, aot_node_at(p->g, i));
+        if (kept_apart(&c, i)) {
+            c.map[i] = aot_graph_copy_node(c.to, p->g, i, c.map);
+        } else {
+            merge_or_copy(&c, i, region);
+        }
+    }
+    aot_graph_link(c.to);
+    replace_graph(p, c.to, c.map);
+}

@@ -1,0 +1,234 @@
+/* Facts about single nodes that the partitioner asks for, and storage groups.
+ * Mirrors: torch/_functorch/_aot_autograd/utils.py (_is_primal ...), torch/_library/utils.py:is_impure,
+ * torch/_functorch/partitioners.py (_must_be_in_forward ...). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/internal.h"
+
+static bool placeholder_has(const aot_graph *g, const aot_node *n, const char *word)
+{
+    return n->kind == AOT_PLACEHOLDER && strstr(aot_text(g->ctx, n->target), word) != NULL;
+}
+
+bool part_is_tangent(const aot_graph *g, const aot_node *n)
+{
+    return placeholder_has(g, n, "tangents");
+}
+
+bool part_is_fwd_seed(const aot_graph *g, const aot_node *n)
+{
+    return placeholder_has(g, n, "fwd_seed") || placeholder_has(g, n, "fwd_base_offset");
+}
+
+bool part_is_bwd_seed(const aot_graph *g, const aot_node *n)
+{
+    return placeholder_has(g, n, "bwd_seed") || placeholder_has(g, n, "bwd_base_offset");
+}
+
+bool part_is_primal(const aot_graph *g, const aot_node *n)
+{
+    return n->kind == AOT_PLACEHOLDER && !part_is_tangent(g, n) && !part_is_fwd_seed(g, n) && !part_is_bwd_seed(g, n);
+}
+
+bool part_is_sym(const aot_graph *g, const aot_node *n)
+{
+    return aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_SYM;
+}
+
+bool part_is_tensor(const aot_graph *g, const aot_node *n)
+{
+    return aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_TENSOR;
+}
+
+bool part_must_recompute(uint8_t policy)
+{
+    return policy == AOT_POLICY_MUST_RECOMPUTE || policy == AOT_POLICY_PREFER_RECOMPUTE;
+}
+
+bool part_target_is(const aot_graph *g, const aot_node *n, const char *target)
+{
+    return n->kind == AOT_CALL_FUNCTION && strcmp(aot_text(g->ctx, n->target), target) == 0;
+}
+
+bool part_is_collective(const aot_graph *g, const aot_node *n)
+{
+    return n->kind == AOT_CALL_FUNCTION && aot_starts_with(aot_text(g->ctx, n->target), "torch.ops._c10d_functional.");
+}
+
+bool part_is_mutable(const aot_graph *g, const aot_node *n)
+{
+    (void)g;
+    return n->kind == AOT_CALL_FUNCTION && (aot_node_op(n)->flags & AOT_OPF_MUTATES) != 0;
+}
+
+bool part_is_effects(const aot_graph *g, const aot_node *n)
+{
+    return part_target_is(g, n, "torch.ops.higher_order.with_effects");
+}
+
+bool part_is_seeded(const aot_graph *g, const aot_node *n)
+{
+    (void)g;
+    return n->kind == AOT_CALL_FUNCTION && (aot_node_op(n)->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0;
+}
+
+bool part_is_impure(const aot_graph *g, const aot_node *n, bool impure_random)
+{
+    if (n->kind == AOT_PLACEHOLDER || n->kind == AOT_OUTPUT) {
+        return true;
+    }
+    if (n->kind != AOT_CALL_FUNCTION) {
+        return false;
+    }
+    if ((aot_node_op(n)->flags & (AOT_OPF_MUTATES | AOT_OPF_SIDE_EFFECT)) != 0) {
+        return true;
+    }
+    return impure_random && part_is_seeded(g, n);
+}
+
+uint32_t part_class_of(aot_ctx *c, const aot_node *n)
+{
+    if (n->kind != AOT_CALL_FUNCTION) {
+        return 0;
+    }
+    if (n->op != AOT_OP_UNKNOWN) {
+        return aot_node_op(n)->part;
+    }
+    // an overload that the table lacks still belongs to its packet
+    const char *t = aot_text(c, n->target);
+    const char *dot = strrchr(t, '.');
+    if (!aot_starts_with(t, "torch.ops.") || dot == NULL || dot < t + 10) {
+        return 0;
+    }
+    return aot_op_packet_part(t + 10, (size_t)(dot - t - 10));
+}
+
+bool part_is_view(const part *p, aot_node_id id)
+{
+    return (p->m.part[id] & AOT_PART_VIEW) != 0;
+}
+
+bool part_must_be_in_forward(const part *p, aot_node_id id)
+{
+    if (p->m.must_side[id] != 0) {
+        return p->m.must_side[id] == PART_MUST_FW;
+    }
+    return !p->m.backward_made[id] && part_is_mutable(p->g, aot_node_at(p->g, id));
+}
+
+bool part_must_be_in_backward(const part *p, aot_node_id id)
+{
+    if (p->m.must_side[id] != 0) {
+        return p->m.must_side[id] == PART_MUST_BW;
+    }
+    return p->m.backward_made[id] && part_is_mutable(p->g, aot_node_at(p->g, id));
+}
+
+/* ---- storages ------------------------------------------------------------------------------ */
+
+/* Operators whose schema declares no alias although their result shares memory with the input. */
+static const char *const silent_views[] = {"aten._unsafe_view.default"};
+
+static bool aliases_input(const aot_node *n)
+{
+    const aot_op_info *op = aot_node_op(n);
+    if ((op->flags & AOT_OPF_ALIASES) != 0) {
+        return true;
+    }
+    // in-place operators return what they wrote to
+    if ((op->flags & AOT_OPF_MUTATES) != 0) {
+        const char *arrow = op->schema != NULL ? strstr(op->schema, "->") : NULL;
+        return arrow != NULL && strchr(arrow, '!') != NULL;
+    }
+    for (size_t i = 0; i < sizeof silent_views / sizeof *silent_views; i++) {
+        if (strcmp(op->name, silent_views[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t *part_storages(const part *p)
+{
+    const aot_graph *g = p->g;
+    uint32_t n = (uint32_t)g->nodes.n, primal = 0;
+    uint32_t *s = AOT_NEW_ARRAY(p->scratch, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const aot_node *x = aot_node_at(g, i);
+        s[i] = i;
+        if (part_is_primal(g, x)) {
+            // primals that share memory point at the first of them
+            for (uint32_t k = 0, q = 0; p->in->primal_storage != NULL && k < i; k++) {
+                if (!part_is_primal(g, aot_node_at(g, k))) {
+                    continue;
+                }
+                if ((int)primal < p->in->n_primal_storage && (int)q < p->in->n_primal_storage &&
+                    p->in->primal_storage[primal] >= 0 &&
+                    p->in->primal_storage[q] == p->in->primal_storage[primal]) {
+                    s[i] = s[k];
+                    break;
+                }
+                q++;
+            }
+            primal++;
+            continue;
+        }
+        if (x->kind != AOT_CALL_FUNCTION || x->n_args == 0 || g->in_off[i] == g->in_off[i + 1]) {
+            continue;
+        }
+        uint32_t first = g->in[g->in_off[i]];
+        if (aliases_input(x)) {
+            s[i] = s[first];
+        } else if (aot_is_getitem(g, x)) {
+            // an element of split, unbind ... shares memory; one of another operator is its own
+            const aot_node *parent = aot_node_at(g, first);
+            s[i] = parent->kind == AOT_CALL_FUNCTION && aliases_input(parent) ? s[first] : i;
+        }
+    }
+    return s;
+}
+
+/* ---- outputs ------------------------------------------------------------------------------- */
+
+const aot_arg *part_outputs(const aot_graph *g, uint32_t *n)
+{
+    aot_node_id out = aot_graph_output(g);
+    *n = 0;
+    if (out == AOT_NO_NODE || aot_node_at(g, out)->n_args == 0) {
+        return NULL;
+    }
+    const aot_arg *ret = aot_node_args(g, aot_node_at(g, out));
+    if (ret->kind != AOT_ARG_LIST && ret->kind != AOT_ARG_TUPLE) {
+        *n = 1;
+        return ret;
+    }
+    *n = ret->n;
+    return aot_arg_items(g, ret);
+}
+
+/* Effect tokens are threaded through the forward's inputs and outputs and have no gradient. */
+static bool is_token_input(const aot_graph *g, aot_node_id id)
+{
+    const aot_node *n = aot_node_at(g, id);
+    if (n->desc != 0) {
+        return aot_starts_with(aot_text(g->ctx, n->desc), "ForwardToken");
+    }
+    uint32_t users = g->user_off[id + 1] - g->user_off[id];
+    const aot_node *u = users == 1 ? aot_node_at(g, g->user[g->user_off[id]]) : NULL;
+    return u != NULL && part_is_effects(g, u) && u->n_args != 0 && aot_node_args(g, u)->kind == AOT_ARG_NODE &&
+           aot_node_args(g, u)->u.node == id;
+}
+
+int part_count_forward_outputs(const aot_graph *g)
+{
+    uint32_t n_out, grads = 0;
+    part_outputs(g, &n_out);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        grads += part_is_primal(g, aot_node_at(g, i)) && !is_token_input(g, i);
+    }
+    for (uint32_t i = 0; i < g->out_descs.n; i++) {
+        grads += aot_starts_with(aot_text(g->ctx, g->out_descs.d[i]), "BackwardToken");
+    }
+    return grads <= n_out ? (int)(n_out - grads) : -1;
+}

@@ -1,0 +1,392 @@
+/* Maximum flow of one piece by push-relabel, made for networks that are long and thin.
+ * The source fills all its arcs; excess is pushed along arcs that lead one label down, a label being
+ * a lower bound of the distance to the sink in the residual network. Vertices with excess are served
+ * in the order of their numbers, up and down, window by window: numbers follow the graph, so excess
+ * moves as one wave through memory that is near, however many paths of different lengths there are.
+ * Labels that are too low would let excess wander; so each block of vertices counts the work done in
+ * it and, when it is too much, gets exact labels for the labels around it; blocks lie in larger
+ * blocks up to the whole piece. A block without a way out is thereby cut off at once (dead), as are
+ * all vertices above a label that no vertex has (gap). Excess on dead vertices is sent back to the
+ * source against the flow at the end. No recursion; memory is allocated once for all pieces. */
+#include "partition/flow_net.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+/* Many arcs of up to AOT_FLOW_CLAMP can enter one vertex. */
+__extension__ typedef unsigned __int128 wide;
+
+#define RELABEL_WORK 12 /* of one relabelling, in arcs looked at */
+#define BLOCK_WORK 20   /* for each vertex of a block, before its labels are made exact */
+#define BLOCK_BITS 7    /* vertices of the smallest block */
+#define LEVEL_BITS 2    /* blocks in the next larger one */
+#define N_LEVELS 13
+#define WINDOW_BITS 12 /* one bit for each word of the set of active vertices */
+
+typedef struct vertex {
+    wide excess;
+    uint32_t label, cur; /* cur: arc to try next */
+} vertex;
+
+typedef struct aot_flow_scratch {
+    vertex *vs;
+    uint32_t *count;           /* by label: vertices */
+    uint64_t *active, *window; /* set of vertices with excess; set of its words that are not 0 */
+    uint64_t *work[N_LEVELS];  /* by block: since its labels were exact */
+    uint32_t *queue, *old;
+    uint64_t *seeds;
+} scratch;
+
+/* A piece, and towards which end excess is pushed. */
+typedef struct piece {
+    aot_flow_net *net;
+    scratch *w;
+    uint32_t lo, hi;
+    int64_t *end;  /* residual of the arc from each vertex to that end */
+    uint32_t dead; /* vertices of this label or higher cannot reach the end */
+    uint32_t work; /* arcs looked at in the last discharge */
+} piece;
+
+scratch *aot_flow_scratch_new(uint32_t n)
+{
+    scratch *w = aot_xcalloc(1, sizeof *w);
+    w->vs = aot_xcalloc((size_t)n + 1, sizeof *w->vs);
+    w->count = aot_xcalloc((size_t)n + 3, sizeof *w->count);
+    w->active = aot_xcalloc((n >> 6) + 1, sizeof *w->active);
+    w->window = aot_xcalloc((n >> WINDOW_BITS) + 1, sizeof *w->window);
+    w->queue = aot_xmalloc(((size_t)n + 1) * sizeof *w->queue);
+    w->old = aot_xmalloc(((size_t)n + 1) * sizeof *w->old);
+    w->seeds = aot_xmalloc(((size_t)n + 1) * sizeof *w->seeds);
+    for (uint32_t level = 0; level < N_LEVELS; level++) {
+        uint64_t blocks = ((uint64_t)n >> (BLOCK_BITS + LEVEL_BITS * level)) + 1;
+        w->work[level] = aot_xcalloc(blocks, sizeof *w->work[level]);
+    }
+    return w;
+}
+
+void aot_flow_scratch_free(scratch *w)
+{
+    if (w == NULL) {
+        return;
+    }
+    for (uint32_t level = 0; level < N_LEVELS; level++) {
+        free(w->work[level]);
+    }
+    free(w->vs);
+    free(w->count);
+    free(w->active);
+    free(w->window);
+    free(w->queue);
+    free(w->old);
+    free(w->seeds);
+    free(w);
+}
+
+static void activate(scratch *w, uint32_t v)
+{
+    w->active[v >> 6] |= (uint64_t)1 << (v & 63);
+    w->window[v >> WINDOW_BITS] |= (uint64_t)1 << ((v >> 6) & 63);
+}
+
+static int compare_seeds(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Vertices of lo .. hi-1 with an arc out of this range: label to be and vertex, lowest first. All
+ * labels of the range are put aside in old. */
+static uint32_t find_seeds(piece *p, uint32_t lo, uint32_t hi)
+{
+    aot_flow_net *net = p->net;
+    scratch *w = p->w;
+    uint32_t n_seeds = 0;
+    for (uint32_t v = lo; v < hi; v++) {
+        uint32_t best = p->dead;
+        w->old[v] = w->vs[v].label;
+        if (w->vs[v].label >= p->dead) {
+            continue;
+        }
+        if (p->end[v] > 0) {
+            best = 1;
+        } else if (lo != p->lo || hi != p->hi) {
+            for (uint32_t a = net->first[v]; a < net->first[v + 1]; a++) {
+                uint32_t to = net->arcs[a].head;
+                if ((to < lo || to >= hi) && net->arcs[a].res > 0 && w->vs[to].label + 1 < best) {
+                    best = w->vs[to].label + 1;
+                }
+            }
+        }
+        if (best < p->dead) {
+            w->seeds[n_seeds++] = (uint64_t)best << 32 | v;
+        }
+    }
+    qsort(w->seeds, n_seeds, sizeof *w->seeds, compare_seeds);
+    return n_seeds;
+}
+
+/* Exact labels for lo .. hi-1, those of the others given: a search from the arcs that leave the range
+ * against residual arcs. Seeds and queue are both in the order of labels. */
+static void relabel_block(piece *p, uint32_t lo, uint32_t hi)
+{
+    aot_flow_net *net = p->net;
+    scratch *w = p->w;
+    uint32_t cut_off = p->hi - p->lo + 1, n_seeds = find_seeds(p, lo, hi), seed = 0;
+    uint32_t n_queue = 0, at = 0;
+    for (uint32_t v = lo; v < hi; v++) {
+        w->vs[v].label = cut_off;
+    }
+    while (seed < n_seeds || at < n_queue) {
+        uint32_t v;
+        if (at == n_queue ||
+            (seed < n_seeds && w->seeds[seed] >> 32 <= w->vs[w->queue[at]].label)) {
+            v = (uint32_t)w->seeds[seed];
+            uint32_t label = (uint32_t)(w->seeds[seed++] >> 32);
+            if (w->vs[v].label <= label) {
+                continue;
+            }
+            w->vs[v].label = label;
+        } else {
+            v = w->queue[at++];
+        }
+        uint32_t label = w->vs[v].label + 1;
+        for (uint32_t a = net->first[v]; a < net->first[v + 1]; a++) {
+            uint32_t from = net->arcs[a].head;
+            if (from >= lo && from < hi && w->vs[from].label > label && w->old[from] < p->dead &&
+                net->arcs[net->arcs[a].rev].res > 0) {
+                w->vs[from].label = label;
+                w->queue[n_queue++] = from;
+            }
+        }
+    }
+    for (uint32_t v = lo; v < hi; v++) {
+        w->vs[v].cur = net->first[v];
+        w->count[w->vs[v].label]++;
+    }
+    for (uint32_t v = lo; v < hi; v++) {
+        uint32_t old = w->old[v];
+        if (--w->count[old] == 0 && old < p->dead) {
+            p->dead = old;
+        }
+    }
+}
+
+/* Counts work done at v in its blocks; the largest one that has had enough gets exact labels. */
+static void charge(piece *p, uint32_t v)
+{
+    uint64_t amount = p->work;
+    uint32_t bits = 0;
+    for (uint32_t level = 0; level < N_LEVELS; level++) {
+        uint32_t b = BLOCK_BITS + LEVEL_BITS * level;
+        uint64_t *work = &p->w->work[level][v >> b];
+        *work += amount;
+        if (*work >> b < BLOCK_WORK) {
+            break;
+        }
+        amount = *work;
+        *work = 0;
+        bits = b;
+        if ((v >> b) == (p->lo >> b) && (v >> b) == ((p->hi - 1) >> b)) {
+            break;
+        }
+    }
+    if (bits != 0) {
+        uint64_t lo = (uint64_t)(v >> bits) << bits, hi = lo + ((uint64_t)1 << bits);
+        relabel_block(p, lo > p->lo ? (uint32_t)lo : p->lo, hi < p->hi ? (uint32_t)hi : p->hi);
+    }
+}
+
+/* Label of v from its neighbours; dead if it has no way out. */
+static void relabel(piece *p, uint32_t v)
+{
+    aot_flow_net *net = p->net;
+    scratch *w = p->w;
+    uint32_t old = w->vs[v].label, least = p->dead, at = net->first[v];
+    for (uint32_t a = net->first[v]; a < net->first[v + 1]; a++) {
+        if (net->arcs[a].res > 0 && w->vs[net->arcs[a].head].label < least) {
+            least = w->vs[net->arcs[a].head].label;
+            at = a;
+        }
+    }
+    p->work += RELABEL_WORK + net->first[v + 1] - net->first[v];
+    if (--w->count[old] == 0) {
+        p->dead = old; /* v is above it too */
+    }
+    w->vs[v].label = least + 1 < p->dead ? least + 1 : p->hi - p->lo + 1;
+    w->count[w->vs[v].label]++;
+    w->vs[v].cur = at;
+}
+
+/* As much of the excess of v as fits in an arc that has room for res. */
+static int64_t part_of(const vertex *v, int64_t res)
+{
+    return v->excess < (wide)res ? (int64_t)v->excess : res;
+}
+
+/* Pushes the excess of v down until there is none or v has no way out. */
+static void discharge(piece *p, uint32_t v)
+{
+    aot_flow_net *net = p->net;
+    vertex *from = &p->w->vs[v];
+    uint32_t stop = net->first[v + 1];
+    p->work = 0;
+    while (from->excess != 0 && from->label < p->dead) {
+        if (p->end[v] > 0) { /* then its label is 1 */
+            int64_t part = part_of(from, p->end[v]);
+            p->end[v] -= part;
+            from->excess -= (wide)part;
+        }
+        uint32_t a = from->cur;
+        for (; a < stop && from->excess != 0; a++) {
+            aot_flow_arc *arc = &net->arcs[a];
+            vertex *to = &p->w->vs[arc->head];
+            if (arc->res == 0 || to->label + 1 != from->label) {
+                continue;
+            }
+            int64_t part = part_of(from, arc->res);
+            arc->res -= part;
+            net->arcs[arc->rev].res += part;
+            to->excess += (wide)part;
+            from->excess -= (wide)part;
+            activate(p->w, arc->head);
+            if (arc->res > 0) {
+                break; /* v is empty and this arc has room left */
+            }
+        }
+        p->work += a - from->cur + 1;
+        from->cur = a;
+        if (from->excess != 0) {
+            relabel(p, v);
+        }
+    }
+}
+
+/* The first member of set at or after bit `from` going up, or at or before it going down; 64: none. */
+static uint32_t member_from(uint64_t set, uint32_t from, bool up)
+{
+    if (from > 63) {
+        return 64;
+    }
+    uint64_t left = up ? set >> from << from : set << (63 - from) >> (63 - from);
+    if (left == 0) {
+        return 64;
+    }
+    return (uint32_t)(up ? __builtin_ctzll(left) : 63 - __builtin_clzll(left));
+}
+
+/* Serves the active vertices of one window, up and down, until there are none. */
+static void push_window(piece *p, uint32_t index)
+{
+    scratch *w = p->w;
+    for (bool up = true; w->window[index] != 0; up = !up) {
+        uint32_t start = up ? 0 : 63, step = up ? 1 : UINT32_MAX;
+        for (uint32_t i = member_from(w->window[index], start, up); i != 64;
+             i = member_from(w->window[index], i + step, up)) {
+            uint64_t *set = &w->active[(uint64_t)index << 6 | i];
+            for (uint32_t k = member_from(*set, start, up); k != 64;
+                 k = member_from(*set, k + step, up)) {
+                *set &= ~((uint64_t)1 << k);
+                uint32_t v = index << WINDOW_BITS | i << 6 | k;
+                discharge(p, v);
+                charge(p, v);
+            }
+            if (*set == 0) {
+                w->window[index] &= ~((uint64_t)1 << i);
+            }
+        }
+    }
+}
+
+/* Sends as much excess as possible to the end. */
+static void push_all(piece *p)
+{
+    scratch *w = p->w;
+    uint32_t first = p->lo >> WINDOW_BITS, last = (p->hi - 1) >> WINDOW_BITS;
+    p->dead = p->hi - p->lo + 1;
+    memset(w->count, 0, ((size_t)p->dead + 1) * sizeof *w->count);
+    w->count[1] = p->hi - p->lo;
+    for (uint32_t v = p->lo; v < p->hi; v++) {
+        w->vs[v].label = 1;
+    }
+    relabel_block(p, p->lo, p->hi);
+    for (uint32_t v = p->lo; v < p->hi; v++) {
+        if (w->vs[v].excess != 0) {
+            activate(w, v);
+        }
+    }
+    for (bool any = true; any;) {
+        any = false;
+        for (uint32_t i = first; i <= last; i++) {
+            any |= w->window[i] != 0;
+            push_window(p, i);
+        }
+        for (uint32_t i = last; any && i > first; i--) {
+            push_window(p, i - 1);
+        }
+    }
+}
+
+/* Sends what did not reach the sink back against the flow, each vertex after all that it feeds.
+ * False if flow runs in circles above some excess. */
+static bool return_excess(piece *p)
+{
+    aot_flow_net *net = p->net;
+    scratch *w = p->w;
+    uint32_t n_stack = 0, n_done = 0, *feeds = w->old;
+    for (uint32_t v = p->lo; v < p->hi; v++) {
+        feeds[v] = 0;
+        for (uint32_t a = net->first[v]; a < net->mid[v]; a++) {
+            feeds[v] += net->arcs[net->arcs[a].rev].res > 0;
+        }
+        if (feeds[v] == 0) {
+            w->queue[n_stack++] = v;
+        }
+    }
+    for (; n_stack != 0; n_done++) {
+        uint32_t v = w->queue[--n_stack];
+        vertex *from = &w->vs[v];
+        for (uint32_t a = net->mid[v]; a < net->first[v + 1]; a++) {
+            aot_flow_arc *arc = &net->arcs[a];
+            if (arc->res == 0) {
+                continue;
+            }
+            int64_t part = part_of(from, arc->res);
+            arc->res -= part;
+            net->arcs[arc->rev].res += part;
+            from->excess -= (wide)part;
+            w->vs[arc->head].excess += (wide)part;
+            if (--feeds[arc->head] == 0) {
+                w->queue[n_stack++] = arc->head;
+            }
+        }
+        int64_t part = part_of(from, net->s_flow[v]);
+        net->s_flow[v] -= part;
+        from->excess -= (wide)part;
+    }
+    return n_done == p->hi - p->lo;
+}
+
+int64_t aot_flow_solve(aot_flow_net *net, uint32_t lo, uint32_t hi, scratch *w)
+{
+    piece p = {.net = net, .w = w, .lo = lo, .hi = hi, .end = net->to_t};
+    for (uint32_t v = lo; v < hi; v++) {
+        w->vs[v].excess = (wide)net->from_s[v];
+        net->s_flow[v] = net->from_s[v];
+        net->t_flow[v] = net->to_t[v];
+    }
+    push_all(&p);
+    wide value = 0, left = 0;
+    for (uint32_t v = lo; v < hi; v++) {
+        net->t_flow[v] -= net->to_t[v];
+        value += (wide)net->t_flow[v];
+        left += w->vs[v].excess;
+    }
+    if (left != 0 && !return_excess(&p)) {
+        p.end = net->s_flow; /* the way back as a flow of its own */
+        push_all(&p);
+    }
+    return value < (wide)AOT_FLOW_CLAMP ? (int64_t)value : AOT_FLOW_CLAMP;
+}
