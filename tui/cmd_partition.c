@@ -1,0 +1,200 @@
+/* aotscope partition: each joint graph of an input cut into forward and backward.
+ * DIR/k.forward.txt, DIR/k.backward.txt and DIR/k.partition.json for the k-th joint graph. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "import/unit.h"
+#include "ir/text.h"
+#include "partition/partition.h"
+#include "session/model.h"
+#include "tui/cmd.h"
+
+typedef struct job {
+    const aot_args *a;
+    const char *dir;
+    int next;     /* k of the next joint graph */
+    int failed;
+    int *static_inputs; /* of --static-inputs; n < 0: not given */
+    int n_static_inputs;
+} job;
+
+static aot_status write_file(const char *dir, int k, const char *what, const char *text, size_t n, aot_err *err)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%d.%s", dir, k, what);
+    FILE *f = fopen(path, "w");
+    if (f == NULL || fwrite(text, 1, n, f) != n) {
+        aot_status s = AOT_FAIL(err, AOT_E_IO, "cannot write %s: %s", path, strerror(errno));
+        if (f != NULL) {
+            fclose(f);
+        }
+        return s;
+    }
+    if (fclose(f) != 0) {
+        return AOT_FAIL(err, AOT_E_IO, "cannot write %s: %s", path, strerror(errno));
+    }
+    return AOT_OK;
+}
+
+static aot_status write_graph(const job *j, int k, const char *what, const aot_graph *g, aot_err *err)
+{
+    aot_sb text = {0};
+    aot_print_graph(&text, g, AOT_PRINT_PLAIN);
+    aot_status s = write_file(j->dir, k, what, aot_sb_text(&text), text.n, err);
+    aot_sb_free(&text);
+    return s;
+}
+
+static aot_status write_partition(const job *j, int k, const aot_partition *p, aot_err *err)
+{
+    AOT_TRY(write_graph(j, k, "forward.txt", p->forward, err));
+    AOT_TRY(write_graph(j, k, "backward.txt", p->backward, err));
+    json_t *o = aot_partition_json(p, k);
+    char *text = json_dumps(o, JSON_INDENT(1));
+    aot_status s = write_file(j->dir, k, "partition.json", text, strlen(text), err);
+    free(text);
+    json_decref(o);
+    return s;
+}
+
+static aot_status configure(const job *j, const aot_unit *u, aot_config *c, aot_err *err)
+{
+    const char *v;
+    aot_config_init(c);
+    if (u->config != NULL) {
+        aot_config_from_json(c, u->config);
+    }
+    for (size_t i = 0; (v = aot_args_nth(j->a, "set", i)) != NULL; i++) {
+        AOT_TRY(aot_config_set(c, v, err));
+    }
+    return AOT_OK;
+}
+
+static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int k, aot_err *err)
+{
+    aot_config config;
+    AOT_TRY(configure(j, u, &config, err));
+    aot_ctx *ctx = aot_unit_new_ctx(u);
+    aot_graph *joint;
+    aot_partition *p;
+    aot_partition_in in = {0};
+    aot_status s = aot_parse_graph(&joint, ctx, r->text, r->len, (uint32_t)r->line, err);
+    if (s == AOT_OK) {
+        aot_partition_inputs(&in, u, joint);
+        if (j->n_static_inputs >= 0) {
+            in.static_inputs = j->static_inputs;
+            in.n_static_inputs = j->n_static_inputs;
+        }
+        s = aot_partition_run(&p, &in, &config, err);
+    }
+    if (s == AOT_OK) {
+        s = write_partition(j, k, p, err);
+    }
+    aot_ctx_free(ctx);
+    return s;
+}
+
+static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
+{
+    job *j = arg;
+    const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
+    (void)err;
+    if (r != NULL && r->text != NULL) {
+        aot_err mine = {0};
+        int k = j->next++;
+        if (one_graph(j, u, r, k, &mine) != AOT_OK) {
+            // the other graphs are still cut
+            aot_err_in_file(&mine, u->input);
+            aot_cmd_fail(&mine);
+            j->failed++;
+        }
+    }
+    aot_unit_free(u);
+    return AOT_OK;
+}
+
+static bool parse_indices(const char *text, int **out, int *n)
+{
+    AOT_VEC(int) v = {0};
+    while (text != NULL && *text != '\0') {
+        char *end;
+        long i = strtol(text, &end, 10);
+        if (end == text || i < 0 || i > 1000000 || (*end != ',' && *end != '\0')) {
+            aot_vec_free(&v);
+            return false;
+        }
+        aot_vec_push(&v, (int)i);
+        text = *end == ',' ? end + 1 : end;
+    }
+    *out = v.d;
+    *n = (int)v.n;
+    return true;
+}
+
+static int run(const aot_args *a)
+{
+    aot_err err = {0};
+    job j = {.a = a, .dir = aot_args_get(a, "output"), .n_static_inputs = -1};
+    aot_import_sink sink = {.arg = &j, .on_unit = on_unit};
+    aot_config check;
+    const char *v;
+    if (j.dir == NULL) {
+        return aot_cmd_usage(a->cmd, "where to: -o DIR is missing");
+    }
+    aot_config_init(&check);
+    for (size_t i = 0; (v = aot_args_nth(a, "set", i)) != NULL; i++) {
+        if (aot_config_set(&check, v, &err) != AOT_OK) {
+            return aot_cmd_fail(&err);
+        }
+    }
+    if (aot_args_has(a, "static-inputs") &&
+        !parse_indices(aot_args_get(a, "static-inputs"), &j.static_inputs, &j.n_static_inputs)) {
+        return aot_cmd_usage(a->cmd, "--static-inputs takes indices such as 0,1,4, not '%s'",
+                             aot_args_get(a, "static-inputs"));
+    }
+    if (mkdir(j.dir, 0777) != 0 && errno != EEXIST) {
+        AOT_FAIL(&err, AOT_E_IO, "cannot make folder %s: %s", j.dir, strerror(errno));
+        free(j.static_inputs);
+        return aot_cmd_fail(&err);
+    }
+    aot_status s = aot_import(a->inputs[0], &sink, NULL, &err);
+    free(j.static_inputs);
+    if (s != AOT_OK) {
+        return aot_cmd_fail(&err);
+    }
+    if (j.next == 0) {
+        AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s", aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
+        aot_err_in_file(&err, a->inputs[0]);
+        return aot_cmd_fail(&err);
+    }
+    fprintf(stderr, "%d joint graph%s, %d cut into %s\n", j.next, j.next == 1 ? "" : "s", j.next - j.failed, j.dir);
+    return j.failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
+}
+
+static const aot_option options[] = {
+    {"output", 'o', "DIR", false, "Folder for k.forward.txt, k.backward.txt and k.partition.json; made if missing."},
+    {"set", 0, "NAME=VALUE", true, "A setting of torch._functorch.config, on top of the recorded ones."},
+    {"static-inputs", 0, "I,J,...", false, "Indices of parameters and buffers, where the input does not say."},
+    {0},
+};
+
+const aot_cmd cmd_partition = {
+    .name = "partition",
+    .synopsis = "INPUT [--set NAME=VALUE]... [--static-inputs I,J,...] -o DIR",
+    .summary = "Cut each joint graph into forward and backward, as PyTorch 2.11 does",
+    .doc = "For the k-th joint graph of the input, writes DIR/k.forward.txt and DIR/k.backward.txt as PyTorch prints "
+           "them, and DIR/k.partition.json: saved values in order, and for each node its bytes, its weight in the flow "
+           "network, why it must not be recomputed, and what became of it.\n\n"
+           "The recorded configuration is the default; --set changes it.",
+    .examples = "aotscope partition train.log -o out\n"
+                "aotscope partition train.log --set activation_memory_budget=0 -o out\n"
+                "aotscope partition joint.txt --static-inputs 0,1 -o out\n",
+    .options = options,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run,
+};
