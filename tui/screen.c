@@ -148,23 +148,45 @@ static void make_styles(void)
 
 /* ---- open and close ---- */
 
-aot_status screen_open(bool mouse, aot_err *err)
+bool screen_possible(aot_err *err)
 {
     const char *term = getenv("TERM");
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "there is no terminal here");
+    int rc = 0;
+    if (!isatty(STDOUT_FILENO) || (!isatty(STDIN_FILENO) && access("/dev/tty", R_OK | W_OK) != 0)) {
+        (void)AOT_FAIL(err, AOT_E_USAGE, "there is no terminal here");
+        return false;
     }
     if (!term || !*term || strcmp(term, "dumb") == 0) {
-        return AOT_FAIL(err, AOT_E_USAGE, "this terminal cannot place its cursor (TERM is %s)",
-                        term && *term ? term : "not set");
+        (void)AOT_FAIL(err, AOT_E_USAGE, "this terminal cannot place its cursor (TERM is %s)",
+                       term && *term ? term : "not set");
+        return false;
     }
-    int rc = 0;
     if (setupterm(term, STDOUT_FILENO, &rc) != OK) {
-        return AOT_FAIL(err, AOT_E_USAGE, "this terminal is not known here (TERM is %s)", term);
+        (void)AOT_FAIL(err, AOT_E_USAGE, "this terminal is not known here (TERM is %s)", term);
+        return false;
     }
-    if (!tigetstr("cup") || tigetstr("cup") == (char *)-1) {
-        return AOT_FAIL(err, AOT_E_USAGE, "this terminal cannot place its cursor (TERM is %s)", term);
+    const char *cup = tigetstr("cup");
+    if (!cup || cup == (const char *)-1) {
+        (void)AOT_FAIL(err, AOT_E_USAGE, "this terminal cannot place its cursor (TERM is %s)", term);
+        return false;
     }
+    return true;
+}
+
+aot_status screen_open(bool mouse, aot_err *err)
+{
+    if (!screen_possible(err)) {
+        return AOT_E_USAGE;
+    }
+    /* the log may have come through a pipe: keys come from the terminal then */
+    if (!isatty(STDIN_FILENO)) {
+        int tty = open("/dev/tty", O_RDWR);
+        if (tty < 0 || dup2(tty, STDIN_FILENO) < 0) {
+            return AOT_FAIL(err, AOT_E_USAGE, "there is no terminal to read keys from");
+        }
+        close(tty);
+    }
+    const char *term = getenv("TERM");
     tcgetattr(STDIN_FILENO, &s.tty);
     s.screen = newterm(NULL, stdout, stdin);
     if (!s.screen) {

@@ -8,6 +8,8 @@
 #include "tui/keymap.h"
 #include "viewers/canvas.h"
 
+/* Whether screen_open has a chance; sets err if not. */
+bool screen_possible(aot_err *err);
 /* Takes the terminal over. E_USAGE if there is none that can be drawn on; the message says why. */
 AOT_NODISCARD aot_status screen_open(bool mouse, aot_err *err);
 void screen_close(void); /* gives it back; may be called twice */

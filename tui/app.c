@@ -1,0 +1,601 @@
+/* The application without a terminal: a stack of views over one model. A key goes to the prompt if one
+ * is open, else through the key table to an action, which is offered to the view, then to its list,
+ * then done here. Drawing puts a bar, the view and a foot on a canvas. */
+#include "tui/app.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tui/screen.h"
+
+enum { MAX_VIEWS = 16, MIN_ROWS = 10, MIN_COLS = 40, N_MARKS = 128 };
+
+typedef struct place {
+    size_t unit;
+    aot_stage stage;
+    char *node; /* NULL: not set */
+} place;
+
+struct aot_app {
+    aot_model *model;
+    aot_keymap *keys;
+    aot_canvas canvas;
+    aot_view *views[MAX_VIEWS];
+    size_t n_views;
+    aot_prompt prompt;
+    uint32_t prompt_row;    /* row where a search began */
+    char *prompt_filter;    /* filter when the prompt was opened */
+    aot_sb message;
+    aot_style message_style;
+    aot_action pending;     /* MARK, MARK_JUMP: the next key names it */
+    place marks[N_MARKS];
+    bool live, end;
+};
+
+/* ---- what views ask ---- */
+
+aot_model *aot_app_model(aot_app *app)
+{
+    return app->model;
+}
+
+const aot_keymap *aot_app_keys(const aot_app *app)
+{
+    return app->keys;
+}
+
+bool aot_app_ascii(const aot_app *app)
+{
+    return app->canvas.ascii;
+}
+
+aot_view *aot_app_top(aot_app *app)
+{
+    return app->views[app->n_views - 1];
+}
+
+aot_prompt *aot_app_prompt(aot_app *app)
+{
+    return &app->prompt;
+}
+
+const char *aot_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(path, "-") == 0 ? "standard input" : slash && slash[1] ? slash + 1 : path;
+}
+
+void aot_app_say(aot_app *app, const char *fmt, ...)
+{
+    char buf[1200];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(buf, sizeof buf, fmt, ap);
+    va_end(ap);
+    aot_sb_clear(&app->message);
+    aot_sb_addz(&app->message, buf);
+    app->message_style = AOT_STYLE_NOTICE;
+}
+
+void aot_app_fail(aot_app *app, const aot_err *err)
+{
+    char buf[1000];
+    aot_app_say(app, "%s", aot_err_text(err, buf, sizeof buf));
+    app->message_style = AOT_STYLE_ERROR;
+}
+
+static void free_view(aot_view *v)
+{
+    if (v->ops->done) {
+        v->ops->done(v);
+    }
+    free(v->state);
+    free(v);
+}
+
+bool aot_app_push(aot_app *app, const aot_view_ops *ops, size_t unit, aot_stage stage)
+{
+    if (app->n_views == MAX_VIEWS) {
+        aot_app_say(app, "Too many views are open: q closes one");
+        return false;
+    }
+    aot_view *v = aot_xcalloc(1, sizeof *v);
+    *v = (aot_view){ops, app, aot_xcalloc(1, ops->state_size), unit, stage};
+    aot_err err = {0};
+    if (ops->open && ops->open(v, &err) != AOT_OK) {
+        aot_app_fail(app, &err);
+        free_view(v);
+        return false;
+    }
+    app->views[app->n_views++] = v;
+    return true;
+}
+
+void aot_app_pop(aot_app *app)
+{
+    if (app->n_views > 1) {
+        free_view(app->views[--app->n_views]);
+    } else {
+        app->end = true;
+    }
+}
+
+void aot_app_goto(aot_app *app, size_t unit, aot_stage stage, const char *node)
+{
+    while (app->n_views > 1 && (aot_app_top(app)->ops != &view_graph_ops || aot_app_top(app)->unit != unit)) {
+        aot_app_pop(app);
+    }
+    if (aot_app_top(app)->ops != &view_graph_ops &&
+        !aot_app_push(app, &view_graph_ops, unit, stage)) {
+        return;
+    }
+    aot_graph_view_select(aot_app_top(app), stage, node);
+}
+
+void aot_app_edit(aot_app *app, const char *file, unsigned line)
+{
+    const char *editor = getenv("VISUAL");
+    editor = editor && *editor ? editor : getenv("EDITOR");
+    editor = editor && *editor ? editor : "vi";
+    if (!*file) {
+        aot_app_say(app, "This node has no source line");
+    } else if (access(file, R_OK) != 0) {
+        aot_app_say(app, "%s:%u is not on this machine", file, line);
+    } else if (!app->live) {
+        aot_app_say(app, "%s +%u %s", editor, line, file);
+    } else {
+        char at[32];
+        snprintf(at, sizeof at, "+%u", line ? line : 1);
+        /* $EDITOR may hold options, so a shell splits it; file names are passed as they are */
+        const char *const argv[] = {"sh", "-c", "eval \"$0\" '\"$@\"'", editor, at, file, NULL};
+        int code = screen_run(argv);
+        if (code != 0) {
+            aot_app_say(app, "%s ended with %d", editor, code);
+        }
+    }
+}
+
+void aot_app_copy(aot_app *app, const char *text)
+{
+    if (!app->live) {
+        aot_app_say(app, "Copied: %s", text);
+    } else if (screen_copy(text)) {
+        aot_app_say(app, "Copied to the terminal's clipboard (if it allows OSC 52)");
+    } else {
+        aot_app_say(app, "This terminal has no clipboard that can be reached: 'aotscope show' prints the text");
+    }
+}
+
+/* ---- the prompt ---- */
+
+static aot_list *list_now(aot_app *app)
+{
+    aot_view *v = aot_app_top(app);
+    return v->ops->list ? v->ops->list(v) : NULL;
+}
+
+static void open_prompt(aot_app *app, prompt_kind kind)
+{
+    aot_list *l = list_now(app);
+    aot_sb text = {0};
+    if (!l && kind != PROMPT_COMMAND) {
+        return;
+    }
+    free(app->prompt_filter);
+    app->prompt_filter = NULL;
+    if (l) {
+        app->prompt_row = aot_list_row(l);
+        aot_sb_addf(&text, "%s%s", l->filter.text && l->filter.inverse ? "!" : "",
+                    l->filter.text ? l->filter.text : "");
+        app->prompt_filter = aot_xstrdup(aot_sb_text(&text));
+    }
+    prompt_open(&app->prompt, kind, kind == PROMPT_FILTER ? aot_sb_text(&text) : "");
+    aot_sb_free(&text);
+}
+
+/* Search and filter follow what is typed; an expression that is not finished changes nothing. */
+static void follow_prompt(aot_app *app, prompt_kind kind, const char *text, bool say)
+{
+    aot_list *l = list_now(app);
+    aot_err err = {0};
+    aot_status st = AOT_OK;
+    if (l && kind == PROMPT_SEARCH) {
+        st = aot_list_search(l, text, app->prompt_row, &err);
+    } else if (l && kind == PROMPT_FILTER) {
+        st = aot_list_filter(l, text, &err);
+    }
+    if (st != AOT_OK && say) {
+        aot_app_fail(app, &err);
+    }
+}
+
+static void key_to_prompt(aot_app *app, aot_key key)
+{
+    prompt_kind kind = app->prompt.kind;
+    prompt_event e = prompt_key(&app->prompt, key);
+    const char *text = aot_sb_text(&app->prompt.text);
+    if (e == PROMPT_CHANGED && kind != PROMPT_COMMAND) {
+        follow_prompt(app, kind, text, false);
+    } else if (e == PROMPT_DONE && kind == PROMPT_COMMAND) {
+        char *copy = aot_xstrdup(text);
+        aot_app_run_command(app, copy);
+        free(copy);
+    } else if (e == PROMPT_DONE) {
+        follow_prompt(app, kind, text, true);
+    } else if (e == PROMPT_CANCELLED && kind != PROMPT_COMMAND) {
+        aot_list *l = list_now(app);
+        follow_prompt(app, kind, kind == PROMPT_FILTER ? app->prompt_filter : "", false);
+        if (l && app->prompt_row != AOT_NO_ROW) {
+            aot_list_select(l, app->prompt_row);
+        }
+    }
+}
+
+/* ---- marks ---- */
+
+static void set_mark(aot_app *app, aot_key key)
+{
+    aot_view *v = aot_app_top(app);
+    const char *node = v->ops == &view_graph_ops ? aot_graph_view_node(v) : NULL;
+    if (key >= N_MARKS || key < 33) {
+        return;
+    }
+    if (!node) {
+        aot_app_say(app, "Marks are for nodes: open a unit first");
+        return;
+    }
+    free(app->marks[key].node);
+    app->marks[key] = (place){v->unit, v->stage, aot_xstrdup(node)};
+    aot_app_say(app, "Mark %c is at %s", (char)key, node);
+}
+
+static void jump_to_mark(aot_app *app, aot_key key)
+{
+    if (key >= N_MARKS || key < 33) {
+        return;
+    }
+    const place *p = &app->marks[key];
+    if (p->node) {
+        aot_app_goto(app, p->unit, p->stage, p->node);
+    } else {
+        aot_app_say(app, "There is no mark %c", (char)key);
+    }
+}
+
+/* ---- actions ---- */
+
+static void open_over_unit(aot_app *app, const aot_view_ops *ops)
+{
+    aot_view *v = aot_app_top(app);
+    size_t unit = v->unit;
+    if (unit == AOT_NO_UNIT) { /* the list of units: the one under its cursor */
+        aot_list *l = list_now(app);
+        unit = l && v->ops == &view_units_ops ? aot_list_row(l) : AOT_NO_ROW;
+        if (unit == AOT_NO_ROW) {
+            aot_app_say(app, "Open a unit first");
+            return;
+        }
+    }
+    aot_stage stage = v->stage;
+    if (ops == &view_text_ops && stage >= AOT_N_STAGES) {
+        aot_app_say(app, "Open the unit first (Enter), then a stage");
+        return;
+    }
+    if (v->ops != ops) {
+        aot_app_push(app, ops, unit, stage);
+    }
+}
+
+static void cancel(aot_app *app)
+{
+    aot_list *l = list_now(app);
+    aot_err err = {0};
+    if (l && (l->filter.text || l->search.text)) {
+        follow_prompt(app, PROMPT_FILTER, "", false);
+        if (aot_list_search(l, "", AOT_NO_ROW, &err) != AOT_OK) {
+            aot_app_fail(app, &err);
+        }
+    } else if (app->n_views > 1) {
+        aot_app_pop(app);
+    } else {
+        aot_app_say(app, "This is the first screen: q leaves aotscope");
+    }
+}
+
+static void offer_export(aot_app *app)
+{
+    aot_view *v = aot_app_top(app);
+    if (v->unit == AOT_NO_UNIT || v->stage >= AOT_N_STAGES) {
+        aot_app_say(app, "Open a unit first (Enter): its graph and partition can be drawn");
+        return;
+    }
+    char text[200];
+    const aot_partition *p;
+    aot_err err = {0};
+    bool cut = v->stage >= AOT_STAGE_JOINT && v->stage <= AOT_STAGE_BACKWARD &&
+               aot_model_partition(app->model, v->unit, &p, &err) == AOT_OK;
+    snprintf(text, sizeof text, "export %s unit%zu_%s.svg", cut ? "partition" : "graph", v->unit + 1,
+             cut ? "partition" : aot_stage_get(v->stage)->name);
+    open_prompt(app, PROMPT_COMMAND);
+    prompt_open(&app->prompt, PROMPT_COMMAND, text);
+}
+
+static void do_own(aot_app *app, aot_action a)
+{
+    switch (a) {
+    case AOT_ACT_MARK:
+    case AOT_ACT_MARK_JUMP:
+        app->pending = a;
+        aot_app_say(app, a == AOT_ACT_MARK ? "Mark: which letter?" : "Jump to mark: which letter?");
+        break;
+    case AOT_ACT_SEARCH: open_prompt(app, PROMPT_SEARCH); break;
+    case AOT_ACT_FILTER: open_prompt(app, PROMPT_FILTER); break;
+    case AOT_ACT_COMMAND: open_prompt(app, PROMPT_COMMAND); break;
+    case AOT_ACT_EXPORT: offer_export(app); break;
+    case AOT_ACT_TEXT: open_over_unit(app, &view_text_ops); break;
+    case AOT_ACT_SETTINGS: open_over_unit(app, &view_settings_ops); break;
+    case AOT_ACT_NOTES:
+        if (aot_app_top(app)->ops != &view_notes_ops) {
+            aot_app_push(app, &view_notes_ops, AOT_NO_UNIT, AOT_N_STAGES);
+        }
+        break;
+    case AOT_ACT_HELP:
+        if (aot_app_top(app)->ops != &view_help_ops) {
+            aot_app_push(app, &view_help_ops, AOT_NO_UNIT, AOT_N_STAGES);
+        }
+        break;
+    case AOT_ACT_CANCEL: cancel(app); break;
+    case AOT_ACT_BACK: cancel(app); break;
+    case AOT_ACT_CLOSE: aot_app_pop(app); break;
+    case AOT_ACT_QUIT: app->end = true; break;
+    case AOT_ACT_REDRAW: if (app->live) { screen_redraw(); } break;
+    case AOT_ACT_SUSPEND: if (app->live) { screen_suspend(); } break;
+    default: aot_app_say(app, "'%s' does nothing here; ? shows the keys", aot_action_name(a)); break;
+    }
+}
+
+void aot_app_do(aot_app *app, aot_action a)
+{
+    aot_view *v = aot_app_top(app);
+    aot_list *l = list_now(app);
+    if (v->ops->act && v->ops->act(v, a)) { /* v may be gone now */
+        return;
+    }
+    bool search = a == AOT_ACT_SEARCH_NEXT || a == AOT_ACT_SEARCH_PREV;
+    if (search && (!l || !l->search.text)) {
+        aot_app_say(app, "Nothing is searched for: / starts a search");
+    } else if (!l || !aot_list_act(l, a)) {
+        do_own(app, a);
+    }
+}
+
+static size_t maps_of(aot_view *v, const char *maps[3])
+{
+    size_t n = 0;
+    if (v->ops->pane && v->ops->pane(v)) {
+        maps[n++] = v->ops->pane(v);
+    }
+    if (n == 0 || strcmp(maps[0], v->ops->what) != 0) {
+        maps[n++] = v->ops->what;
+    }
+    maps[n] = NULL;
+    return n;
+}
+
+void aot_app_key(aot_app *app, aot_key key)
+{
+    const char *maps[3];
+    aot_sb_clear(&app->message);
+    if (app->pending != AOT_ACT_NONE) {
+        aot_action a = app->pending;
+        app->pending = AOT_ACT_NONE;
+        if (a == AOT_ACT_MARK) {
+            set_mark(app, key);
+        } else {
+            jump_to_mark(app, key);
+        }
+        return;
+    }
+    if (app->prompt.kind != PROMPT_NONE) {
+        key_to_prompt(app, key);
+        return;
+    }
+    maps_of(aot_app_top(app), maps);
+    aot_action a = aot_keymap_find(app->keys, maps, key);
+    if (a != AOT_ACT_NONE) {
+        aot_app_do(app, a);
+    } else if (key != AOT_KEY_NONE) {
+        aot_sb shown = {0};
+        aot_key_show(&shown, key, app->canvas.ascii);
+        aot_app_say(app, "%s is not bound; ? shows the keys", aot_sb_text(&shown));
+        aot_sb_free(&shown);
+    }
+}
+
+void aot_app_click(aot_app *app, int row, int col, int wheel, bool twice)
+{
+    aot_view *v = aot_app_top(app);
+    aot_list *l = list_now(app);
+    if (app->prompt.kind != PROMPT_NONE) {
+        return;
+    }
+    if (wheel) {
+        for (int i = 0; l && i < 3; i++) {
+            aot_list_act(l, wheel < 0 ? AOT_ACT_UP : AOT_ACT_DOWN);
+        }
+        return;
+    }
+    if (v->ops->click) {
+        v->ops->click(v, row, col);
+    } else if (l) {
+        aot_list_click(l, row, col);
+    }
+    if (twice) {
+        aot_app_do(app, AOT_ACT_OPEN);
+    }
+}
+
+bool aot_app_work(aot_app *app)
+{
+    aot_view *v = aot_app_top(app);
+    aot_list *l = list_now(app);
+    return v->ops->work ? v->ops->work(v) : l && aot_list_work(l, 6000000);
+}
+
+/* ---- drawing ---- */
+
+/* The right text loses parts from its front until it fits. */
+static void draw_bar(aot_app *app, aot_canvas *c)
+{
+    aot_view *v = aot_app_top(app);
+    aot_sb left = {0}, right = {0}, fit = {0};
+    v->ops->title(v, &left, &right);
+    aot_canvas_field(c, 0, 0, c->cols, AOT_STYLE_BAR, "");
+    int x = 1, need = aot_text_width(aot_sb_text(&left));
+    if (need + 13 < c->cols) {
+        x = aot_canvas_put(c, 0, 1, AOT_STYLE_BAR, "aotscope") + 2;
+    }
+    aot_text_fit(&fit, aot_sb_text(&left), c->cols - x - 1, c->ascii);
+    int end = aot_canvas_put(c, 0, x, AOT_STYLE_BAR, aot_sb_text(&fit));
+    const char *text = aot_sb_text(&right);
+    while (*text && end + 3 + aot_text_width(text) + 1 > c->cols) {
+        const char *dot = strstr(text, " · ");
+        text = dot ? dot + strlen(" · ") : "";
+    }
+    aot_canvas_put(c, 0, c->cols - 1 - aot_text_width(text), AOT_STYLE_BAR, text);
+    aot_sb_free(&left);
+    aot_sb_free(&right);
+    aot_sb_free(&fit);
+}
+
+/* "←→" or "Left/Right". */
+static void hint_keys(aot_app *app, const aot_hint *h, const char *const *maps, aot_sb *out)
+{
+    aot_key a = aot_keymap_first(app->keys, maps, h->a);
+    aot_key b = h->b == AOT_ACT_NONE ? AOT_KEY_NONE : aot_keymap_first(app->keys, maps, h->b);
+    if (a == AOT_KEY_NONE && b == AOT_KEY_NONE) {
+        return;
+    }
+    if (a != AOT_KEY_NONE) {
+        aot_key_show(out, a, app->canvas.ascii);
+    }
+    if (a != AOT_KEY_NONE && b != AOT_KEY_NONE) {
+        aot_sb second = {0};
+        aot_key_show(&second, b, app->canvas.ascii);
+        bool one = aot_text_width(aot_sb_text(out)) == 1 && aot_text_width(aot_sb_text(&second)) == 1;
+        aot_sb_addf(out, "%s%s", one && app->canvas.ascii ? " " : one ? "" : "/", aot_sb_text(&second));
+        aot_sb_free(&second);
+    }
+}
+
+static void draw_hints(aot_app *app, aot_canvas *c, int y)
+{
+    aot_view *v = aot_app_top(app);
+    const char *maps[3];
+    int x = 1;
+    maps_of(v, maps);
+    for (const aot_hint *h = v->ops->hints; h && h->label; h++) {
+        aot_sb keys = {0};
+        hint_keys(app, h, maps, &keys);
+        int w = aot_text_width(aot_sb_text(&keys)) + 1 + aot_text_width(h->label);
+        if (keys.n && x + w < c->cols) {
+            x = aot_canvas_put(c, y, x, AOT_STYLE_KEY, aot_sb_text(&keys));
+            x = aot_canvas_put(c, y, x + 1, AOT_STYLE_NORMAL, h->label) + 2;
+        }
+        aot_sb_free(&keys);
+    }
+}
+
+/* A message; a long one takes as many rows as it needs, upwards. */
+static void draw_message(aot_app *app, aot_canvas *c, int y)
+{
+    const char *text = aot_sb_text(&app->message);
+    int w = aot_text_width(text), room = c->cols - 2;
+    int rows = (w + room - 1) / room;
+    rows = rows > c->rows / 2 ? c->rows / 2 : rows;
+    for (int i = 0; i < rows; i++) {
+        aot_sb line = {0};
+        for (int used = 0; *text && used < room;) {
+            const char *from = text;
+            used += aot_char_width(aot_utf8_next(&text));
+            aot_sb_add(&line, from, (size_t)(text - from));
+        }
+        aot_canvas_field(c, y - rows + 1 + i, 0, c->cols, app->message_style, "");
+        aot_canvas_put(c, y - rows + 1 + i, 1, app->message_style, aot_sb_text(&line));
+        aot_sb_free(&line);
+    }
+}
+
+const aot_canvas *aot_app_draw(aot_app *app, int *cursor_col)
+{
+    aot_canvas *c = &app->canvas;
+    *cursor_col = -1;
+    aot_canvas_clear(c);
+    if (c->rows < MIN_ROWS || c->cols < MIN_COLS) {
+        aot_canvas_putf(c, 0, 0, AOT_STYLE_NOTICE, "terminal too small: %dx%d", c->cols, c->rows);
+        aot_canvas_putf(c, 1, 0, AOT_STYLE_NORMAL, "needs %dx%d; Q quits", MIN_COLS, MIN_ROWS);
+        return c;
+    }
+    aot_view *v = aot_app_top(app);
+    v->ops->draw(v, c, 1, c->rows - 2);
+    draw_bar(app, c);
+    if (app->prompt.kind != PROMPT_NONE) {
+        *cursor_col = prompt_draw(&app->prompt, c, c->rows - 1);
+    } else if (app->message.n) {
+        draw_message(app, c, c->rows - 1);
+    } else {
+        draw_hints(app, c, c->rows - 1);
+    }
+    return c;
+}
+
+/* ---- life ---- */
+
+aot_app *aot_app_new(aot_model *model, bool ascii, bool live, aot_err *err)
+{
+    aot_app *app = aot_xcalloc(1, sizeof *app);
+    app->model = model;
+    app->live = live;
+    app->keys = aot_keymap_new();
+    aot_canvas_init(&app->canvas, 24, 80, ascii);
+    prompt_init(&app->prompt, aot_app_complete, app);
+    if (live && aot_keymap_read_user(app->keys, err) != AOT_OK) {
+        aot_app_free(app);
+        return NULL;
+    }
+    aot_app_push(app, &view_units_ops, AOT_NO_UNIT, AOT_N_STAGES);
+    if (aot_model_n_units(model) == 1) { /* no choice to make */
+        aot_app_push(app, &view_graph_ops, 0, AOT_N_STAGES);
+    }
+    return app;
+}
+
+void aot_app_free(aot_app *app)
+{
+    while (app->n_views > 0) {
+        free_view(app->views[--app->n_views]);
+    }
+    for (int i = 0; i < N_MARKS; i++) {
+        free(app->marks[i].node);
+    }
+    prompt_done(&app->prompt);
+    free(app->prompt_filter);
+    aot_sb_free(&app->message);
+    aot_canvas_free(&app->canvas);
+    aot_keymap_free(app->keys);
+    aot_model_free(app->model);
+    free(app);
+}
+
+void aot_app_resize(aot_app *app, int rows, int cols)
+{
+    aot_canvas_resize(&app->canvas, rows, cols);
+}
+
+bool aot_app_wants_end(const aot_app *app)
+{
+    return app->end;
+}

@@ -1,0 +1,47 @@
+/* The application: model, key table, stack of views, prompt. The main loop feeds it keys and shows its
+ * canvas; a script does the same without a terminal. */
+#ifndef AOT_TUI_APP_H
+#define AOT_TUI_APP_H
+
+#include "tui/cmd.h"
+#include "tui/prompt.h"
+#include "tui/view.h"
+
+/* Options of `aotscope INPUT...` that concern the terminal; ends with a row whose name is NULL. */
+extern const aot_option aot_tui_options[];
+
+/* The terminal interface, or with --script its screens on standard output. Exit code. */
+int aot_tui_run(const aot_args *a);
+
+/* A command after ':' that takes an argument. */
+typedef struct aot_app_command {
+    const char *name, *arg, *doc;
+    bool (*run)(aot_app *app, const char *arg); /* false: the argument is wrong, and that was said */
+} aot_app_command;
+extern const aot_app_command aot_app_commands[]; /* ends with a NULL name */
+
+/* live: on a terminal, which editors and clipboards can use. Takes the model. */
+aot_app *aot_app_new(aot_model *model, bool ascii, bool live, aot_err *err);
+void aot_app_free(aot_app *app);
+void aot_app_resize(aot_app *app, int rows, int cols);
+void aot_app_key(aot_app *app, aot_key key);
+void aot_app_click(aot_app *app, int row, int col, int wheel, bool twice);
+/* One slice of background work; true if there is more. */
+bool aot_app_work(aot_app *app);
+/* Draws the screen; cursor_col < 0: no cursor (it is in the last row else). */
+const aot_canvas *aot_app_draw(aot_app *app, int *cursor_col);
+bool aot_app_wants_end(const aot_app *app);
+/* The view on top, for commands. */
+aot_view *aot_app_top(aot_app *app);
+void aot_app_do(aot_app *app, aot_action a);
+/* Runs what stands after ':'. */
+void aot_app_run_command(aot_app *app, const char *text);
+prompt_complete aot_app_complete; /* commands.c; arg is the app */
+
+/* The prompt, whose history outlives the program. */
+aot_prompt *aot_app_prompt(aot_app *app);
+
+/* script.c: reads keys from a file and prints screens. */
+int aot_tui_script(aot_app *app, const char *path, aot_err *err);
+
+#endif

@@ -1,0 +1,324 @@
+/* Commands after ':' - those with an argument are rows of the table at the end, every action is one by
+ * its name, and a number goes to that line. Completion knows both, and stages and nodes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/app.h"
+#include "viewers/viewer.h"
+
+static aot_list *list_now(aot_app *app)
+{
+    aot_view *v = aot_app_top(app);
+    return v->ops->list ? v->ops->list(v) : NULL;
+}
+
+/* The unit on top; says so if there is none. */
+static bool has_unit(aot_app *app)
+{
+    if (aot_app_top(app)->unit == AOT_NO_UNIT) {
+        aot_app_say(app, "Open a unit first (Enter)");
+        return false;
+    }
+    return true;
+}
+
+static bool do_goto(aot_app *app, const char *arg)
+{
+    if (!has_unit(app)) {
+        return false;
+    }
+    aot_app_goto(app, aot_app_top(app)->unit, aot_app_top(app)->stage, arg);
+    return true;
+}
+
+static bool do_stage(aot_app *app, const char *arg)
+{
+    aot_stage s = aot_stage_find(arg);
+    if (s == AOT_N_STAGES) {
+        aot_app_say(app, "There is no stage '%s': Tab lists them", arg);
+        return false;
+    }
+    if (has_unit(app)) {
+        aot_app_goto(app, aot_app_top(app)->unit, s, NULL);
+    }
+    return true;
+}
+
+static bool do_unit(aot_app *app, const char *arg)
+{
+    char *end;
+    unsigned long n = strtoul(arg, &end, 10);
+    if (*end || n < 1 || n > aot_model_n_units(aot_app_model(app))) {
+        aot_app_say(app, "Units are numbered 1 to %zu", aot_model_n_units(aot_app_model(app)));
+        return false;
+    }
+    aot_stage s = aot_app_top(app)->stage;
+    aot_app_goto(app, n - 1, s, NULL);
+    return true;
+}
+
+static bool do_search(aot_app *app, const char *arg)
+{
+    aot_list *l = list_now(app);
+    aot_err err = {0};
+    if (l && aot_list_search(l, arg, aot_list_row(l), &err) != AOT_OK) {
+        aot_app_fail(app, &err);
+        return false;
+    }
+    return true;
+}
+
+static bool do_filter(aot_app *app, const char *arg)
+{
+    aot_list *l = list_now(app);
+    aot_err err = {0};
+    if (l && aot_list_filter(l, arg, &err) != AOT_OK) {
+        aot_app_fail(app, &err);
+        return false;
+    }
+    return true;
+}
+
+static bool do_sort(aot_app *app, const char *arg)
+{
+    aot_list *l = list_now(app);
+    for (int i = 0; l && l->ops->columns && l->ops->columns[i]; i++) {
+        if (aot_starts_with(l->ops->columns[i], arg)) {
+            for (int guard = 0; l->column != i && guard < 16; guard++) {
+                aot_list_act(l, AOT_ACT_SORT_NEXT);
+            }
+            return true;
+        }
+    }
+    aot_app_say(app, "There is no column '%s' here: Tab lists them", arg);
+    return false;
+}
+
+static bool write_file(aot_app *app, const char *path, const aot_sb *text)
+{
+    FILE *f = fopen(path, "wb");
+    bool ok = f && fwrite(aot_sb_text(text), 1, text->n, f) == text->n;
+    if (f) {
+        ok = fclose(f) == 0 && ok;
+    }
+    if (!ok) {
+        aot_app_say(app, "%s: %m", path);
+    }
+    return ok;
+}
+
+static bool do_screen(aot_app *app, const char *arg)
+{
+    int cursor;
+    aot_sb text = {0};
+    aot_canvas_text(&text, aot_app_draw(app, &cursor));
+    if (write_file(app, arg, &text)) {
+        aot_app_say(app, "This screen is in %s", arg);
+    }
+    aot_sb_free(&text);
+    return true;
+}
+
+/* ---- export ---- */
+
+static const char *format_of(const char *path)
+{
+    static const char *const formats[] = {"svg", "pdf", "png", "dot", "json"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof formats / sizeof *formats; i++) {
+        if (strcmp(dot + 1, formats[i]) == 0) {
+            return formats[i];
+        }
+    }
+    return NULL;
+}
+
+static char side_of(aot_stage s)
+{
+    return s == AOT_STAGE_FORWARD ? 'F' : s == AOT_STAGE_BACKWARD ? 'B' : 0;
+}
+
+static void export_to(aot_app *app, const aot_viewer *viewer, const char *path)
+{
+    aot_view *v = aot_app_top(app);
+    aot_model *m = aot_app_model(app);
+    const char *format = format_of(path);
+    char label[64];
+    aot_err err = {0};
+    const aot_graph *g = NULL;
+    const aot_partition *p = NULL;
+    if (!format) {
+        aot_app_say(app, "%s: the name should end in .svg, .pdf, .png, .dot or .json", path);
+        return;
+    }
+    bool needs_cut = strcmp(viewer->draws, "partition") == 0;
+    aot_status st = aot_model_partition(m, v->unit, &p, &err);
+    if (st != AOT_OK) {
+        p = NULL;
+    }
+    if (!needs_cut) {
+        err = (aot_err){0};
+        st = aot_model_graph(m, v->unit, v->stage, &g, &err);
+        bool follows = v->stage >= AOT_STAGE_JOINT && v->stage <= AOT_STAGE_BACKWARD;
+        p = follows ? p : NULL;
+    }
+    if (st != AOT_OK) {
+        aot_app_fail(app, &err);
+        return;
+    }
+    const aot_unit *u = aot_model_unit(m, v->unit);
+    aot_draw_in in = {.graph = g ? g : p->cut, .part = p, .stage = aot_stage_get(v->stage)->name,
+                      .side = side_of(v->stage), .label = aot_unit_label(&u->key, label, sizeof label),
+                      .unit = (int)v->unit};
+    aot_draw_options opt = {.time_limit = 10};
+    const char *node = v->ops == &view_graph_ops ? aot_graph_view_node(v) : NULL;
+    if (in.graph->nodes.n > 2000 && node) { /* the whole would be neither drawn nor read */
+        opt.around = node;
+    }
+    aot_sb out = {0}, notes = {0};
+    bool fell_back = false;
+    if (aot_export(&out, &notes, &fell_back, viewer, &in, format, &opt, &err) != AOT_OK) {
+        aot_app_fail(app, &err);
+    } else if (write_file(app, path, &out)) {
+        notes.n -= notes.n && notes.d[notes.n - 1] == '\n';
+        aot_app_say(app, "%s is written%s%s%.*s", path, fell_back ? ", as DOT" : "",
+                    notes.n ? ": " : "", (int)notes.n, aot_sb_text(&notes));
+    }
+    aot_sb_free(&out);
+    aot_sb_free(&notes);
+}
+
+static bool do_export(aot_app *app, const char *arg)
+{
+    size_t n = strcspn(arg, " ");
+    char *what = aot_xstrndup(arg, n);
+    const char *path = arg + n + strspn(arg + n, " ");
+    const aot_viewer *viewer = aot_viewer_find(what);
+    bool ok = viewer && *path;
+    if (!ok) {
+        aot_app_say(app, "Expected: export graph|partition|mincut FILE.svg");
+    } else if (has_unit(app)) {
+        if (aot_app_top(app)->stage >= AOT_N_STAGES) {
+            aot_app_say(app, "Open a stage first");
+        } else {
+            export_to(app, viewer, path);
+        }
+    }
+    free(what);
+    return ok;
+}
+
+/* ---- table, running, completing ---- */
+
+const aot_app_command aot_app_commands[] = {
+    {"goto", "NODE", "Select a node of this stage by its name", do_goto},
+    {"stage", "NAME", "Show a stage of this unit", do_stage},
+    {"unit", "N", "Show the N-th unit", do_unit},
+    {"search", "RE", "As /", do_search},
+    {"filter", "RE", "As f; !RE shows what does not match", do_filter},
+    {"sort", "COLUMN", "Sort the list by a column", do_sort},
+    {"export", "WHAT FILE", "Write graph, partition or mincut as .svg, .pdf, .png, .dot or .json", do_export},
+    {"screen", "FILE", "Save this screen as text", do_screen},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const aot_app_command *find_command(const char *word)
+{
+    for (const aot_app_command *c = aot_app_commands; c->name; c++) {
+        if (strcmp(c->name, word) == 0) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+void aot_app_run_command(aot_app *app, const char *text)
+{
+    text += strspn(text, " ");
+    size_t n = strcspn(text, " ");
+    char *word = aot_xstrndup(text, n);
+    char *arg = aot_xstrdup(text + n + strspn(text + n, " "));
+    for (size_t k = strlen(arg); k > 0 && arg[k - 1] == ' '; k--) {
+        arg[k - 1] = 0;
+    }
+    const aot_app_command *c = find_command(word);
+    aot_action a = aot_action_find(word);
+    aot_list *l = list_now(app);
+    char *end;
+    unsigned long line = strtoul(word, &end, 10);
+    if (*word && !*end) {
+        if (l && line > 0) {
+            aot_list_act(l, AOT_ACT_FIRST);
+            size_t shown = aot_list_n_shown(l);
+            aot_list_select(l, l->mapped && line <= shown ? l->shown.d[line - 1]
+                               : line <= l->n             ? line - 1
+                               : l->n                     ? l->n - 1
+                                                          : 0);
+        }
+    } else if (c && *arg) {
+        c->run(app, arg);
+    } else if (a != AOT_ACT_NONE && !*arg) {
+        aot_app_do(app, a);
+    } else if (c) {
+        aot_app_say(app, "%s needs an argument: %s", c->name, c->arg);
+    } else if (*word) {
+        aot_app_say(app, "There is no command '%s'; Tab lists them, ? explains", word);
+    }
+    free(word);
+    free(arg);
+}
+
+static void offer(prompt_words *words, const char *word, const char *begin)
+{
+    if (aot_starts_with(word, begin)) {
+        aot_vec_push(words, aot_xstrdup(word));
+    }
+}
+
+static void offer_nodes(aot_app *app, prompt_words *words, const char *begin)
+{
+    aot_view *v = aot_app_top(app);
+    const aot_graph *g;
+    aot_err err = {0};
+    if (v->unit == AOT_NO_UNIT || v->stage >= AOT_N_STAGES ||
+        aot_model_graph(aot_app_model(app), v->unit, v->stage, &g, &err) != AOT_OK) {
+        return;
+    }
+    for (uint32_t i = 0; i < g->nodes.n && words->n < 200; i++) {
+        offer(words, aot_node_name(g, i), begin);
+    }
+}
+
+void aot_app_complete(void *arg, const char *text, size_t *start, prompt_words *words)
+{
+    aot_app *app = arg;
+    aot_list *l = list_now(app);
+    const char *last = strrchr(text, ' ');
+    *start = last ? (size_t)(last + 1 - text) : 0;
+    const char *begin = text + *start;
+    if (!last) {
+        for (const aot_app_command *c = aot_app_commands; c->name; c++) {
+            offer(words, c->name, begin);
+        }
+        for (int a = AOT_ACT_NONE + 1; a < AOT_N_ACTIONS; a++) {
+            if (!find_command(aot_action_name((aot_action)a))) {
+                offer(words, aot_action_name((aot_action)a), begin);
+            }
+        }
+    } else if (aot_starts_with(text, "stage ")) {
+        for (int s = 0; s < AOT_N_STAGES; s++) {
+            offer(words, aot_stage_get((aot_stage)s)->name, begin);
+        }
+    } else if (aot_starts_with(text, "goto ")) {
+        offer_nodes(app, words, begin);
+    } else if (aot_starts_with(text, "export ")) {
+        for (size_t i = 0; i < aot_viewer_count(); i++) {
+            offer(words, aot_viewer_at(i)->name, begin);
+        }
+    } else if (aot_starts_with(text, "sort ") && l && l->ops->columns) {
+        for (int i = 0; l->ops->columns[i]; i++) {
+            offer(words, l->ops->columns[i], begin);
+        }
+    }
+}

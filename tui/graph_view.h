@@ -1,0 +1,110 @@
+/* State of the graph view, shared by its files: view_graph.c (layout, actions), graph_stage.c
+ * (stages, finding a node again), pane_node.c and pane_saved.c. */
+#ifndef AOT_TUI_GRAPH_VIEW_H
+#define AOT_TUI_GRAPH_VIEW_H
+
+#include "tui/lines.h"
+#include "tui/view.h"
+#include "viewers/ascii_graph.h"
+
+typedef enum graph_pane { PANE_NODES, PANE_NODE, PANE_SAVED, N_PANES } graph_pane;
+
+/* One stage as loaded; kept while the view is open. */
+typedef struct graph_stage {
+    bool loaded;
+    aot_status status;
+    aot_err err;              /* if status is not AOT_OK */
+    const aot_graph *g;       /* the model's */
+    const aot_partition *p;   /* NULL where names of the cut mean nothing */
+    aot_listing *listing;
+    unsigned flags;           /* of the listing */
+    uint32_t *node_of_name;   /* by aot_str: 1 + node, 0 if none */
+    size_t n_names;
+} graph_stage;
+
+/* A submodule that was entered. */
+typedef struct graph_sub {
+    graph_stage at;
+    uint32_t from_row; /* row of the graph around it */
+} graph_sub;
+
+typedef struct graph_place {
+    aot_stage stage;
+    aot_node_id node;
+} graph_place;
+
+/* What is held on to when the stage changes. */
+typedef struct graph_anchor {
+    char *name, *file;
+    uint32_t line;
+    double share; /* place in the graph, 0..1 */
+} graph_anchor;
+
+typedef struct graph_view {
+    aot_view *v;
+    graph_stage stages[AOT_N_STAGES];
+    aot_stage_status status[AOT_N_STAGES];
+    aot_stage bar[AOT_N_STAGES]; /* those of this unit's path */
+    int n_bar;
+    AOT_VEC(graph_sub) subs;
+    bool part_asked;
+    aot_status part_status;
+    aot_err part_err;
+    const aot_partition *part;
+    aot_list nodes;
+    aot_lines node;           /* the pane of one node */
+    aot_node_id node_shown;   /* what it shows, and for which width and stage */
+    const aot_graph *node_graph;
+    int node_cols;
+    aot_list saved;
+    int saved_name_cols, saved_type_cols, saved_source_cols; /* 0: to be measured */
+    graph_pane focus;
+    bool want_saved, saved_asked; /* the person's choice, once made */
+    bool visible[N_PANES];
+    graph_anchor anchor;
+    uint32_t anchor_row;      /* row that the anchor was found at: moving away drops it */
+    AOT_VEC(graph_place) history;
+    aot_node_id walk_from;    /* p and c: the node whose arguments or users are gone through */
+    uint32_t walk_index;
+    aot_action walk;
+} graph_view;
+
+/* ---- graph_stage.c ---- */
+
+void graph_open_stages(graph_view *gv);
+void graph_close_stages(graph_view *gv);
+/* The stage (or submodule) that is shown, loaded. */
+graph_stage *graph_now(graph_view *gv);
+/* Shows another stage with the anchored node selected. */
+void graph_go_stage(graph_view *gv, aot_stage s);
+/* The stage n places further in the bar; AOT_N_STAGES at the end. */
+aot_stage graph_near_stage(const graph_view *gv, int n);
+bool graph_enter_sub(graph_view *gv, uint32_t subgraph);
+bool graph_leave_sub(graph_view *gv);
+void graph_fit_listing(graph_view *gv, int cols);
+aot_node_id graph_node_now(graph_view *gv); /* AOT_NO_NODE if none */
+bool graph_select(graph_view *gv, aot_node_id id);
+aot_node_id graph_find_name(const graph_stage *st, const char *name);
+/* Remembers the selected node for the next change of stage. */
+void graph_drop_anchor(graph_view *gv);
+void graph_keep_anchor(graph_view *gv);
+const aot_partition *graph_partition(graph_view *gv); /* NULL: none; see part_err */
+void graph_draw_bar(graph_view *gv, aot_canvas *c, int y);
+/* Why the stage cannot be shown and what to do, drawn in the pane. */
+void graph_draw_missing(graph_view *gv, aot_canvas *c, int y, int x, int rows, int cols);
+
+/* ---- pane_node.c ---- */
+
+void graph_fill_node(graph_view *gv, int cols);
+/* Two lines about the selected node for screens without the pane. */
+void graph_draw_brief(graph_view *gv, aot_canvas *c, int y, int cols);
+
+/* ---- pane_saved.c ---- */
+
+extern const aot_list_ops graph_saved_ops; /* arg: the graph_view */
+extern const aot_list_ops graph_nodes_ops;
+void graph_draw_saved(graph_view *gv, aot_canvas *c, int y, int x, int rows, int cols);
+/* Node of the cut in a row. */
+aot_node_id graph_saved_node(const graph_view *gv, size_t row);
+
+#endif

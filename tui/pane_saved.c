@@ -1,0 +1,262 @@
+/* The list of saved values (dtype and shape, bytes, name, source line, who uses it, why it is saved),
+ * and the rows of the node list: the two lists of the graph view as the list widget sees them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/graph_view.h"
+#include "viewers/format.h"
+
+enum { MAX_NAME = 30, MAX_TYPE = 26, MAX_SOURCE = 28, BYTES_COLS = 10, USED_COLS = 30, MEASURED = 4000 };
+
+/* ---- the node list ---- */
+
+static void draw_node(void *arg, aot_canvas *c, int y, int x, int cols, size_t row)
+{
+    graph_view *gv = arg;
+    aot_listing_draw(graph_now(gv)->listing, c, y, x, cols, row);
+}
+
+static void text_of_node(void *arg, size_t row, aot_sb *out)
+{
+    graph_view *gv = arg;
+    const graph_stage *st = graph_now(gv);
+    const aot_graph *g = st->g;
+    aot_node_id id = aot_listing_row_at(st->listing, row).node;
+    const aot_node *n = aot_node_at(g, id);
+    const aot_src *src = &g->srcs.d[n->src];
+    char buf[256];
+    aot_sb_addz(out, aot_node_name(g, id));
+    aot_sb_addc(out, ' ');
+    aot_sb_addz(out, aot_node_target(g, id));
+    aot_sb_addc(out, ' ');
+    aot_sb_addz(out, aot_text(g->ctx, aot_meta_get(g->ctx, n->meta)->text));
+    aot_node_id cut = aot_listing_cut_node(st->listing, id);
+    if (st->p && cut != AOT_NO_NODE) {
+        aot_sb_addc(out, ' ');
+        aot_sb_addz(out, aot_verdict_name((aot_verdict)st->p->nodes[cut].verdict));
+        aot_sb_addc(out, ' ');
+        aot_sb_addz(out, aot_reason_words(buf, sizeof buf, st->p, cut));
+    }
+    aot_sb_addc(out, ' ');
+    aot_sb_addz(out, aot_text(g->ctx, src->file));
+    aot_sb_addc(out, ' ');
+    aot_sb_addz(out, aot_text(g->ctx, src->code));
+}
+
+static bool is_head(void *arg, size_t row)
+{
+    graph_view *gv = arg;
+    return aot_listing_row_at(graph_now(gv)->listing, row).is_source;
+}
+
+static int64_t bytes_of(const graph_stage *st, size_t row)
+{
+    aot_node_id id = aot_listing_row_at(st->listing, row).node;
+    aot_node_id cut = aot_listing_cut_node(st->listing, id);
+    return st->p && cut != AOT_NO_NODE ? st->p->nodes[cut].bytes
+                                       : aot_meta_bytes(st->g->ctx, aot_node_at(st->g, id)->meta);
+}
+
+static const char *const node_columns[] = {"program order", "bytes", "name", "users", NULL};
+
+static int compare_nodes(void *arg, int column, size_t a, size_t b)
+{
+    graph_view *gv = arg;
+    const graph_stage *st = graph_now(gv);
+    aot_node_id na = aot_listing_row_at(st->listing, a).node;
+    aot_node_id nb = aot_listing_row_at(st->listing, b).node;
+    int64_t x = 0, y = 0;
+    switch (column) {
+    case 1: x = bytes_of(st, b), y = bytes_of(st, a); break; /* the largest first */
+    case 2: return strcmp(aot_node_name(st->g, na), aot_node_name(st->g, nb));
+    case 3: x = aot_n_users(st->g, nb), y = aot_n_users(st->g, na); break;
+    default: break;
+    }
+    return (x > y) - (x < y);
+}
+
+const aot_list_ops graph_nodes_ops = {
+    .draw = draw_node,
+    .text = text_of_node,
+    .is_head = is_head,
+    .columns = node_columns,
+    .compare = compare_nodes,
+};
+
+/* ---- the saved list ---- */
+
+aot_node_id graph_saved_node(const graph_view *gv, size_t row)
+{
+    const aot_partition *p = gv->part;
+    return row < p->n_saved ? p->saved[row] : p->saved_sym[row - p->n_saved];
+}
+
+/* "gelu_backward, mm_3": users in the cut graph that the backward runs. */
+static void used_by(aot_sb *out, const aot_partition *p, aot_node_id id)
+{
+    const aot_graph *g = p->cut;
+    if (!g->user_off) {
+        return;
+    }
+    uint32_t n = aot_n_users(g, id);
+    unsigned shown = 0, more = 0;
+    for (uint32_t i = 0; i < n && i < 200; i++) {
+        aot_node_id user = g->user[g->user_off[id] + i];
+        uint8_t v = p->nodes[user].verdict;
+        if (v != AOT_V_BACKWARD_ONLY && v != AOT_V_RECOMPUTED) {
+            continue;
+        }
+        if (shown < 3) {
+            aot_sb_addz(out, shown++ ? ", " : "");
+            aot_sb_addz(out, aot_node_name(g, user));
+        } else {
+            more++;
+        }
+    }
+    if (more) {
+        aot_sb_addf(out, " +%u", more);
+    }
+}
+
+
+static void measure(graph_view *gv)
+{
+    const aot_partition *p = gv->part;
+    char buf[256];
+    size_t n = p->n_saved + p->n_saved_sym;
+    int name = 8, type = 10, source = 8;
+    for (size_t i = 0; i < n && i < MEASURED; i++) {
+        aot_node_id id = graph_saved_node(gv, i);
+        int w = aot_text_width(aot_node_name(p->cut, id));
+        name = w > name ? w : name;
+        w = aot_text_width(aot_format_type(buf, sizeof buf, p->cut->ctx, aot_node_at(p->cut, id)->meta));
+        type = w > type ? w : type;
+        w = aot_text_width(aot_format_source(buf, sizeof buf, p->cut, id));
+        source = w > source ? w : source;
+    }
+    gv->saved_name_cols = name > MAX_NAME ? MAX_NAME : name;
+    gv->saved_type_cols = type > MAX_TYPE ? MAX_TYPE : type;
+    gv->saved_source_cols = source > MAX_SOURCE ? MAX_SOURCE : source;
+}
+
+/* A field of w columns that ends with the pane; returns where the next one starts. */
+static int column(aot_canvas *c, int y, int x, int end, int w, aot_style style, const char *text,
+                  bool right)
+{
+    int room = end - x < w ? end - x : w;
+    if (room > 0 && right) {
+        aot_canvas_field_right(c, y, x, room, style, text);
+    } else if (room > 0) {
+        aot_canvas_field(c, y, x, room, style, text);
+    }
+    return x + w + 2;
+}
+
+/* The same columns for a row and for the head. Narrow panes leave out the source line. */
+static void columns(graph_view *gv, aot_canvas *c, int y, int x, int cols, const char *const text[6],
+                    const aot_style style[6])
+{
+    int end = x + cols;
+    bool wide = cols >= 100;
+    x = column(c, y, x, end, gv->saved_type_cols, style[0], text[0], false);
+    x = column(c, y, x, end, BYTES_COLS, style[1], text[1], true);
+    x = column(c, y, x, end, gv->saved_name_cols, style[2], text[2], false);
+    if (wide) {
+        x = column(c, y, x, end, gv->saved_source_cols, style[3], text[3], false);
+        x = column(c, y, x, end, USED_COLS, style[4], text[4], false);
+    }
+    column(c, y, x, end, end - x, style[5], text[5], false);
+}
+
+static void draw_saved(void *arg, aot_canvas *c, int y, int x, int cols, size_t row)
+{
+    static const aot_style styles[6] = {AOT_STYLE_TYPE,   AOT_STYLE_BYTES,  AOT_STYLE_SAVED,
+                                        AOT_STYLE_SOURCE, AOT_STYLE_NORMAL, AOT_STYLE_REASON};
+    graph_view *gv = arg;
+    const aot_partition *p = gv->part;
+    aot_node_id id = graph_saved_node(gv, row);
+    char type[256], bytes[32], source[256], why[256];
+    aot_sb used = {0};
+    used_by(&used, p, id);
+    const char *text[6] = {
+        aot_format_type(type, sizeof type, p->cut->ctx, aot_node_at(p->cut, id)->meta),
+        aot_format_bytes(bytes, sizeof bytes, p->nodes[id].bytes),
+        aot_node_name(p->cut, id),
+        aot_format_source(source, sizeof source, p->cut, id),
+        aot_sb_text(&used),
+        aot_reason_words(why, sizeof why, p, id),
+    };
+    columns(gv, c, y, x, cols, text, styles);
+    aot_sb_free(&used);
+}
+
+static void text_of_saved(void *arg, size_t row, aot_sb *out)
+{
+    graph_view *gv = arg;
+    const aot_partition *p = gv->part;
+    aot_node_id id = graph_saved_node(gv, row);
+    char buf[256];
+    aot_sb_addf(out, "%s ", aot_node_name(p->cut, id));
+    aot_sb_addz(out, aot_format_type(buf, sizeof buf, p->cut->ctx, aot_node_at(p->cut, id)->meta));
+    aot_sb_addf(out, " %s ", aot_format_source(buf, sizeof buf, p->cut, id));
+    aot_sb_addz(out, aot_reason_words(buf, sizeof buf, p, id));
+    aot_sb_addc(out, ' ');
+    used_by(out, p, id);
+}
+
+static const char *const saved_columns[] = {"PyTorch's order", "bytes", "name", "source", NULL};
+
+static int compare_saved(void *arg, int column, size_t a, size_t b)
+{
+    graph_view *gv = arg;
+    const aot_partition *p = gv->part;
+    aot_node_id x = graph_saved_node(gv, a), y = graph_saved_node(gv, b);
+    const aot_src *sx = &p->cut->srcs.d[aot_node_at(p->cut, x)->src];
+    const aot_src *sy = &p->cut->srcs.d[aot_node_at(p->cut, y)->src];
+    switch (column) {
+    case 1: return (p->nodes[x].bytes < p->nodes[y].bytes) - (p->nodes[x].bytes > p->nodes[y].bytes);
+    case 2: return strcmp(aot_node_name(p->cut, x), aot_node_name(p->cut, y));
+    case 3: {
+        int files = strcmp(aot_text(p->cut->ctx, sx->file), aot_text(p->cut->ctx, sy->file));
+        return files ? files : (sx->line > sy->line) - (sx->line < sy->line);
+    }
+    default: return 0;
+    }
+}
+
+const aot_list_ops graph_saved_ops = {
+    .draw = draw_saved,
+    .text = text_of_saved,
+    .columns = saved_columns,
+    .compare = compare_saved,
+};
+
+void graph_draw_saved(graph_view *gv, aot_canvas *c, int y, int x, int rows, int cols)
+{
+    static const char *const titles[6] = {"type", "bytes", "saved value", "source", "used by", "why"};
+    static const aot_style dim[6] = {AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM,
+                                     AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM};
+    if (!gv->part) {
+        aot_lines text;
+        aot_lines_init(&text, 0);
+        aot_lines_wrap(&text, cols - 4, AOT_STYLE_NORMAL,
+                       gv->part_err.msg[0] ? gv->part_err.msg : "There is no partition.");
+        for (size_t i = 0; i < text.rows.n && (int)i < rows; i++) {
+            aot_canvas_put(c, y + (int)i, x + 2, AOT_STYLE_NOTICE, text.rows.d[i].text);
+        }
+        aot_lines_done(&text);
+        return;
+    }
+    if (gv->part->n_saved + gv->part->n_saved_sym == 0) {
+        aot_canvas_put(c, y, x + 2, AOT_STYLE_NORMAL, "The forward saves nothing for the backward.");
+        return;
+    }
+    if (gv->saved_name_cols == 0) {
+        measure(gv);
+    }
+    int head = rows >= 3;
+    if (head) {
+        columns(gv, c, y, x + 1, cols - 1, titles, dim);
+    }
+    aot_list_draw(&gv->saved, c, y + head, x, rows - head, cols, gv->focus == PANE_SAVED);
+}

@@ -1,0 +1,106 @@
+/* Screens without a terminal: keys from a file, screens on standard output. For tests, and for pictures
+ * in documents. Lines of the file:
+ *     # comment
+ *     keys j j <Enter> /gelu<Enter>     keys, blanks between them mean nothing (<Space> is one)
+ *     size 200x60
+ *     screen TITLE                      prints the screen as text
+ *     styles TITLE                      prints a letter for the style of each cell */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tui/app.h"
+
+static void settle(aot_app *app)
+{
+    int cursor;
+    aot_app_draw(app, &cursor); /* lists learn their heights */
+    while (aot_app_work(app)) {
+    }
+}
+
+static aot_status press(aot_app *app, const char *keys, aot_pos at, aot_err *err)
+{
+    while (*keys) {
+        if (*keys == ' ') {
+            keys++;
+            continue;
+        }
+        aot_key k = aot_key_read(&keys);
+        if (k == AOT_KEY_NONE) {
+            return AOT_FAIL_POS(err, AOT_E_PARSE, at, "'%s' is no key", keys);
+        }
+        if (!aot_app_wants_end(app)) {
+            aot_app_key(app, k);
+            settle(app);
+        }
+    }
+    return AOT_OK;
+}
+
+static void print_screen(aot_app *app, const char *title, bool styles)
+{
+    int cursor;
+    aot_sb text = {0};
+    if (aot_app_wants_end(app)) {
+        printf("--- %s: left aotscope\n", title);
+        return;
+    }
+    settle(app);
+    const aot_canvas *c = aot_app_draw(app, &cursor);
+    if (styles) {
+        aot_canvas_styles(&text, c);
+    } else {
+        aot_canvas_text(&text, c);
+    }
+    printf("--- %s (%dx%d)\n%s", title, c->cols, c->rows, aot_sb_text(&text));
+    aot_sb_free(&text);
+}
+
+static aot_status run_line(aot_app *app, char *line, uint32_t number, aot_err *err)
+{
+    aot_pos at = {number, 1};
+    size_t n = strcspn(line, " ");
+    char *rest = line + n + strspn(line + n, " ");
+    line[n] = 0;
+    if (strcmp(line, "keys") == 0) {
+        return press(app, rest, at, err);
+    }
+    if (strcmp(line, "screen") == 0 || strcmp(line, "styles") == 0) {
+        print_screen(app, rest, line[1] == 't');
+        return AOT_OK;
+    }
+    int cols, rows;
+    if (strcmp(line, "size") == 0 && sscanf(rest, "%dx%d", &cols, &rows) == 2 && cols > 0 && rows > 0 &&
+        cols <= 1000 && rows <= 1000) {
+        aot_app_resize(app, rows, cols);
+        settle(app);
+        return AOT_OK;
+    }
+    return AOT_FAIL_POS(err, AOT_E_PARSE, at, "expected 'keys', 'size COLSxROWS', 'screen' or 'styles'");
+}
+
+int aot_tui_script(aot_app *app, const char *path, aot_err *err)
+{
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    char line[4096];
+    uint32_t number = 0;
+    aot_status st = AOT_OK;
+    if (!f) {
+        (void)AOT_FAIL(err, AOT_E_IO, "%s: %s", path, strerror(errno));
+        return AOT_EXIT_ERROR;
+    }
+    settle(app);
+    while (st == AOT_OK && fgets(line, sizeof line, f)) {
+        number++;
+        line[strcspn(line, "\r\n")] = 0;
+        if (line[0] && line[0] != '#') {
+            st = run_line(app, line, number, err);
+        }
+    }
+    if (f != stdin) {
+        fclose(f);
+    }
+    aot_err_in_file(err, path);
+    return st == AOT_OK ? AOT_EXIT_SAME : AOT_EXIT_ERROR;
+}

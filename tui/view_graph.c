@@ -1,0 +1,529 @@
+/* The main screen: a bar of stages; below it the nodes of the stage, the selected node in detail, and
+ * the saved values. What fits is shown side by side; a narrow screen shows two lines about the node,
+ * and Tab brings a hidden pane in front.
+ *
+ *   graph ------------------+ node ---------      80 x 24:  graph
+ *   nodes                   | details                       nodes
+ *   saved ------------------+---------------                two lines about the node */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/text.h"
+#include "tui/graph_view.h"
+#include "viewers/format.h"
+
+enum { NODE_LABELS = 12, SIDE_MIN_COLS = 110, SAVED_MIN_ROWS = 34 };
+
+static graph_view *state(aot_view *v)
+{
+    return v->state;
+}
+
+static aot_status open_view(aot_view *v, aot_err *err)
+{
+    (void)err;
+    graph_view *gv = state(v);
+    gv->v = v;
+    aot_list_init(&gv->nodes, &graph_nodes_ops, gv);
+    gv->nodes.keep_cursor = true;
+    aot_list_init(&gv->saved, &graph_saved_ops, gv);
+    aot_lines_init(&gv->node, NODE_LABELS);
+    graph_open_stages(gv);
+    if (v->stage >= AOT_N_STAGES) { /* the most telling one that is there */
+        static const aot_stage best[] = {AOT_STAGE_JOINT_CSE, AOT_STAGE_JOINT,  AOT_STAGE_FORWARD,
+                                         AOT_STAGE_INFERENCE, AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD,
+                                         AOT_STAGE_DYNAMO};
+        v->stage = gv->n_bar ? gv->bar[0] : AOT_STAGE_DYNAMO;
+        for (size_t i = sizeof best / sizeof *best; i-- > 0;) {
+            if (gv->status[best[i]].origin != AOT_ORIGIN_MISSING) {
+                v->stage = best[i];
+            }
+        }
+    }
+    graph_go_stage(gv, v->stage);
+    return AOT_OK;
+}
+
+static void done(aot_view *v)
+{
+    graph_view *gv = state(v);
+    graph_close_stages(gv);
+    aot_list_done(&gv->nodes);
+    aot_list_done(&gv->saved);
+    aot_lines_done(&gv->node);
+    aot_vec_free(&gv->history);
+}
+
+/* ---- title ---- */
+
+static void title(aot_view *v, aot_sb *left, aot_sb *right)
+{
+    graph_view *gv = state(v);
+    aot_model *m = aot_app_model(v->app);
+    const aot_unit *u = aot_model_unit(m, v->unit);
+    char buf[64];
+    aot_sb_addf(left, "%s", aot_base_name(u->input));
+    if (u->key.rank >= 0) {
+        aot_sb_addf(left, " · rank %d", u->key.rank);
+    }
+    aot_sb_addf(left, " · unit %zu/%zu", v->unit + 1, aot_model_n_units(m));
+    if (u->key.frame >= 0) {
+        aot_sb_addf(left, " [%d/%d%s]", u->key.frame, u->key.compile, u->key.attempt > 0 ? "_" : "");
+    }
+    if (u->title && *u->title) {
+        aot_sb_addf(left, " %s", u->title);
+    }
+    graph_stage *st = graph_now(gv);
+    if (st->g) {
+        aot_sb_addf(left, " · %s nodes", aot_format_count(buf, sizeof buf, (int64_t)st->g->nodes.n));
+    }
+    const aot_partition *p = gv->part;
+    if (p) {
+        aot_sb_addf(right, "budget %.2f · %s · saved %s", p->config.activation_memory_budget, p->rung,
+                    aot_format_bytes(buf, sizeof buf, p->saved_bytes));
+    } else if (gv->part_asked && gv->status[AOT_STAGE_JOINT].origin != AOT_ORIGIN_MISSING) {
+        aot_sb_addz(right, "no partition: see the saved list (s)");
+    }
+}
+
+/* ---- drawing ---- */
+
+/* "── saved: 14 values, 1.31 MiB ───": the line above a pane. */
+static void head_line(aot_canvas *c, int y, int x, int cols, bool focused, const char *text,
+                      const char *note)
+{
+    aot_canvas_hline(c, y, x, cols, focused ? AOT_STYLE_TITLE : AOT_STYLE_BORDER);
+    aot_sb sb = {0};
+    aot_sb_addc(&sb, ' ');
+    aot_text_fit(&sb, text, cols - 6, c->ascii);
+    aot_sb_addc(&sb, ' ');
+    int end = aot_canvas_put(c, y, x + 2, focused ? AOT_STYLE_TITLE : AOT_STYLE_BOLD, aot_sb_text(&sb));
+    if (*note) {
+        aot_sb_clear(&sb);
+        aot_sb_addf(&sb, " %s ", note);
+        int w = aot_text_width(aot_sb_text(&sb));
+        if (end + w + 3 < x + cols) {
+            aot_canvas_put(c, y, x + cols - w - 2, AOT_STYLE_NOTICE, aot_sb_text(&sb));
+        }
+    }
+    aot_sb_free(&sb);
+}
+
+static void list_note(const aot_list *l, aot_sb *out)
+{
+    aot_list_status(l, out);
+    if (l->column > 0 || l->descending) {
+        aot_sb_addf(out, "%sby %s%s", out->n ? "  " : "", l->ops->columns[l->column],
+                    l->descending ? ", reversed" : "");
+    }
+}
+
+static void draw_nodes(graph_view *gv, aot_canvas *c, int y, int x, int rows, int cols)
+{
+    graph_stage *st = graph_now(gv);
+    const aot_stage_info *info = aot_stage_get(gv->v->stage);
+    const aot_stage_status *status = &gv->status[gv->v->stage];
+    aot_sb text = {0}, note = {0};
+    aot_sb_addz(&text, info->name);
+    for (size_t i = 0; i < gv->subs.n; i++) {
+        const aot_graph *g = gv->subs.d[i].at.g;
+        aot_sb_addf(&text, " > %s", aot_text(g->ctx, g->attr_name));
+    }
+    if (st->g) {
+        aot_sb_addf(&text, ": %s", info->sentence);
+        if (status->origin == AOT_ORIGIN_DERIVED) {
+            aot_sb_addz(&text, " (derived)");
+        }
+    }
+    list_note(&gv->nodes, &note);
+    head_line(c, y, x, cols, gv->focus == PANE_NODES, aot_sb_text(&text), aot_sb_text(&note));
+    aot_sb_free(&text);
+    aot_sb_free(&note);
+    if (!st->g) {
+        graph_draw_missing(gv, c, y + 1, x, rows - 1, cols);
+    } else if (st->g->nodes.n == 0) {
+        aot_canvas_put(c, y + 2, x + 2, AOT_STYLE_NORMAL, "This graph has no nodes.");
+    } else if (aot_list_n_shown(&gv->nodes) == 0 && gv->nodes.filtered >= gv->nodes.n) {
+        aot_canvas_put(c, y + 2, x + 2, AOT_STYLE_NOTICE, "No node matches the filter; Esc drops it.");
+    } else {
+        graph_fit_listing(gv, cols - 1);
+        aot_list_draw(&gv->nodes, c, y + 1, x, rows - 1, cols, gv->focus == PANE_NODES);
+    }
+}
+
+static void draw_node_pane(graph_view *gv, aot_canvas *c, int y, int x, int rows, int cols)
+{
+    graph_fill_node(gv, cols - 2);
+    graph_stage *st = graph_now(gv);
+    aot_node_id id = graph_node_now(gv);
+    aot_sb note = {0};
+    list_note(&gv->node.list, &note);
+    head_line(c, y, x, cols, gv->focus == PANE_NODE,
+              id == AOT_NO_NODE ? "node" : aot_node_name(st->g, id), aot_sb_text(&note));
+    aot_sb_free(&note);
+    if (gv->node.rows.n == 0) {
+        aot_canvas_put(c, y + 1, x + 2, AOT_STYLE_DIM, "Nothing is selected.");
+        return;
+    }
+    aot_list_draw(&gv->node.list, c, y + 1, x, rows - 1, cols, gv->focus == PANE_NODE);
+}
+
+static void draw_saved_pane(graph_view *gv, aot_canvas *c, int y, int x, int rows, int cols)
+{
+    aot_sb text = {0}, note = {0};
+    char buf[32];
+    const aot_partition *p = graph_partition(gv);
+    if (p) {
+        uint32_t n = p->n_saved + p->n_saved_sym;
+        aot_sb_addf(&text, "saved: %u value%s, %s", n, n == 1 ? "" : "s",
+                    aot_format_bytes(buf, sizeof buf, p->saved_bytes));
+        if (p->saved_new_bytes != p->saved_bytes) {
+            aot_sb_addf(&text, ", %s of it new memory",
+                        aot_format_bytes(buf, sizeof buf, p->saved_new_bytes));
+        }
+    } else {
+        aot_sb_addz(&text, "saved: none known");
+    }
+    list_note(&gv->saved, &note);
+    head_line(c, y, x, cols, gv->focus == PANE_SAVED, aot_sb_text(&text), aot_sb_text(&note));
+    graph_draw_saved(gv, c, y + 1, x, rows - 1, cols);
+    aot_sb_free(&text);
+    aot_sb_free(&note);
+}
+
+/* One pane alone on a narrow screen: what is focused, and the saved list below if asked for. */
+static void draw_narrow(graph_view *gv, aot_canvas *c, int y, int rows)
+{
+    bool saved = gv->focus == PANE_SAVED || (gv->saved_asked && gv->want_saved);
+    gv->visible[PANE_NODE] = gv->focus == PANE_NODE;
+    gv->visible[PANE_NODES] = !gv->visible[PANE_NODE];
+    gv->visible[PANE_SAVED] = saved && !gv->visible[PANE_NODE];
+    if (gv->visible[PANE_NODE]) {
+        draw_node_pane(gv, c, y, 0, rows, c->cols);
+        return;
+    }
+    int low = gv->visible[PANE_SAVED] ? rows * 2 / 5 : 0, brief = rows >= 14 ? 3 : 0;
+    draw_nodes(gv, c, y, 0, rows - low - brief, c->cols);
+    if (brief) {
+        aot_canvas_hline(c, y + rows - low - brief, 0, c->cols, AOT_STYLE_BORDER);
+        graph_draw_brief(gv, c, y + rows - low - brief + 1, c->cols);
+    }
+    if (low) {
+        draw_saved_pane(gv, c, y + rows - low, 0, low, c->cols);
+    }
+}
+
+static void draw_wide(graph_view *gv, aot_canvas *c, int y, int rows)
+{
+    int side = c->cols * 2 / 5;
+    side = side > 84 ? 84 : side;
+    bool saved = gv->focus == PANE_SAVED ||
+                 (gv->saved_asked ? gv->want_saved : rows >= SAVED_MIN_ROWS && gv->part);
+    int low = saved ? (rows >= 48 ? 16 : rows / 3) : 0, up = rows - low, left = c->cols - side - 1;
+    gv->visible[PANE_NODES] = gv->visible[PANE_NODE] = true;
+    gv->visible[PANE_SAVED] = saved;
+    draw_nodes(gv, c, y, 0, up, left);
+    aot_canvas_vline(c, y, left, up, AOT_STYLE_BORDER);
+    draw_node_pane(gv, c, y, left + 1, up, side);
+    aot_canvas_put(c, y, left, AOT_STYLE_BORDER, c->ascii ? "+" : "┬");
+    if (saved) {
+        draw_saved_pane(gv, c, y + up, 0, low, c->cols);
+        aot_canvas_put(c, y + up, left, AOT_STYLE_BORDER, c->ascii ? "+" : "┴");
+    }
+}
+
+static void draw(aot_view *v, aot_canvas *c, int y, int rows)
+{
+    graph_view *gv = state(v);
+    graph_draw_bar(gv, c, y);
+    if (c->cols >= SIDE_MIN_COLS) {
+        draw_wide(gv, c, y + 1, rows - 1);
+    } else {
+        draw_narrow(gv, c, y + 1, rows - 1);
+    }
+}
+
+/* ---- actions ---- */
+
+static void remember(graph_view *gv)
+{
+    graph_place here = {gv->v->stage, graph_node_now(gv)};
+    if (gv->subs.n == 0 && here.node != AOT_NO_NODE) {
+        aot_vec_push(&gv->history, here);
+    }
+}
+
+static void go_back(graph_view *gv)
+{
+    if (gv->focus == PANE_NODE && !gv->visible[PANE_NODES]) {
+        gv->focus = PANE_NODES;
+    } else if (gv->subs.n > 0) {
+        graph_leave_sub(gv);
+    } else if (gv->history.n == 0) {
+        aot_app_say(gv->v->app, "No jump to go back from");
+    } else {
+        graph_place to = gv->history.d[--gv->history.n];
+        if (to.stage != gv->v->stage) {
+            graph_go_stage(gv, to.stage);
+        }
+        graph_select(gv, to.node);
+    }
+}
+
+/* Goes to the node of a stage that holds it: this one, else the cut graph. */
+static void jump_to_cut_node(graph_view *gv, aot_node_id cut)
+{
+    const char *name = aot_node_name(gv->part->cut, cut);
+    remember(gv);
+    while (graph_leave_sub(gv)) {
+    }
+    aot_node_id id = graph_find_name(graph_now(gv), name);
+    if (id == AOT_NO_NODE || !graph_now(gv)->p) {
+        graph_go_stage(gv, AOT_STAGE_JOINT_CSE);
+        id = graph_find_name(graph_now(gv), name);
+    }
+    if (id != AOT_NO_NODE) {
+        graph_select(gv, id);
+    }
+    gv->focus = PANE_NODES;
+}
+
+static void open_selected(graph_view *gv)
+{
+    graph_stage *st = graph_now(gv);
+    aot_node_id id = graph_node_now(gv);
+    if (gv->focus == PANE_SAVED) {
+        uint32_t row = aot_list_row(&gv->saved);
+        if (gv->part && row != AOT_NO_ROW) {
+            jump_to_cut_node(gv, graph_saved_node(gv, row));
+        }
+    } else if (gv->focus == PANE_NODE) {
+        uint32_t link = aot_lines_link_at(&gv->node);
+        if (link != AOT_NO_LINK) {
+            remember(gv);
+            graph_select(gv, link);
+        } else {
+            aot_app_say(gv->v->app, "Enter follows lines that name a node");
+        }
+    } else if (id != AOT_NO_NODE && aot_node_at(st->g, id)->subgraph) {
+        graph_enter_sub(gv, aot_node_at(st->g, id)->subgraph - 1);
+    } else if (id != AOT_NO_NODE) {
+        gv->focus = PANE_NODE;
+    }
+}
+
+static void next_pane(graph_view *gv, int dir)
+{
+    gv->focus = (graph_pane)((gv->focus + (dir > 0 ? 1 : N_PANES - 1)) % N_PANES);
+    if (gv->focus == PANE_SAVED) {
+        graph_partition(gv);
+    }
+}
+
+/* p and c go through the inputs or users of the node where the walk began; moving ends it. */
+static void walk(graph_view *gv, aot_action a)
+{
+    const aot_graph *g = graph_now(gv)->g;
+    aot_node_id id = graph_node_now(gv);
+    if (!g || id == AOT_NO_NODE) {
+        return;
+    }
+    const uint32_t *off = a == AOT_ACT_PRODUCER ? g->in_off : g->user_off;
+    const uint32_t *to = a == AOT_ACT_PRODUCER ? g->in : g->user;
+    bool goes_on = gv->walk == a && gv->walk_from < g->nodes.n &&
+                   off[gv->walk_from] + gv->walk_index < off[gv->walk_from + 1] &&
+                   to[off[gv->walk_from] + gv->walk_index] == id &&
+                   off[gv->walk_from + 1] - off[gv->walk_from] > 1;
+    if (!goes_on) {
+        gv->walk_from = id;
+        gv->walk_index = 0;
+    } else {
+        gv->walk_index = (gv->walk_index + 1) % (off[gv->walk_from + 1] - off[gv->walk_from]);
+    }
+    uint32_t n = off[gv->walk_from + 1] - off[gv->walk_from];
+    const char *what = a == AOT_ACT_PRODUCER ? "argument" : "user";
+    if (n == 0) {
+        gv->walk = AOT_ACT_NONE;
+        aot_app_say(gv->v->app, "%s has no %s", aot_node_name(g, id),
+                    a == AOT_ACT_PRODUCER ? "argument that is a node" : "users");
+        return;
+    }
+    gv->walk = a;
+    if (!goes_on) {
+        remember(gv);
+    }
+    aot_app_say(gv->v->app, "%s %u of %u of %s", what, gv->walk_index + 1, n,
+                aot_node_name(g, gv->walk_from));
+    graph_select(gv, to[off[gv->walk_from] + gv->walk_index]);
+}
+
+static void edit_source(graph_view *gv)
+{
+    const aot_graph *g = graph_now(gv)->g;
+    aot_node_id id = graph_node_now(gv);
+    if (g && id != AOT_NO_NODE) {
+        const aot_src *src = &g->srcs.d[aot_node_at(g, id)->src];
+        aot_app_edit(gv->v->app, aot_text(g->ctx, src->file), src->line);
+    }
+}
+
+static void copy_statement(graph_view *gv)
+{
+    const aot_graph *g = graph_now(gv)->g;
+    aot_node_id id = graph_node_now(gv);
+    if (g && id != AOT_NO_NODE) {
+        aot_sb sb = {0};
+        aot_print_node(&sb, g, id);
+        aot_app_copy(gv->v->app, aot_sb_text(&sb));
+        aot_sb_free(&sb);
+    }
+}
+
+static void step_stage(graph_view *gv, int dir)
+{
+    aot_stage s = graph_near_stage(gv, dir);
+    if (s == AOT_N_STAGES) {
+        aot_app_say(gv->v->app, dir > 0 ? "This is the last stage" : "This is the first stage");
+    } else {
+        graph_go_stage(gv, s);
+    }
+}
+
+static void step_unit(graph_view *gv, int dir)
+{
+    size_t n = aot_model_n_units(aot_app_model(gv->v->app)), u = gv->v->unit;
+    if (dir < 0 ? u == 0 : u + 1 >= n) {
+        aot_app_say(gv->v->app, dir > 0 ? "This is the last unit" : "This is the first unit");
+        return;
+    }
+    aot_node_id id = graph_node_now(gv);
+    char *node = id == AOT_NO_NODE ? NULL : aot_xstrdup(aot_node_name(graph_now(gv)->g, id));
+    aot_app_goto(gv->v->app, dir < 0 ? u - 1 : u + 1, gv->v->stage, node); /* frees gv */
+    free(node);
+}
+
+static bool act(aot_view *v, aot_action a)
+{
+    graph_view *gv = state(v);
+    switch (a) {
+    case AOT_ACT_STAGE_PREV: step_stage(gv, -1); return true;
+    case AOT_ACT_STAGE_NEXT: step_stage(gv, +1); return true;
+    case AOT_ACT_UNIT_PREV: step_unit(gv, -1); return true;
+    case AOT_ACT_UNIT_NEXT: step_unit(gv, +1); return true;
+    case AOT_ACT_PANE_NEXT: next_pane(gv, +1); return true;
+    case AOT_ACT_PANE_PREV: next_pane(gv, -1); return true;
+    case AOT_ACT_SAVED:
+        gv->want_saved = !gv->visible[PANE_SAVED];
+        gv->saved_asked = true;
+        gv->focus = gv->want_saved ? PANE_SAVED : PANE_NODES;
+        graph_partition(gv);
+        return true;
+    case AOT_ACT_OPEN: open_selected(gv); return true;
+    case AOT_ACT_BACK: go_back(gv); return true;
+    case AOT_ACT_PRODUCER:
+    case AOT_ACT_CONSUMER: walk(gv, a); return true;
+    case AOT_ACT_EDIT: edit_source(gv); return true;
+    case AOT_ACT_COPY: copy_statement(gv); return true;
+    case AOT_ACT_CANCEL:
+    case AOT_ACT_CLOSE:
+        if (gv->focus != PANE_NODES) {
+            gv->focus = PANE_NODES;
+            return true;
+        }
+        return graph_leave_sub(gv);
+    default: return false;
+    }
+}
+
+/* ---- what the application asks ---- */
+
+static aot_list *list(aot_view *v)
+{
+    graph_view *gv = state(v);
+    return gv->focus == PANE_NODE ? &gv->node.list : gv->focus == PANE_SAVED ? &gv->saved : &gv->nodes;
+}
+
+static const char *pane(aot_view *v)
+{
+    static const char *const names[N_PANES] = {"graph", "node", "saved"};
+    return names[state(v)->focus];
+}
+
+static bool work(aot_view *v)
+{
+    graph_view *gv = state(v);
+    return aot_list_work(&gv->nodes, 5000000) | aot_list_work(&gv->saved, 1000000) |
+           aot_list_work(&gv->node.list, 1000000);
+}
+
+static void click(aot_view *v, int y, int x)
+{
+    graph_view *gv = state(v);
+    if (gv->visible[PANE_NODES] && aot_list_click(&gv->nodes, y, x)) {
+        gv->focus = PANE_NODES;
+    } else if (gv->visible[PANE_NODE] && aot_list_click(&gv->node.list, y, x)) {
+        gv->focus = PANE_NODE;
+    } else if (gv->visible[PANE_SAVED] && aot_list_click(&gv->saved, y, x)) {
+        gv->focus = PANE_SAVED;
+    }
+}
+
+void aot_graph_view_select(aot_view *v, aot_stage stage, const char *node)
+{
+    graph_view *gv = state(v);
+    if (stage < AOT_N_STAGES && stage != v->stage) {
+        graph_go_stage(gv, stage);
+    }
+    if (!node) {
+        return;
+    }
+    while (graph_leave_sub(gv)) {
+    }
+    aot_node_id id = graph_find_name(graph_now(gv), node);
+    if (id == AOT_NO_NODE) {
+        aot_app_say(v->app, "%s has no node %s", aot_stage_get(v->stage)->name, node);
+        return;
+    }
+    remember(gv);
+    graph_select(gv, id);
+    gv->focus = PANE_NODES;
+}
+
+const char *aot_graph_view_node(aot_view *v)
+{
+    graph_view *gv = state(v);
+    aot_node_id id = graph_node_now(gv);
+    return id == AOT_NO_NODE ? NULL : aot_node_name(graph_now(gv)->g, id);
+}
+
+static const aot_hint hints[] = {
+    {AOT_ACT_STAGE_PREV, AOT_ACT_STAGE_NEXT, "stage"},
+    {AOT_ACT_UP, AOT_ACT_DOWN, "node"},
+    {AOT_ACT_OPEN, AOT_ACT_NONE, "inspect"},
+    {AOT_ACT_PANE_NEXT, AOT_ACT_NONE, "pane"},
+    {AOT_ACT_SAVED, AOT_ACT_NONE, "saved"},
+    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search"},
+    {AOT_ACT_FILTER, AOT_ACT_NONE, "filter"},
+    {AOT_ACT_HELP, AOT_ACT_NONE, "help"},
+    {AOT_ACT_CLOSE, AOT_ACT_NONE, "back"},
+    {AOT_ACT_PRODUCER, AOT_ACT_CONSUMER, "producer, user"},
+    {AOT_ACT_TEXT, AOT_ACT_NONE, "text"},
+    {AOT_ACT_EXPORT, AOT_ACT_NONE, "export"},
+    {AOT_ACT_COMMAND, AOT_ACT_NONE, "command"},
+    {AOT_ACT_NONE, AOT_ACT_NONE, NULL},
+};
+
+const aot_view_ops view_graph_ops = {
+    .what = "graph",
+    .state_size = sizeof(graph_view),
+    .open = open_view,
+    .title = title,
+    .draw = draw,
+    .act = act,
+    .list = list,
+    .pane = pane,
+    .work = work,
+    .click = click,
+    .done = done,
+    .hints = hints,
+};

@@ -1,0 +1,402 @@
+/* The units of the input, one a line, and below them what the selected one holds: its stages, each
+ * recorded, derived or missing with the reason. Node counts and saved bytes need graphs and partitions;
+ * they are found for visible lines while no key is waiting. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/lines.h"
+#include "tui/view.h"
+#include "viewers/format.h"
+
+/* What is found out about a unit when there is time. */
+typedef struct unit_facts {
+    bool known, has_part;
+    uint32_t n_nodes, n_saved;
+    int64_t saved_bytes;
+    const char *path;  /* "autograd", "inference", ... */
+    char trouble[512]; /* why there is no partition; "" if there is one or none is expected */
+} unit_facts;
+
+typedef struct units_view {
+    aot_view *v;
+    aot_list list;
+    unit_facts *facts;
+    bool ranks;         /* units of several ranks */
+    int title_cols, label_cols;
+    aot_lines detail;
+    size_t detail_of;   /* what the detail lines are about; SIZE_MAX: nothing */
+    int detail_cols;
+    bool detail_known;
+} units_view;
+
+static const char *const columns[] = {"order in the input", "nodes", "saved bytes", "function", NULL};
+
+static units_view *state(aot_view *v)
+{
+    return v->state;
+}
+
+static const aot_unit *unit_at(const units_view *uv, size_t i)
+{
+    return aot_model_unit(aot_app_model(uv->v->app), i);
+}
+
+static const char *label(const aot_unit *u, char *buf, size_t size)
+{
+    return aot_unit_label(&u->key, buf, size);
+}
+
+/* ---- facts ---- */
+
+static void find_facts(units_view *uv, size_t i)
+{
+    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_EXPORT,
+                                      AOT_STAGE_FORWARD, AOT_STAGE_DYNAMO};
+    static const char *const paths[] = {"autograd", "inference", "export", "autograd", "captured only"};
+    aot_model *m = aot_app_model(uv->v->app);
+    unit_facts *f = &uv->facts[i];
+    f->known = true;
+    f->path = "no graph";
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+        const aot_graph *g;
+        aot_err err = {0};
+        if (aot_model_stage(m, i, order[k]).origin == AOT_ORIGIN_MISSING) {
+            continue;
+        }
+        f->path = paths[k];
+        if (aot_model_graph(m, i, order[k], &g, &err) == AOT_OK) {
+            f->n_nodes = (uint32_t)g->nodes.n;
+        } else {
+            snprintf(f->trouble, sizeof f->trouble, "%s", err.msg);
+        }
+        if (order[k] == AOT_STAGE_JOINT && f->n_nodes) {
+            const aot_partition *p;
+            aot_err why = {0};
+            if (aot_model_partition(m, i, &p, &why) == AOT_OK) {
+                f->has_part = true;
+                f->n_saved = p->n_saved + p->n_saved_sym;
+                f->saved_bytes = p->saved_bytes;
+            } else {
+                snprintf(f->trouble, sizeof f->trouble, "%s", why.msg);
+            }
+        }
+        break;
+    }
+}
+
+/* ---- rows ---- */
+
+static int field(aot_canvas *c, int y, int x, int end, int cols, aot_style style, const char *text,
+                 bool right)
+{
+    int room = end - x < cols ? end - x : cols;
+    if (room > 0 && right) {
+        aot_canvas_field_right(c, y, x, room, style, text);
+    } else if (room > 0) {
+        aot_canvas_field(c, y, x, room, style, text);
+    }
+    return x + cols + 2;
+}
+
+static void draw_columns(const units_view *uv, aot_canvas *c, int y, int x, int cols,
+                         const char *const text[7], const aot_style style[7])
+{
+    int end = x + cols;
+    x = field(c, y, x, end, 4, style[0], text[0], true);
+    x = field(c, y, x, end, uv->label_cols, style[1], text[1], false);
+    x = field(c, y, x, end, uv->title_cols, style[2], text[2], false);
+    x = field(c, y, x, end, 13, style[3], text[3], false);
+    x = field(c, y, x, end, 8, style[4], text[4], true);
+    x = field(c, y, x, end, 10, style[5], text[5], true);
+    field(c, y, x, end, end - x, style[6], text[6], false);
+}
+
+static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t row)
+{
+    static const aot_style styles[7] = {AOT_STYLE_DIM,  AOT_STYLE_SOURCE, AOT_STYLE_NAME, AOT_STYLE_TYPE,
+                                        AOT_STYLE_BYTES, AOT_STYLE_BYTES, AOT_STYLE_REASON};
+    const units_view *uv = arg;
+    const aot_unit *u = unit_at(uv, row);
+    const unit_facts *f = &uv->facts[row];
+    char number[16], name[64], nodes[32] = "…", bytes[32] = "…", note[200] = "";
+    snprintf(number, sizeof number, "%zu", row + 1);
+    if (f->known) {
+        aot_format_count(nodes, sizeof nodes, f->n_nodes);
+        aot_format_bytes(bytes, sizeof bytes, f->saved_bytes);
+        snprintf(note, sizeof note, "%s%s%s", u->cache ? "cache " : "", u->cache ? u->cache : "",
+                 u->cache && u->notes.n ? ", " : "");
+        if (u->notes.n) {
+            size_t n = strlen(note);
+            snprintf(note + n, sizeof note - n, "%zu note%s", u->notes.n, u->notes.n == 1 ? "" : "s");
+        }
+    }
+    const char *text[7] = {number, label(u, name, sizeof name), u->title && *u->title ? u->title : "-",
+                           f->known ? f->path : "", nodes,
+                           f->known && !f->has_part ? "-" : bytes, *f->trouble ? f->trouble : note};
+    draw_columns(uv, c, y, x, cols, text, styles);
+}
+
+static void text_of_row(void *arg, size_t row, aot_sb *out)
+{
+    const units_view *uv = arg;
+    const aot_unit *u = unit_at(uv, row);
+    char name[64];
+    aot_sb_addf(out, "%s %s %s %s %s", label(u, name, sizeof name), u->title ? u->title : "", u->input,
+                u->backend ? u->backend : "", u->cache ? u->cache : "");
+    if (uv->facts[row].known) {
+        aot_sb_addf(out, " %s", uv->facts[row].path);
+    }
+}
+
+static int compare(void *arg, int column, size_t a, size_t b)
+{
+    units_view *uv = arg;
+    if (column == 3) {
+        return strcmp(unit_at(uv, a)->title, unit_at(uv, b)->title);
+    }
+    if (!uv->facts[a].known) {
+        find_facts(uv, a);
+    }
+    if (!uv->facts[b].known) {
+        find_facts(uv, b);
+    }
+    int64_t x = column == 1 ? uv->facts[b].n_nodes : uv->facts[b].saved_bytes;
+    int64_t y = column == 1 ? uv->facts[a].n_nodes : uv->facts[a].saved_bytes;
+    return (x > y) - (x < y);
+}
+
+static const aot_list_ops list_ops = {
+    .draw = draw_row, .text = text_of_row, .columns = columns, .compare = compare};
+
+/* ---- view ---- */
+
+static aot_status open_view(aot_view *v, aot_err *err)
+{
+    (void)err;
+    units_view *uv = state(v);
+    aot_model *m = aot_app_model(v->app);
+    size_t n = aot_model_n_units(m);
+    char name[64];
+    uv->v = v;
+    uv->facts = aot_xcalloc(n + 1, sizeof *uv->facts);
+    uv->label_cols = 4;
+    uv->title_cols = 8;
+    uv->detail_of = SIZE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const aot_unit *u = aot_model_unit(m, i);
+        int w = aot_text_width(label(u, name, sizeof name));
+        uv->label_cols = w > uv->label_cols ? w : uv->label_cols;
+        w = aot_text_width(u->title ? u->title : "");
+        uv->title_cols = w > uv->title_cols ? w : uv->title_cols;
+    }
+    aot_list_init(&uv->list, &list_ops, uv);
+    uv->list.keep_cursor = true;
+    aot_list_reset(&uv->list, n, 0);
+    aot_lines_init(&uv->detail, 18);
+    return AOT_OK;
+}
+
+static void done(aot_view *v)
+{
+    units_view *uv = state(v);
+    aot_list_done(&uv->list);
+    aot_lines_done(&uv->detail);
+    free(uv->facts);
+}
+
+static void title(aot_view *v, aot_sb *left, aot_sb *right)
+{
+    aot_model *m = aot_app_model(v->app);
+    size_t n = aot_model_n_units(m), notes = aot_model_n_notes(m);
+    if (n > 0) {
+        const char *input = aot_model_unit(m, 0)->input;
+        aot_sb_addf(left, "%s%s · ", aot_base_name(input),
+                    strcmp(input, aot_model_unit(m, n - 1)->input) != 0 ? " and others" : "");
+    }
+    aot_sb_addf(left, "%zu unit%s", n, n == 1 ? "" : "s");
+    if (notes) {
+        aot_sb_addf(right, "%zu import note%s: !", notes, notes == 1 ? "" : "s");
+    }
+}
+
+static void fill_detail(units_view *uv, int cols)
+{
+    uint32_t row = aot_list_row(&uv->list);
+    if (row == AOT_NO_ROW) {
+        return;
+    }
+    const unit_facts *f = &uv->facts[row];
+    if (uv->detail_of == row && uv->detail_cols == cols && uv->detail_known == f->known) {
+        return;
+    }
+    uv->detail_of = row;
+    uv->detail_cols = cols;
+    uv->detail_known = f->known;
+    aot_model *m = aot_app_model(uv->v->app);
+    const aot_unit *u = unit_at(uv, row);
+    aot_lines *l = &uv->detail;
+    char buf[64];
+    aot_lines_clear(l);
+    for (int s = 0; s < AOT_N_STAGES; s++) {
+        aot_stage_status st = aot_model_stage(m, row, (aot_stage)s);
+        const aot_stage_info *info = aot_stage_get((aot_stage)s);
+        bool ascii = aot_app_ascii(uv->v->app);
+        if (st.origin == AOT_ORIGIN_MISSING && s == AOT_STAGE_EXPORT) {
+            continue;
+        }
+        const char *sign = st.origin == AOT_ORIGIN_RECORDED  ? (ascii ? "*" : "●")
+                           : st.origin == AOT_ORIGIN_DERIVED ? (ascii ? "+" : "○")
+                                                             : (ascii ? "-" : "·");
+        snprintf(buf, sizeof buf, "%s %s", sign, info->name);
+        const char *why = st.reason && *st.reason ? st.reason : info->how_to_get;
+        aot_sb text = {0};
+        aot_sb_addz(&text, st.origin == AOT_ORIGIN_RECORDED  ? "recorded"
+                           : st.origin == AOT_ORIGIN_DERIVED ? "derived"
+                                                             : "missing: ");
+        if (st.origin == AOT_ORIGIN_MISSING) {
+            aot_sb_addz(&text, why);
+        } else {
+            aot_sb_addf(&text, "  %s", info->sentence);
+        }
+        aot_lines_pair(l, cols > 100 ? cols : 0, buf,
+                       st.origin == AOT_ORIGIN_MISSING ? AOT_STYLE_DIM : AOT_STYLE_NORMAL,
+                       aot_sb_text(&text));
+        aot_sb_free(&text);
+    }
+    if (*f->trouble) {
+        aot_lines_pair(l, cols, "  trouble", AOT_STYLE_NOTICE, f->trouble);
+    }
+    if (u->torch_version && *u->torch_version) {
+        aot_lines_pair(l, 0, "  written by", AOT_STYLE_NORMAL, u->torch_version);
+    }
+    if (u->seconds >= 0) {
+        aot_lines_pair(l, 0, "  compile time", AOT_STYLE_NORMAL,
+                       aot_format_duration(buf, sizeof buf, u->seconds));
+    }
+    aot_lines_end(l, 0);
+}
+
+static void draw_empty(aot_canvas *c, int y)
+{
+    static const char *const text[] = {
+        "This input holds no compiled graph.",
+        "",
+        "A log that does: run the program with",
+        "    TORCH_TRACE=some_folder python train.py",
+        "and open some_folder; or keep the stderr of",
+        "    TORCH_LOGS=graph_code,aot_joint_graph,aot_graphs python train.py",
+        "",
+        "! shows what the import noted, q leaves.",
+    };
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        aot_canvas_put(c, y + 2 + (int)i, 3, i == 0 ? AOT_STYLE_NOTICE : AOT_STYLE_NORMAL, text[i]);
+    }
+}
+
+static void draw(aot_view *v, aot_canvas *c, int y, int rows)
+{
+    static const char *const heads[7] = {"#", "unit", "function", "path", "nodes", "saved", ""};
+    static const aot_style dim[7] = {AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM,
+                                     AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM};
+    units_view *uv = state(v);
+    if (aot_model_n_units(aot_app_model(v->app)) == 0) {
+        draw_empty(c, y);
+        return;
+    }
+    int all = uv->title_cols, room = c->cols - 48 - uv->label_cols;
+    uv->title_cols = room < 8 ? 8 : all < room ? all : room;
+    int low = rows >= 16 ? 14 : 0, n = (int)uv->list.n;
+    if (low && rows - low < n + 2) {
+        low = rows / 2 > 14 ? 14 : rows / 2;
+    }
+    draw_columns(uv, c, y, 1, c->cols - 1, heads, dim);
+    aot_list_draw(&uv->list, c, y + 1, 0, rows - low - 1, c->cols, true);
+    uv->title_cols = all;
+    if (low) {
+        fill_detail(uv, c->cols - 2);
+        aot_sb sb = {0};
+        uint32_t row = aot_list_row(&uv->list);
+        aot_canvas_hline(c, y + rows - low, 0, c->cols, AOT_STYLE_BORDER);
+        if (row != AOT_NO_ROW) {
+            char name[64];
+            const aot_unit *u = unit_at(uv, row);
+            aot_sb_addf(&sb, " %s %s: Enter opens it ", label(u, name, sizeof name),
+                        u->title ? u->title : "");
+            aot_canvas_put(c, y + rows - low, 2, AOT_STYLE_BOLD, aot_sb_text(&sb));
+            aot_list_draw(&uv->detail.list, c, y + rows - low + 1, 0, low - 1, c->cols, false);
+        }
+        aot_sb_free(&sb);
+    }
+    aot_sb note = {0};
+    aot_list_status(&uv->list, &note);
+    if (uv->list.column > 0 || uv->list.descending) {
+        aot_sb_addf(&note, "%sby %s%s", note.n ? "  " : "", columns[uv->list.column],
+                    uv->list.descending ? ", reversed" : "");
+    }
+    aot_canvas_put(c, y, c->cols - 1 - aot_text_width(aot_sb_text(&note)), AOT_STYLE_NOTICE,
+                   aot_sb_text(&note));
+    aot_sb_free(&note);
+}
+
+/* Facts of one visible unit; the selected one first. */
+static bool work(aot_view *v)
+{
+    units_view *uv = state(v);
+    bool more = aot_list_work(&uv->list, 5000000);
+    uint32_t now = aot_list_row(&uv->list);
+    if (now != AOT_NO_ROW && !uv->facts[now].known) {
+        find_facts(uv, now);
+        return true;
+    }
+    size_t n = aot_list_n_shown(&uv->list);
+    for (size_t i = uv->list.top; i < n && i < uv->list.top + (size_t)uv->list.height; i++) {
+        size_t row = uv->list.mapped ? uv->list.shown.d[i] : i;
+        if (!uv->facts[row].known) {
+            find_facts(uv, row);
+            return true;
+        }
+    }
+    return more;
+}
+
+static bool act(aot_view *v, aot_action a)
+{
+    uint32_t row = aot_list_row(&state(v)->list);
+    if (a == AOT_ACT_OPEN && row != AOT_NO_ROW) {
+        aot_app_push(v->app, &view_graph_ops, row, AOT_N_STAGES);
+        return true;
+    }
+    return false;
+}
+
+static aot_list *list(aot_view *v)
+{
+    return &state(v)->list;
+}
+
+static const aot_hint hints[] = {
+    {AOT_ACT_UP, AOT_ACT_DOWN, "unit"},
+    {AOT_ACT_OPEN, AOT_ACT_NONE, "open"},
+    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search"},
+    {AOT_ACT_FILTER, AOT_ACT_NONE, "filter"},
+    {AOT_ACT_SORT_PREV, AOT_ACT_SORT_NEXT, "sort"},
+    {AOT_ACT_NOTES, AOT_ACT_NONE, "notes"},
+    {AOT_ACT_HELP, AOT_ACT_NONE, "help"},
+    {AOT_ACT_CLOSE, AOT_ACT_NONE, "quit"},
+    {AOT_ACT_COMMAND, AOT_ACT_NONE, "command"},
+    {AOT_ACT_NONE, AOT_ACT_NONE, NULL},
+};
+
+const aot_view_ops view_units_ops = {
+    .what = "units",
+    .state_size = sizeof(units_view),
+    .open = open_view,
+    .title = title,
+    .draw = draw,
+    .act = act,
+    .list = list,
+    .work = work,
+    .done = done,
+    .hints = hints,
+};
