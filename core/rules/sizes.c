@@ -323,9 +323,6 @@ unsigned aot_node_outputs(const aot_graph *g, aot_node_id id, aot_out_type *out,
 int64_t aot_node_bytes(const aot_graph *g, aot_node_id id)
 {
     const aot_node *n = aot_node_at(g, id);
-    if (n->kind == AOT_GET_ATTR) {
-        return 0;
-    }
     if (aot_meta_get(g->ctx, n->meta)->val != AOT_VAL_NONE || n->kind != AOT_CALL_FUNCTION) {
         return aot_meta_bytes(g->ctx, n->meta);
     }

@@ -30,7 +30,8 @@ int64_t aot_out_bytes(const aot_out_type *t);
 unsigned aot_node_outputs(const aot_graph *g, aot_node_id id, aot_out_type *out, unsigned max);
 
 /* Bytes of a node's value: a tensor's elements times item size at the hints (4096 elements where a
- * size has none), 1 for a symbol, the sum of the tensors in a tuple, list or dictionary; 0 for the rest.
+ * size has none), 1 for a symbol, the sum of the tensors in a tuple, list or dictionary; 0 for the rest
+ * (modules, numbers, constants without a printed type).
  * Mirrors torch/_functorch/partitioners.py:_size_of. */
 int64_t aot_node_bytes(const aot_graph *g, aot_node_id id);
 
