@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/count-tests.sh sums .trs files, tools/floors.sh compares with floors, and tools/embed.sh keeps every byte of a text.
+# tests/sh/tap-run.sh mends TAP, tools/count-tests.sh sums .trs files, tools/floors.sh compares with floors, and tools/embed.sh keeps every byte of a text.
 . "$AOT_SRC/tests/sh/lib.sh"
 
 mkdir -p "$scratch/good/tests" "$scratch/bad" "$scratch/none"
@@ -36,6 +36,20 @@ ok "a figure below its floor is refused" exits 1
 ok "the figure below its floor is named" out "BELOW corner | default | saved | 89.99"
 figures 'corner | default | saved | 90.00'
 ok "a floor without a figure is refused" out "BELOW corner | budget=0 | text | no figure"
+
+cat >"$scratch/fake" <<'END'
+echo '1..3'
+echo 'ok 1 - a'
+echo 'not ok 2 # SKIP b'
+echo 'not ok 3 - c'
+exit ${1-1}
+END
+run sh "$AOT_SRC/tests/sh/tap-run.sh" sh "$scratch/fake"
+ok "a skipped test of cmocka is not a failure" out "ok 2 # SKIP b"
+ok "a failure stays one" out "not ok 3 - c"
+ok "failures in the output are not reported twice" exits 0
+run sh "$AOT_SRC/tests/sh/tap-run.sh" sh "$scratch/fake" 139
+ok "a crash is passed on" exits 139
 
 printf 'a "quoted"\tline\\n ??= end\n\n%%s last' >"$scratch/text"
 sh "$AOT_SRC/tools/embed.sh" aot_text "$scratch/text" >"$scratch/text.c"
