@@ -333,7 +333,7 @@ static const char *dup_text(aot_arena *a, const char *s)
 }
 
 /* A further graph of the same compile has the same inputs, symbols, title and configuration. */
-static void share_facts(aot_unit *to, const aot_unit *from)
+static void share_facts(aot_unit *to, const aot_unit *from, bool title)
 {
     aot_arena *a = to->arena;
     size_t own_inputs = to->inputs.n, own_symbols = to->symbols.n;
@@ -353,7 +353,7 @@ static void share_facts(aot_unit *to, const aot_unit *from)
         s.range = dup_text(a, s.range);
         aot_vec_push(&to->symbols, s);
     }
-    if (to->title[0] == '\0') {
+    if (title && to->title[0] == '\0') {
         to->title = dup_text(a, from->title);
     }
     if (to->torch_version[0] == '\0') {
@@ -413,7 +413,7 @@ static aot_status deliver_head(aot_assembler *as, aot_err *err)
         if (later->fork && later->stream == s->stream &&
             later->u->key.split == u->key.split + 1 && same_compile(&later->u->key, &u->key)) {
             later->fork = false;
-            share_facts(later->u, u);
+            share_facts(later->u, u, !later->headings); // graphs of logs name their source
             break;
         }
     }

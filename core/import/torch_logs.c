@@ -26,6 +26,7 @@ typedef struct log_stream {
     logs *owner;
     int rank;
     uint64_t pid;
+    uint64_t process; /* pid, or that of the prefixed line that a bare message began with */
     char artifact[48];
     uint64_t prefix;  /* hash of time and place of the message at work */
     bool in_graph;    /* inside a message that began with TRACED GRAPH */
@@ -203,7 +204,7 @@ static void take_apart(parts *p, const char *s, size_t n, int file_rank)
 
 static uint64_t process_of(const log_stream *st)
 {
-    return aot_hash_mix((uint64_t)(int64_t)st->rank, st->pid);
+    return aot_hash_mix((uint64_t)(int64_t)st->rank, st->process);
 }
 
 typedef struct heading_kind {
@@ -379,7 +380,7 @@ static log_stream *stream_of(logs *l, parts *p)
     }
     st->owner = l;
     st->rank = p->rank;
-    st->pid = p->pid;
+    st->pid = st->process = p->pid;
     st->bare = !p->prefixed;
     memcpy(st->artifact, p->artifact, p->artifact_len);
     st->key = (aot_unit_key){p->rank, -1, -1, -1, -1, 0};
@@ -424,6 +425,7 @@ static void prefixed_line(logs *l, parts *p, uint64_t line)
         if (rest->block.state == AOT_BLOCK_DONE || rest->block.state == AOT_BLOCK_IDLE) {
             aot_block_end(&rest->block);
             rest->key = p->key;
+            rest->process = p->pid;
         }
         return;
     }
@@ -434,10 +436,32 @@ static void prefixed_line(logs *l, parts *p, uint64_t line)
     aot_block_end(&st->block);
     st->in_graph = false;
     if (p->n > 15 && memcmp(p->msg, "aot_config id: ", 15) == 0) {
+        settle(l, st);
         on_metadata(l, st, p, line);
     } else if (p->n > 14 && memcmp(p->msg, "create_symbol ", 14) == 0) {
         on_symbol(l, st, p, line);
     }
+}
+
+/* A line without a prefix: part of a graph, or the metadata line of a log without prefixes. */
+static void bare_line(logs *l, parts *p, uint64_t line)
+{
+    static const char mark[] = "aot_config id: ";
+    log_stream *st = stream_of(l, p);
+    size_t near = p->n < 120 ? p->n : 120; // "DEBUG:logger.name:" may stand before it
+    const char *at = p->n > 20 ? memmem(p->msg, near, mark, sizeof mark - 1) : NULL;
+    if (at != NULL && (at == p->msg || at[-1] == ':' || at[-1] == ' ')) {
+        p->n -= (size_t)(at - p->msg);
+        p->msg = at;
+        p->key = st->key;
+        if (st->block.state != AOT_BLOCK_BODY) {
+            aot_block_end(&st->block);
+        }
+        settle(l, st);
+        on_metadata(l, st, p, line);
+        return;
+    }
+    aot_block_line(&st->block, p->msg, p->n, line);
 }
 
 /* ---- entry points -------------------------------------------------------------------------- */
@@ -477,7 +501,7 @@ aot_status aot_logs_read(aot_import_run *run, aot_err *err)
         if (p.prefixed) {
             prefixed_line(&l, &p, line.number);
         } else {
-            aot_block_line(&stream_of(&l, &p)->block, p.msg, p.n, line.number);
+            bare_line(&l, &p, line.number);
         }
     }
     for (size_t i = 0; i < l.streams.n; i++) {
