@@ -29,9 +29,9 @@ static const char *const sql[N_STMTS] = {
     [S_FILE] = "INSERT INTO file (path) VALUES (?)",
     [S_FILE_END] = "UPDATE file SET bytes=?, lines=?, records=?, graphs=?, units=?, files=?, skipped_records=?, "
                    "damaged_records=?, payload_mismatches=?, error=? WHERE id=?",
-    [S_UNIT] = "INSERT INTO unit (file, idx, label, title, path, rank, compiled_autograd_id, frame, compile, "
+    [S_UNIT] = "INSERT INTO unit (id, file, idx, label, title, path, rank, compiled_autograd_id, frame, compile, "
                "attempt, split, aot_id, input, torch_version, backend, cache, seconds, fw_metadata, config, "
-               "static_inputs, n_forward_outputs) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+               "static_inputs, n_forward_outputs) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [S_RECORD] = "INSERT INTO record (unit, file, label, name, stage, is_artifact, is_json, n_missing, line, "
                  "meta, text) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
     [S_INPUT] = "INSERT INTO input VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -61,7 +61,8 @@ struct aot_recorder {
     sqlite3_stmt *stmt[N_STMTS];
     aot_observer observer;
     aot_err err; /* first trouble */
-    sqlite3_int64 file, unit, pass_run;
+    sqlite3_int64 file, pass_run, n_units;
+    sqlite3_int64 unit; /* the current one; -1 before the first */
     int64_t *record_of; /* session ids of the unit's records, by index */
     const aot_unit *current; /* the unit that record_of belongs to; compared, never read later */
     size_t n_records;
@@ -147,6 +148,16 @@ static void bind_id(sqlite3_stmt *s, int i, sqlite3_int64 id)
 {
     if (id > 0) {
         sqlite3_bind_int64(s, i, id);
+    } else {
+        sqlite3_bind_null(s, i);
+    }
+}
+
+/* Units count from 0, as commands list them; -1 is none. */
+static void bind_unit(sqlite3_stmt *s, int i, sqlite3_int64 unit)
+{
+    if (unit >= 0) {
+        sqlite3_bind_int64(s, i, unit);
     } else {
         sqlite3_bind_null(s, i);
     }
@@ -243,6 +254,7 @@ aot_status aot_recorder_new(aot_recorder **out, aot_session *s, aot_err *err)
 {
     aot_recorder *r = aot_xcalloc(1, sizeof *r);
     r->session = s;
+    r->unit = -1;
     r->db = aot_session_db(s);
     r->observer = (aot_observer){.arg = r,
                                  .on_pass_begin = on_pass_begin,
@@ -333,7 +345,7 @@ aot_status aot_recorder_file_end(aot_recorder *r, const aot_import_stats *t, con
 static void add_note(aot_recorder *r, sqlite3_int64 unit, const aot_import_note *n)
 {
     sqlite3_stmt *q = take(r, S_NOTE);
-    bind_id(q, 1, unit);
+    bind_unit(q, 1, unit);
     bind_text(q, 2, n->file);
     bind_line(q, 3, n->line);
     bind_text_always(q, 4, n->kind);
@@ -344,7 +356,7 @@ static void add_note(aot_recorder *r, sqlite3_int64 unit, const aot_import_note 
 void aot_recorder_note(aot_recorder *r, const aot_import_note *n)
 {
     open_batch(r);
-    add_note(r, 0, n);
+    add_note(r, -1, n);
 }
 
 static sqlite3_int64 add_record(aot_recorder *r, sqlite3_int64 unit, const char *label,
@@ -352,7 +364,7 @@ static sqlite3_int64 add_record(aot_recorder *r, sqlite3_int64 unit, const char 
 {
     sqlite3_int64 text = text_id(r, rec->text, rec->len);
     sqlite3_stmt *q = take(r, S_RECORD);
-    bind_id(q, 1, unit);
+    bind_unit(q, 1, unit);
     bind_id(q, 2, r->file);
     bind_text(q, 3, label);
     bind_text_always(q, 4, rec->name);
@@ -369,7 +381,7 @@ static sqlite3_int64 add_record(aot_recorder *r, sqlite3_int64 unit, const char 
 
 void aot_recorder_loose(aot_recorder *r, const aot_unit_key *key, const aot_record *rec)
 {
-    sqlite3_int64 unit = 0;
+    sqlite3_int64 unit = -1;
     char label[96] = "";
     if (key != NULL) {
         const int v[] = {key->rank, key->compiled_autograd_id, key->frame, key->compile, key->attempt,
@@ -379,7 +391,7 @@ void aot_recorder_loose(aot_recorder *r, const aot_unit_key *key, const aot_reco
         for (int i = 0; i < 6; i++) {
             sqlite3_bind_int(q, i + 2, v[i]);
         }
-        unit = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
+        unit = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : -1;
         sqlite3_reset(q);
         aot_unit_label(key, label, sizeof label);
     }
@@ -405,35 +417,36 @@ static void add_unit_row(aot_recorder *r, const aot_unit *u)
         aot_sb_addc(&statics, ']');
     }
     sqlite3_stmt *q = take(r, S_UNIT);
-    bind_id(q, 1, r->file);
-    sqlite3_bind_int64(q, 2, u->index);
-    bind_text_always(q, 3, aot_unit_label(&u->key, label, sizeof label));
-    bind_text_always(q, 4, u->title);
-    bind_text_always(q, 5, aot_unit_path(u));
+    r->unit = r->n_units++;
+    bind_unit(q, 1, r->unit);
+    bind_id(q, 2, r->file);
+    sqlite3_bind_int64(q, 3, u->index);
+    bind_text_always(q, 4, aot_unit_label(&u->key, label, sizeof label));
+    bind_text_always(q, 5, u->title);
+    bind_text_always(q, 6, aot_unit_path(u));
     const int key[] = {u->key.rank, u->key.compiled_autograd_id, u->key.frame, u->key.compile,
                        u->key.attempt, u->key.split, u->aot_id};
     for (int i = 0; i < 7; i++) {
-        sqlite3_bind_int(q, 6 + i, key[i]);
+        sqlite3_bind_int(q, 7 + i, key[i]);
     }
-    bind_text(q, 13, u->input);
-    bind_text(q, 14, u->torch_version);
-    bind_text(q, 15, u->backend);
-    bind_text(q, 16, u->cache);
+    bind_text(q, 14, u->input);
+    bind_text(q, 15, u->torch_version);
+    bind_text(q, 16, u->backend);
+    bind_text(q, 17, u->cache);
     if (u->seconds >= 0) {
-        sqlite3_bind_double(q, 17, u->seconds);
+        sqlite3_bind_double(q, 18, u->seconds);
     } else {
-        sqlite3_bind_null(q, 17);
+        sqlite3_bind_null(q, 18);
     }
-    bind_id(q, 18, metadata);
-    bind_id(q, 19, config_text);
-    bind_text(q, 20, aot_sb_text(&statics));
+    bind_id(q, 19, metadata);
+    bind_id(q, 20, config_text);
+    bind_text(q, 21, aot_sb_text(&statics));
     if (u->n_forward_outputs >= 0) {
-        sqlite3_bind_int(q, 21, u->n_forward_outputs);
+        sqlite3_bind_int(q, 22, u->n_forward_outputs);
     } else {
-        sqlite3_bind_null(q, 21);
+        sqlite3_bind_null(q, 22);
     }
     run(r, S_UNIT);
-    r->unit = sqlite3_last_insert_rowid(r->db);
     free(config);
     aot_sb_free(&statics);
 }
@@ -443,7 +456,7 @@ static void add_inputs(aot_recorder *r, const aot_unit *u)
     for (size_t i = 0; i < u->inputs.n; i++) {
         const aot_input_desc *d = &u->inputs.d[i];
         sqlite3_stmt *q = take(r, S_INPUT);
-        bind_id(q, 1, r->unit);
+        bind_unit(q, 1, r->unit);
         sqlite3_bind_int64(q, 2, (sqlite3_int64)i);
         bind_text(q, 3, d->source);
         bind_text(q, 4, d->dtype);
@@ -464,7 +477,7 @@ static void add_inputs(aot_recorder *r, const aot_unit *u)
     for (size_t i = 0; i < u->symbols.n; i++) {
         const aot_symbol *s = &u->symbols.d[i];
         sqlite3_stmt *q = take(r, S_SYMBOL);
-        bind_id(q, 1, r->unit);
+        bind_unit(q, 1, r->unit);
         sqlite3_bind_int64(q, 2, (sqlite3_int64)i);
         bind_text_always(q, 3, s->name);
         bind_text(q, 4, s->source);
@@ -488,7 +501,7 @@ static void add_config(aot_recorder *r, const aot_config *config)
         aot_config_print(&value, config, row);
         aot_config_print(&def, &defaults, row);
         sqlite3_stmt *q = take(r, S_CONFIG);
-        bind_id(q, 1, r->unit);
+        bind_unit(q, 1, r->unit);
         bind_text_always(q, 2, row->name);
         bind_text_always(q, 3, aot_sb_text(&value));
         bind_text_always(q, 4, aot_sb_text(&def));
@@ -546,7 +559,7 @@ static void add_operators(aot_recorder *r, const char *stage, const char *origin
         if (is_random) {
             const aot_src *src = &g->srcs.d[n->src];
             sqlite3_stmt *q = take(r, S_RNG);
-            bind_id(q, 1, r->unit);
+            bind_unit(q, 1, r->unit);
             bind_text(q, 2, stage);
             bind_text(q, 3, origin);
             sqlite3_bind_int(q, 4, n_random++);
@@ -563,7 +576,7 @@ static void add_stage_graph(aot_recorder *r, aot_stage stage, const char *origin
                             sqlite3_int64 text, const aot_graph *g, const char *error)
 {
     sqlite3_stmt *q = take(r, S_STAGE_GRAPH);
-    bind_id(q, 1, r->unit);
+    bind_unit(q, 1, r->unit);
     bind_text(q, 2, aot_stage_get(stage)->name);
     bind_text(q, 3, origin);
     bind_id(q, 4, record);
@@ -596,7 +609,7 @@ void aot_recorder_graph(aot_recorder *r, const aot_record *rec, const aot_graph 
 void aot_recorder_missing(aot_recorder *r, aot_stage s, const char *reason)
 {
     sqlite3_stmt *q = take(r, S_MISSING);
-    bind_id(q, 1, r->unit);
+    bind_unit(q, 1, r->unit);
     bind_text(q, 2, aot_stage_get(s)->name);
     bind_text_always(q, 3, reason);
     run(r, S_MISSING);
@@ -605,7 +618,7 @@ void aot_recorder_missing(aot_recorder *r, aot_stage s, const char *reason)
 void aot_recorder_check(aot_recorder *r, const aot_check_result *c)
 {
     sqlite3_stmt *q = take(r, S_CHECK);
-    bind_id(q, 1, r->unit);
+    bind_unit(q, 1, r->unit);
     bind_text(q, 2, aot_stage_get(c->stage)->name);
     bind_text(q, 3, aot_check_verdict_name(c->verdict));
     bind_text(q, 4, c->reason);
@@ -619,7 +632,7 @@ void aot_recorder_partition_note(aot_recorder *r, const char *text)
 {
     sqlite3_stmt *q = take(r, S_PART_NOTE);
     bind_text(q, 1, text);
-    bind_id(q, 2, r->unit);
+    bind_unit(q, 2, r->unit);
     run(r, S_PART_NOTE);
 }
 
@@ -630,7 +643,7 @@ static void on_pass_begin(void *arg, const char *pass)
     aot_recorder *r = arg;
     aot_recorder_begin(r);
     sqlite3_stmt *q = take(r, S_RUN);
-    bind_id(q, 1, r->unit);
+    bind_unit(q, 1, r->unit);
     bind_text_always(q, 2, pass);
     run(r, S_RUN);
     r->pass_run = sqlite3_last_insert_rowid(r->db);
@@ -682,7 +695,7 @@ static void add_node(aot_recorder *r, const aot_partition *p, aot_node_id id, co
     const aot_meta *m = aot_meta_get(c, n->meta);
     const aot_src *src = &g->srcs.d[n->src];
     sqlite3_stmt *q = take(r, S_NODE);
-    bind_id(q, 1, r->unit);
+    bind_unit(q, 1, r->unit);
     sqlite3_bind_int64(q, 2, id);
     bind_text_always(q, 3, aot_text(c, n->name));
     bind_text_always(q, 4, aot_node_kind_name((aot_node_kind)n->kind));
@@ -760,7 +773,7 @@ static void on_partition(void *arg, const struct aot_partition *p)
     sqlite3_bind_int64(q, 6, p->n_vertices);
     sqlite3_bind_int64(q, 7, p->n_edges);
     sqlite3_bind_int64(q, 8, p->n_nodes);
-    bind_id(q, 9, r->unit);
+    bind_unit(q, 9, r->unit);
     run(r, S_PARTITION);
     aot_sb_free(&b);
     free(row_of);

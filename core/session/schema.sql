@@ -133,7 +133,7 @@ CREATE TABLE stage_check (
 -- ---- views for people -----------------------------------------------------------------------
 
 CREATE VIEW units AS
-SELECT u.id AS unit, u.label, u.rank, u.title, u.path,
+SELECT u.id AS unit, u.label, nullif(u.rank, -1) AS rank, u.title, u.path,
     (SELECT max(n_nodes) FROM stage_graph g WHERE g.unit = u.id
         AND g.stage IN ('joint', 'inference', 'export', 'dynamo')) AS nodes,
     u.n_saved, u.saved_bytes, u.rung, u.torch_version, u.backend, u.cache, round(u.seconds, 3) AS seconds,
@@ -142,7 +142,7 @@ FROM unit u ORDER BY u.id;
 
 -- One row for each AOT graph that an input held.
 CREATE VIEW recorded_graphs AS
-SELECT r.unit, coalesce(u.label, r.label) AS label, u.rank, r.name AS kind, g.n_nodes,
+SELECT r.unit, coalesce(u.label, r.label) AS label, nullif(u.rank, -1) AS rank, r.name AS kind, g.n_nodes,
     coalesce(u.input, f.path) AS file, r.line, g.error
 FROM record r LEFT JOIN unit u ON u.id = r.unit LEFT JOIN stage_graph g ON g.record = r.id
     LEFT JOIN file f ON f.id = r.file
