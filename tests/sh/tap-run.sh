@@ -6,6 +6,9 @@ out=$(mktemp "${TMPDIR:-/tmp}/aotscope-tap.XXXXXX") || exit 99
 trap 'rm -f "$out"' EXIT
 limit=
 command -v timeout >/dev/null && limit="timeout ${AOT_TEST_SECONDS:-900}"
+case $1 in
+*/fuzz_*) set -- "$1" "$AOT_FIXTURES/fuzz/${1##*/fuzz_}" ;; # replays its seeds
+esac
 code=0
 $limit "$@" >"$out" || code=$?
 sed 's/^not ok \([0-9]*\) # SKIP/ok \1 # SKIP/' "$out"
