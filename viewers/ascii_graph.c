@@ -187,7 +187,8 @@ void aot_listing_draw(const aot_listing *l, aot_canvas *c, int row, int col, int
     }
     aot_format_type(buf, sizeof buf, g->ctx, n->meta);
     col = part(c, row, col, end, l->type_cols, AOT_STYLE_TYPE, buf, false) + 1;
-    bool view = aot_view_base(g, r.node) != AOT_NO_NODE;
+    bool saved = cut != AOT_NO_NODE && l->p->nodes[cut].verdict == AOT_V_SAVED;
+    bool view = aot_view_base(g, r.node) != AOT_NO_NODE && !saved;
     int64_t bytes = view ? 0 : cut != AOT_NO_NODE ? l->p->nodes[cut].bytes : aot_meta_bytes(g->ctx, n->meta);
     bool sized = aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_TENSOR || bytes > 1;
     aot_format_bytes(buf, sizeof buf, bytes);

@@ -10,6 +10,8 @@
 
 #include "viewers/viewer.h"
 
+enum { LEGEND_COLUMNS = 6 };
+
 typedef struct scheme {
     const char *name, *paper, *ink, *cluster, *line, *data, *saved, *infinite;
 } scheme;
@@ -26,6 +28,7 @@ typedef struct builder {
     Agraph_t *g;
     Agraph_t *zones[AOT_N_ZONES];
     Agraph_t **blocks;
+    Agnode_t *legend;
     Agnode_t **nodes;
     int64_t most; /* bytes of the widest saved edge */
 } builder;
@@ -171,7 +174,7 @@ static void add_edge(builder *b, const aot_pic_edge *x, size_t nth)
     const aot_pic_node *nodes = b->pic->nodes.d;
     bool up = nodes[x->from].zone == AOT_ZONE_BACKWARD && nodes[x->to].zone == AOT_ZONE_BACKWARD;
     char key[32], pen[32];
-    snprintf(key, sizeof key, "e%zu", nth);
+    snprintf(key, sizeof key, "e%zu", nth); // found again by columns.c
     Agedge_t *e = agedge(b->g, b->nodes[up ? x->to : x->from], b->nodes[up ? x->from : x->to], key, 1);
     const line_look *l = &lines[x->line];
     bool amber = x->line == AOT_LINE_SAVED || x->line == AOT_LINE_CUT;
@@ -247,7 +250,24 @@ static void add_clusters(builder *b)
     }
 }
 
-// The classes that occur, one below the other, with their letters.
+// One field of the legend's table. All texts are our own.
+static void legend_class(builder *b, aot_sb *t, unsigned cls, const char *letter, const char *text)
+{
+    bool mono = strcmp(b->look->name, "mono") == 0;
+    aot_sb_addf(t, "<TD BGCOLOR=\"%s\" COLOR=\"%s\" BORDER=\"1\" WIDTH=\"20\">%s</TD>"
+                   "<TD ALIGN=\"LEFT\">%s </TD>",
+                fill_of(b->look, cls), mono ? b->look->ink : aot_class_get(cls)->border, letter, text);
+}
+
+static const char *const legend_of_graph[] = {
+    "V view   ~ random   C collective   M mutation   ! must not be recomputed",
+    "thick line: saved, with its bytes   dashed line: view or part of a value",
+    "heavy frame: policy says save   dashed frame: policy says recompute", NULL};
+static const char *const legend_of_network[] = {
+    "number: capacity   red: infinite capacity   thick: cut edge", NULL};
+
+// The classes that occur with their letters, and what lines and frames mean. The only HTML label:
+// one small table, in which nothing comes from the input.
 static void add_legend(builder *b)
 {
     bool used[AOT_N_CLASSES] = {false};
@@ -255,49 +275,48 @@ static void add_legend(builder *b)
         used[b->pic->nodes.d[i].cls] = true;
     }
     bool network = b->pic->edges.n > 0 && b->pic->edges.d[0].line >= AOT_LINE_CAPACITY;
-    Agraph_t *c = cluster(b, b->g, "legend", "legend", "legend");
-    set(c, "fontsize", "10");
-    Agnode_t *before = NULL;
+    unsigned n_used = 0;
+    aot_sb t = {0};
+    aot_sb_addz(&t, "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"3\" CELLPADDING=\"1\"><TR>");
     for (unsigned i = 0; i < AOT_N_CLASSES; i++) {
-        if (!used[i]) {
-            continue;
-        }
-        char key[32], label[96];
         const aot_class_info *info = aot_class_get(i);
-        snprintf(key, sizeof key, "legend_%u", i);
-        snprintf(label, sizeof label, network ? "%s%s" : "%s  %s", network ? "" : info->letter,
-                 !network ? info->name : i == AOT_CLASS_FORWARD ? "source side"
-                 : i == AOT_CLASS_BACKWARD ? "sink side" : "source and sink");
-        Agnode_t *n = agnode(c, key, 1);
-        set_text(n, "label", label, "\\n");
-        set_text(n, "tooltip", info->sentence, " ");
-        set(n, "id", key);
-        set(n, "class", "legend");
-        set(n, "style", "filled,rounded");
-        set(n, "fillcolor", fill_of(b->look, i));
-        set(n, "color", strcmp(b->look->name, "mono") == 0 ? b->look->ink : info->border);
-        set(n, "fontsize", "9");
-        set(n, "height", "0.22");
-        set(n, "width", "1.15");
-        if (before) {
-            Agedge_t *e = agedge(c, before, n, NULL, 1);
-            set(e, "style", "invis");
-            set(e, "weight", "10");
+        if (used[i]) {
+            aot_sb_addz(&t, n_used > 0 && n_used % LEGEND_COLUMNS == 0 ? "</TR><TR>" : "");
+            n_used++;
+            legend_class(b, &t, i, network ? " " : info->letter,
+                         !network ? info->name : i == AOT_CLASS_FORWARD ? "source side"
+                         : i == AOT_CLASS_BACKWARD ? "sink side" : "source and sink");
         }
-        before = n;
     }
-    Agnode_t *n = agnode(c, (char *)(uintptr_t) "legend_lines", 1);
-    set_text(n, "label", network ? "red: infinite capacity\nthick: cut edge\nnumber: capacity"
-                                 : "thick line: saved, with its bytes\ndashed line: view or part of a value"
-                                   "\ndashed frame: to be recomputed\nheavy frame: to be saved", "\\l");
-    set(n, "shape", "plaintext");
-    set(n, "style", "");
-    set(n, "fontsize", "8");
-    set(n, "id", "legend_lines");
-    set(n, "tooltip", " ");
-    if (before) {
-        Agedge_t *e = agedge(c, before, n, NULL, 1);
-        set(e, "style", "invis");
+    aot_sb_addz(&t, "</TR>");
+    for (const char *const *l = network ? legend_of_network : legend_of_graph; *l; l++) {
+        aot_sb_addf(&t, "<TR><TD COLSPAN=\"%d\" ALIGN=\"LEFT\">%s</TD></TR>", 2 * LEGEND_COLUMNS, *l);
+    }
+    aot_sb_addz(&t, "</TABLE>");
+    Agraph_t *home = cluster(b, b->g, "legend", "", "legend");
+    b->legend = agnode(home, (char *)(uintptr_t) "legend", 1);
+    char *html = agstrdup_html(b->g, (char *)(uintptr_t)aot_sb_text(&t));
+    agsafeset(b->legend, (char *)(uintptr_t) "label", html, (char *)(uintptr_t) "");
+    agstrfree(b->g, html);
+    aot_sb_free(&t);
+    set(b->legend, "shape", "plaintext");
+    set(b->legend, "style", "");
+    set(b->legend, "fontsize", "9");
+    set(b->legend, "margin", "0,0");
+    set(b->legend, "id", "legend");
+    set(b->legend, "class", "legend");
+    set(b->legend, "tooltip", "legend");
+}
+
+// Without a column of its own the legend stands above everything.
+static void legend_on_top(builder *b)
+{
+    for (size_t i = 0; i < b->pic->nodes.n; i++) {
+        if (agdegree(b->g, b->nodes[i], 1, 0) == 0) {
+            Agedge_t *e = agedge(b->g, b->legend, b->nodes[i], (char *)(uintptr_t) "hidden", 1);
+            set(e, "style", "invis");
+            set(e, "weight", "0");
+        }
     }
 }
 
@@ -306,7 +325,7 @@ static void graph_defaults(builder *b)
     const scheme *k = b->look;
     const char *font = "Helvetica,Arial,sans-serif";
     const char *const graph[][2] = {
-        {"rankdir", "TB"}, {"bgcolor", k->paper}, {"fontname", font}, {"fontcolor", k->ink},
+        {"rankdir", "TB"}, {"bb", ""}, {"lp", ""}, {"outputorder", "breadthfirst"}, {"bgcolor", k->paper}, {"fontname", font}, {"fontcolor", k->ink},
         {"fontsize", "14"}, {"labelloc", "t"}, {"labeljust", "l"}, {"nodesep", "0.2"},
         {"ranksep", "0.32"}, {"pad", "0.3"}, {"label", ""}, {"tooltip", " "}, {"id", ""}, {"class", ""},
         {"style", ""}, {"color", ""}, {"fillcolor", ""}, {"penwidth", "1"}, {NULL, NULL}};
@@ -314,12 +333,12 @@ static void graph_defaults(builder *b)
         {"shape", "box"}, {"style", "filled,rounded"}, {"fontname", font}, {"fontcolor", k->ink},
         {"fontsize", "10"}, {"margin", "0.09,0.04"}, {"height", "0.25"}, {"width", "0.4"},
         {"color", k->line}, {"fillcolor", k->paper}, {"penwidth", "1"}, {"label", ""},
-        {"tooltip", ""}, {"id", ""}, {"class", ""}, {NULL, NULL}};
+        {"tooltip", ""}, {"id", ""}, {"class", ""}, {"pos", ""}, {NULL, NULL}};
     const char *const edge[][2] = {
         {"fontname", font}, {"fontcolor", k->ink}, {"fontsize", "9"}, {"color", k->data},
         {"penwidth", "1"}, {"arrowsize", "0.6"}, {"style", "solid"}, {"dir", "forward"},
         {"constraint", "true"}, {"weight", "1"}, {"label", ""}, {"tooltip", ""}, {"id", ""},
-        {"class", ""}, {NULL, NULL}};
+        {"class", ""}, {"pos", ""}, {"lp", ""}, {NULL, NULL}};
     defaults(b->g, AGRAPH, graph);
     defaults(b->g, AGNODE, node);
     defaults(b->g, AGEDGE, edge);
@@ -338,7 +357,7 @@ static void graph_title(builder *b)
     aot_sb_free(&s);
 }
 
-Agraph_t *aot_picture_build(const aot_picture *pic, const char *color)
+Agraph_t *aot_picture_build(const aot_picture *pic, const char *color, unsigned parts)
 {
     builder b = {.pic = pic, .look = &schemes[0]};
     for (size_t i = 0; color && i < sizeof schemes / sizeof *schemes; i++) {
@@ -348,7 +367,9 @@ Agraph_t *aot_picture_build(const aot_picture *pic, const char *color)
     }
     b.g = agopen((char *)(uintptr_t) "aotscope", Agdirected, NULL);
     graph_defaults(&b);
-    graph_title(&b);
+    if (parts & AOT_BUILD_TITLE) {
+        graph_title(&b);
+    }
     add_clusters(&b);
     b.nodes = aot_xcalloc(pic->nodes.n + 1, sizeof *b.nodes);
     for (uint32_t i = 0; i < pic->nodes.n; i++) {
@@ -361,7 +382,12 @@ Agraph_t *aot_picture_build(const aot_picture *pic, const char *color)
     for (size_t i = 0; i < pic->edges.n; i++) {
         add_edge(&b, &pic->edges.d[i], i);
     }
-    add_legend(&b);
+    if (parts & AOT_BUILD_LEGEND) {
+        add_legend(&b);
+    }
+    if (parts & AOT_BUILD_LEGEND_ON_TOP) {
+        legend_on_top(&b);
+    }
     free(b.blocks);
     free(b.nodes);
     return b.g;
@@ -372,7 +398,7 @@ void aot_picture_dot(aot_sb *out, const aot_picture *pic, const char *color)
     char *text = NULL;
     size_t n = 0;
     FILE *f = open_memstream(&text, &n);
-    Agraph_t *g = aot_picture_build(pic, color);
+    Agraph_t *g = aot_picture_build(pic, color, AOT_BUILD_ALL);
     if (f) {
         agwrite(g, f);
         fclose(f);

@@ -1,12 +1,26 @@
-/* From a picture to a cgraph graph; private to dot.c and layout.c. */
+/* From a picture to a cgraph graph, and its layout; private to dot.c, columns.c and layout.c. */
 #ifndef AOT_VIEWERS_DOT_H
 #define AOT_VIEWERS_DOT_H
 
-#include <graphviz/cgraph.h>
+#include <graphviz/gvc.h>
 
 #include "viewers/picture.h"
 
-/* color: "light", "dark", "mono"; NULL = light. Close with agclose. */
-Agraph_t *aot_picture_build(const aot_picture *pic, const char *color);
+enum {
+    AOT_BUILD_TITLE = 1 << 0,
+    AOT_BUILD_LEGEND = 1 << 1,
+    AOT_BUILD_LEGEND_ON_TOP = 1 << 2, /* by hidden edges */
+    AOT_BUILD_ALL = 7
+};
+
+/* color: "light", "dark", "mono"; NULL = light. Edge i of the picture has the key "e<i>". Close with
+ * agclose. */
+Agraph_t *aot_picture_build(const aot_picture *pic, const char *color, unsigned parts);
+
+/* Whether the picture has a forward and a backward side. */
+bool aot_picture_has_columns(const aot_picture *pic);
+/* Laid out in columns: forward, saved values, backward. NULL if Graphviz fails. Nothing is freed
+ * that the process's end would free: for a child process only. */
+Agraph_t *aot_columns_layout(GVC_t *gvc, const aot_picture *pic, const char *color);
 
 #endif

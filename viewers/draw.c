@@ -161,11 +161,46 @@ static uint32_t saved_box(aot_picture *pic, side *fw, aot_node_id id)
 typedef struct named {
     const char *name;
     uint32_t box;
+    bool taken;
 } named;
+
+typedef AOT_VEC(named) saved_list;
 
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const named *)a)->name, ((const named *)b)->name);
+}
+
+// The backward's inputs that are saved values get the boundary's boxes: by name, and what is left over
+// (states of generators, which the two sides call differently) in order.
+static void match_saved(side *bw, saved_list *saved)
+{
+    named *sorted = aot_xcalloc(saved->n + 1, sizeof *sorted);
+    memcpy(sorted, saved->d ? saved->d : sorted, saved->n * sizeof *sorted);
+    for (size_t i = 0; i < saved->n; i++) {
+        sorted[i].box = (uint32_t)i; // place in the list
+    }
+    qsort(sorted, saved->n, sizeof *sorted, by_name);
+    for (int by_order = 0; by_order < 2; by_order++) {
+        size_t next = 0;
+        for (aot_node_id i = 0; i < bw->g->nodes.n; i++) {
+            named want = {.name = aot_node_name(bw->g, i)};
+            bool input = aot_node_at(bw->g, i)->kind == AOT_PLACEHOLDER && bw->box[i] == UINT32_MAX &&
+                         !aot_starts_with(want.name, "tangents_") &&
+                         !aot_starts_with(want.name, "bwd_rng_state");
+            named *hit = input && !by_order ? bsearch(&want, sorted, saved->n, sizeof want, by_name) : NULL;
+            size_t at = hit ? hit->box : saved->n;
+            while (input && by_order && next < saved->n && saved->d[next].taken) {
+                next++;
+            }
+            at = input && by_order ? next : at;
+            if (at < saved->n) {
+                bw->box[i] = saved->d[at].box;
+                saved->d[at].taken = true;
+            }
+        }
+    }
+    free(sorted);
 }
 
 static void partition_title(aot_picture *pic, const aot_draw_in *in)
@@ -198,25 +233,17 @@ void aot_draw_partition(aot_picture *pic, const aot_draw_in *in)
             side_node(pic, &fw, i, "fw", AOT_ZONE_FORWARD);
         }
     }
-    AOT_VEC(named) saved = {0};
+    saved_list saved = {0};
     for (size_t i = n_user; i < fw.outs.n; i++) {
         if (fw.outs.d[i].kind == AOT_ARG_NODE) {
             aot_node_id id = fw.outs.d[i].u.node;
-            named x = {aot_node_name(fw.g, id), saved_box(pic, &fw, id)};
+            named x = {aot_node_name(fw.g, id), saved_box(pic, &fw, id), false};
             aot_vec_push(&saved, x);
         }
     }
-    if (saved.n > 0) {
-        qsort(saved.d, saved.n, sizeof *saved.d, by_name);
-    }
+    match_saved(&bw, &saved);
     for (aot_node_id i = 0; i < bw.g->nodes.n; i++) {
-        named want = {aot_node_name(bw.g, i), 0};
-        const named *hit = NULL;
-        if (aot_node_at(bw.g, i)->kind == AOT_PLACEHOLDER && saved.n > 0) {
-            hit = bsearch(&want, saved.d, saved.n, sizeof *saved.d, by_name);
-        }
-        if (hit) {
-            bw.box[i] = hit->box;
+        if (bw.box[i] != UINT32_MAX) {
             side_outputs(pic, &bw, i, "bw", AOT_ZONE_BACKWARD);
         } else if (aot_node_at(bw.g, i)->kind != AOT_OUTPUT) {
             side_node(pic, &bw, i, "bw", AOT_ZONE_BACKWARD);

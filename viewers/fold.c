@@ -4,7 +4,8 @@
  * something form a sequence; a repeat is a stretch where sig[i] = sig[i + L], that is
  *     a [b c d] [b c d] [b c d] e   ->   a (b c d) × 3 e       L = 3
  * Candidate lengths are voted for by the distances between equal windows of WINDOW signatures; the
- * stretch that folds most nodes away is taken, and again in what is left. Copies are then mapped to
+ * stretch that folds most nodes away is taken, and again in what is left. Signatures that occur once
+ * are left out of the sequence: what only the first layer computes (a mask) does not hide a repeat. Copies are then mapped to
  * the first one, argument by argument; inputs and saved values that only a copy uses follow it. */
 #include <stdlib.h>
 #include <string.h>
@@ -218,17 +219,37 @@ static void apply_run(folding *f, const uint32_t *seq, run r)
     }
 }
 
+// The nodes of a zone that compute something and whose signature occurs again; returns their number.
+static uint32_t sequence(const aot_picture *pic, uint8_t zone, uint32_t *seq, uint64_t *sig)
+{
+    uint32_t n = 0;
+    size_t mask = table_mask(pic->nodes.n);
+    slot *count = aot_xcalloc(mask + 1, sizeof *count);
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < pic->nodes.n; i++) {
+            const aot_pic_node *x = &pic->nodes.d[i];
+            if (x->zone != zone || x->leaf) {
+                continue;
+            }
+            slot *s = find_slot(count, mask, x->sig);
+            if (round == 0) {
+                s->value++; // from UINT32_MAX: 0 after the first
+            } else if (s->value > 0) {
+                sig[n] = x->sig;
+                seq[n++] = i;
+            }
+        }
+    }
+    free(count);
+    return n;
+}
+
 static void fold_zone(folding *f, uint8_t zone)
 {
     aot_picture *pic = f->pic;
-    uint32_t *seq = aot_xcalloc(pic->nodes.n + 1, sizeof *seq), n = 0;
+    uint32_t *seq = aot_xcalloc(pic->nodes.n + 1, sizeof *seq);
     uint64_t *sig = aot_xcalloc(pic->nodes.n + 1, sizeof *sig);
-    for (uint32_t i = 0; i < pic->nodes.n; i++) {
-        if (pic->nodes.d[i].zone == zone && !pic->nodes.d[i].leaf) {
-            sig[n] = pic->nodes.d[i].sig;
-            seq[n++] = i;
-        }
-    }
+    uint32_t n = sequence(pic, zone, seq, sig);
     for (int round = 0; round < MAX_ROUNDS && n > 0; round++) {
         run r = best_run(sig, n);
         if (r.times < 2) {
@@ -243,32 +264,79 @@ static void fold_zone(folding *f, uint8_t zone)
     free(sig);
 }
 
-// Edges between what is left: equal ones become one that counts, backward ones lead to the next copy.
-static void merge_edges(folding *f)
+// Equal values are counted ("32.0 KiB × 12"), different ones summed.
+static void join_edges(aot_picture *pic, aot_pic_edge *old, const aot_pic_edge *e, bool copy)
 {
-    aot_picture *pic = f->pic;
+    if (copy && e->line == AOT_LINE_SAVED && e->bytes > 0 && e->bytes != old->bytes) {
+        char text[32];
+        old->bytes = old->bytes * old->times + e->bytes * e->times;
+        old->times = 1;
+        aot_format_bytes(text, sizeof text, old->bytes);
+        old->label = aot_arena_strndup(pic->arena, text, strlen(text));
+        old->tooltip = NULL;
+    } else if (copy) {
+        old->times += e->times;
+    }
+}
+
+void aot_picture_merge(aot_picture *pic, const uint32_t *map)
+{
     size_t mask = table_mask(pic->edges.n), m = 0;
     slot *seen = aot_xcalloc(mask + 1, sizeof *seen);
     for (size_t i = 0; i < pic->edges.n; i++) {
         aot_pic_edge e = pic->edges.d[i];
-        bool copy = f->map[e.from] != e.from || f->map[e.to] != e.to;
-        e.from = f->map[e.from];
-        e.to = f->map[e.to];
+        bool copy = map[e.from] != e.from || map[e.to] != e.to;
+        bool inside = map[e.from] == map[e.to];
+        e.from = map[e.from];
+        e.to = map[e.to];
         bool same_zone = pic->nodes.d[e.from].zone == pic->nodes.d[e.to].zone;
         if (copy && same_zone && e.from >= e.to) {
             e.line = AOT_LINE_NEXT;
         }
         slot *s = find_slot(seen, mask, ((uint64_t)e.from << 32 | e.to) * AOT_N_LINES + e.line + 1);
         if (s->value != UINT32_MAX) {
-            aot_pic_edge *old = &pic->edges.d[s->value];
-            old->times += copy ? e.times : 0;
+            join_edges(pic, &pic->edges.d[s->value], &e, copy);
             continue;
         }
-        s->value = (uint32_t)m;
-        pic->edges.d[m++] = e;
+        if (!inside || pic->nodes.d[e.from].block >= 0) {
+            s->value = (uint32_t)m;
+            pic->edges.d[m++] = e;
+        }
     }
     pic->edges.n = m;
     free(seen);
+}
+
+// A block that is no chain (twelve transposed weights in a row) gets no frame, but its count in the
+// labels: a frame would tear its nodes away from what they belong to.
+static void drop_loose_blocks(aot_picture *pic)
+{
+    uint32_t *inner = aot_xcalloc(pic->blocks.n + 1, sizeof *inner);
+    uint32_t *size = aot_xcalloc(pic->blocks.n + 1, sizeof *size);
+    for (size_t i = 0; i < pic->edges.n; i++) {
+        const aot_pic_edge *e = &pic->edges.d[i];
+        int32_t a = pic->nodes.d[e->from].block, b = pic->nodes.d[e->to].block;
+        if (a >= 0 && a == b && e->line != AOT_LINE_NEXT) {
+            inner[a]++;
+        }
+    }
+    for (size_t i = 0; i < pic->nodes.n; i++) {
+        if (pic->nodes.d[i].block >= 0) {
+            size[pic->nodes.d[i].block]++;
+        }
+    }
+    for (size_t i = 0; i < pic->nodes.n; i++) {
+        aot_pic_node *x = &pic->nodes.d[i];
+        if (x->block < 0 || 2 * inner[x->block] >= size[x->block]) {
+            continue;
+        }
+        int head = (int)strcspn(x->label, "\n");
+        x->label = aot_arena_printf(pic->arena, "%.*s  × %u%s", head, x->label,
+                                    pic->blocks.d[x->block].times, x->label + head);
+        x->block = -1;
+    }
+    free(inner);
+    free(size);
 }
 
 uint32_t aot_picture_fold(aot_picture *pic)
@@ -304,8 +372,9 @@ uint32_t aot_picture_fold(aot_picture *pic)
         gone += !keep[i];
     }
     if (gone > 0) {
-        merge_edges(&f);
+        aot_picture_merge(pic, f.map);
         aot_picture_keep(pic, keep);
+        drop_loose_blocks(pic);
         aot_picture_notice(pic, "%zu folded repeat%s stand for %u more boxes (--no-fold shows all)",
                            pic->blocks.n, pic->blocks.n == 1 ? "" : "s", gone);
     }

@@ -365,7 +365,10 @@ const char *aot_reason_words(char *buf, size_t size, const aot_partition *p, aot
     } else if (aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_SYM) {
         words = "symbolic size";
     } else if (aot_is_getitem(g, n)) {
-        snprintf(buf, size, "part of %s", aot_node_name(g, first_input(g, n)));
+        aot_node_id of = first_input(g, n);
+        aot_ban ban = of != AOT_NO_NODE ? p->nodes[of].ban : AOT_BAN_NONE;
+        snprintf(buf, size, "of %s%s%s", of != AOT_NO_NODE ? aot_node_name(g, of) : "?",
+                 ban ? ", " : "", ban ? ban_words(ban) : "");
         return buf;
     } else if (info->verdict == AOT_V_SAVED) {
         words = "cheapest place to cut";

@@ -3,7 +3,6 @@
  * The child sends what it rendered through a pipe; the parent reads until the end or the deadline. */
 #include <errno.h>
 #include <fcntl.h>
-#include <graphviz/gvc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -55,8 +54,14 @@ static void child(const aot_picture *pic, const char *color, const char *format,
     signal(SIGINT, SIG_DFL);
     dup2(errors, STDERR_FILENO);
     GVC_t *gvc = gvContext();
-    Agraph_t *g = aot_picture_build(pic, color);
-    if (gvLayout(gvc, g, "dot") != 0) {
+    Agraph_t *g;
+    if (aot_picture_has_columns(pic)) {
+        g = aot_columns_layout(gvc, pic, color);
+    } else {
+        g = aot_picture_build(pic, color, AOT_BUILD_ALL);
+        g = gvLayout(gvc, g, "dot") == 0 ? g : NULL;
+    }
+    if (!g) {
         _exit(2);
     }
     fit_pixels(g, format);

@@ -105,10 +105,13 @@ static char verdict_letter(const aot_partition *p, aot_node_id cut)
 
 // "S", "RV", "B~": what the reader of a black and white print has instead of the fill.
 static void letters_of(char buf[12], const aot_graph *g, aot_node_id id, const aot_partition *p,
-                       aot_node_id cut, aot_class cls)
+                       aot_node_id cut, aot_class cls, aot_zone zone)
 {
     const char *letter = aot_class_get(cls)->letter;
     char verdict = verdict_letter(p, cut), marks[8];
+    if (!verdict && p && zone != AOT_ZONE_NONE) { // made by the partitioner itself
+        verdict = zone == AOT_ZONE_BACKWARD ? 'B' : 'F';
+    }
     bool input = cls == AOT_CLASS_PARAMETER || cls == AOT_CLASS_INPUT || cls == AOT_CLASS_TANGENT;
     aot_mark_letters(marks, sizeof marks, g, id, p, cut);
     if (input) {
@@ -123,18 +126,19 @@ static void letters_of(char buf[12], const aot_graph *g, aot_node_id id, const a
 
 static int64_t bytes_of(const aot_graph *g, aot_node_id id, const aot_partition *p, aot_node_id cut)
 {
-    if (aot_view_base(g, id) != AOT_NO_NODE) {
+    bool saved = cut != AOT_NO_NODE && p->nodes[cut].verdict == AOT_V_SAVED;
+    if (aot_view_base(g, id) != AOT_NO_NODE && !saved) {
         return 0;
     }
     return cut != AOT_NO_NODE ? p->nodes[cut].bytes : aot_meta_bytes(g->ctx, aot_node_at(g, id)->meta);
 }
 
 static const char *label_of(aot_picture *pic, const aot_graph *g, aot_node_id id,
-                            const aot_partition *p, aot_node_id cut, aot_class cls)
+                            const aot_partition *p, aot_node_id cut, aot_class cls, aot_zone zone)
 {
     aot_sb b = {0}, line = {0};
     char letters[12], buf[256], size[32];
-    letters_of(letters, g, id, p, cut, cls);
+    letters_of(letters, g, id, p, cut, cls, zone);
     aot_sb_addf(&line, "%s%s%s", letters, *letters ? "  " : "", aot_node_name(g, id));
     add_line(&b, aot_sb_text(&line), MAX_LABEL);
     const aot_node *n = aot_node_at(g, id);
@@ -226,12 +230,15 @@ uint32_t aot_picture_graph_node(aot_picture *pic, const aot_graph *g, aot_node_i
     const aot_node *n = aot_node_at(g, id);
     char where[256];
     aot_class cls = aot_class_of(g, id, p, cut);
+    if (cls == AOT_CLASS_FORWARD && cut == AOT_NO_NODE && zone == AOT_ZONE_BACKWARD) {
+        cls = AOT_CLASS_BACKWARD;
+    }
     const char *name = aot_picture_text(pic, aot_node_name(g, id));
     const char *verdict = p && cut != AOT_NO_NODE ? aot_verdict_name(p->nodes[cut].verdict) : "";
     aot_pic_node x = {
         .key = aot_arena_printf(pic->arena, "%s_%s", prefix, name),
         .name = name,
-        .label = label_of(pic, g, id, p, cut, cls),
+        .label = label_of(pic, g, id, p, cut, cls, zone),
         .tooltip = tooltip_of(pic, g, id, p, cut),
         .source = aot_picture_text(pic, aot_format_source(where, sizeof where, g, id)),
         .css = verdict,
@@ -253,7 +260,7 @@ uint32_t aot_picture_output(aot_picture *pic, const aot_graph *g, aot_node_id fr
     char text[96];
     const char *idx = strstr(desc, "PlainAOTInput(idx=");
     if (strncmp(desc, "GradAOTOutput", 13) == 0 && idx) {
-        snprintf(text, sizeof text, "O  gradient of input %d", atoi(idx + 18));
+        snprintf(text, sizeof text, "O  gradient of primals_%d", atoi(idx + 18) + 1);
     } else if (strncmp(desc, "GradAOTOutput", 13) == 0 && strchr(desc, '\'')) {
         const char *q = strchr(desc, '\'') + 1;
         snprintf(text, sizeof text, "O  gradient of %.*s", (int)strcspn(q, "'"), q);
@@ -335,7 +342,8 @@ static const char *largest_saved(const aot_picture *pic)
     const aot_pic_edge *best = NULL;
     for (size_t i = 0; i < pic->edges.n; i++) {
         const aot_pic_edge *e = &pic->edges.d[i];
-        if (e->line == AOT_LINE_SAVED && (!best || e->bytes > best->bytes)) {
+        bool counts = e->line == AOT_LINE_SAVED && pic->nodes.d[e->to].cls == AOT_CLASS_SAVED;
+        if (counts && (!best || e->bytes > best->bytes)) {
             best = e;
         }
     }

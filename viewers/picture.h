@@ -79,6 +79,11 @@ void aot_picture_notice(aot_picture *pic, const char *fmt, ...) __attribute__((f
 
 /* Keeps the nodes with keep[i]; marks the rim. */
 void aot_picture_keep(aot_picture *pic, const bool *keep);
+/* Sends the ends of edges through map (node -> the node that stands for it) and joins equal ones; what
+ * leads back in its own zone becomes AOT_LINE_NEXT. aot_picture_keep then drops the nodes. */
+void aot_picture_merge(aot_picture *pic, const uint32_t *map);
+/* One box a source line: see group.c. Returns how many nodes went away. */
+uint32_t aot_picture_group(aot_picture *pic);
 /* Folds repeats: see fold.c. Returns how many nodes went away. */
 uint32_t aot_picture_fold(aot_picture *pic);
 /* Keeps what is at most hops lines from the nodes named name (all if NULL: the largest saved value),

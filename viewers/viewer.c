@@ -10,7 +10,7 @@ static const aot_viewer viewers[] = {
 #undef VIEWER
 };
 
-enum { FOLD_FROM = 60, MAX_NODES = 300, HOPS = 3 };
+enum { FOLD_FROM = 60, MAX_NODES = 400, HOPS = 3 };
 #define TIME_LIMIT 20.0
 
 size_t aot_viewer_count(void)
@@ -56,6 +56,9 @@ static aot_status reduce(aot_picture *pic, const aot_draw_options *opt, aot_err 
     }
     if (!opt->no_fold && pic->nodes.n > FOLD_FROM) {
         aot_picture_fold(pic);
+    }
+    if (!opt->no_fold && pic->nodes.n > limit && pic->nodes.n > 0 && !pic->nodes.d[0].vertex) {
+        aot_picture_group(pic);
     }
     if (pic->nodes.n > limit) {
         aot_picture_around(pic, NULL, -1, limit);

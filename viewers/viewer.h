@@ -26,7 +26,7 @@ typedef struct aot_draw_options {
     const char *around; /* node name; NULL */
     int hops;           /* with around; 0 = 3 */
     bool no_fold;
-    uint32_t max_nodes; /* 0 = 300 */
+    uint32_t max_nodes; /* 0 = 400 */
     double time_limit;  /* seconds for laying out; 0 = 20 */
     const char *color;  /* "light", "dark", "mono"; NULL = light */
 } aot_draw_options;
