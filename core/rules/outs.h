@@ -49,6 +49,8 @@ aot_out_type aot_outs_type(aot_dtype dtype, unsigned ndim, const int64_t *sizes)
 void aot_outs_push(aot_outs *o, aot_out_type t);           /* numel is set here */
 void aot_outs_push_as(aot_outs *o, aot_out_type t, aot_dtype dtype); /* with another dtype */
 void aot_outs_push_none(aot_outs *o);
+/* Like a tensor argument; None if that is absent or not wanted. */
+void aot_outs_push_like(aot_outs *o, unsigned pos, const char *name, bool wanted);
 /* f32 for half types, else the type itself: what means and deviations are kept in on CUDA. */
 aot_dtype aot_outs_acc_dtype(aot_dtype d);
 bool aot_outs_on_cpu(const aot_outs *o, unsigned pos, const char *name);

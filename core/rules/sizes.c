@@ -212,6 +212,16 @@ void aot_outs_push_none(aot_outs *o)
     aot_outs_push(o, (aot_out_type){.val = AOT_VAL_NONE, .dtype = AOT_NO_DTYPE});
 }
 
+void aot_outs_push_like(aot_outs *o, unsigned pos, const char *name, bool wanted)
+{
+    aot_out_type t;
+    if (wanted && aot_outs_tensor(o, pos, name, &t)) {
+        aot_outs_push(o, t);
+    } else {
+        aot_outs_push_none(o);
+    }
+}
+
 void aot_outs_of_op(aot_outs *o, const aot_arg *op, unsigned skip)
 {
     if (!op || op->kind != AOT_ARG_NAME) {
