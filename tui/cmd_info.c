@@ -113,6 +113,24 @@ static void collect_settings(aot_model *m, size_t unit, shared_lines *out)
     }
 }
 
+/* Whether a log of this unit would have the stage, had everything been asked for. */
+static bool is_expected(const aot_unit *u, aot_stage s)
+{
+    const char *path = aot_unit_path(u);
+    switch (s) {
+    case AOT_STAGE_DYNAMO:
+        return strcmp(path, "export") != 0;
+    case AOT_STAGE_JOINT:
+    case AOT_STAGE_FORWARD:
+    case AOT_STAGE_BACKWARD:
+        return strcmp(path, "autograd") == 0 || (path[0] == 0 && s == AOT_STAGE_JOINT);
+    case AOT_STAGE_INFERENCE:
+        return strcmp(path, "inference") == 0;
+    default:
+        return false; /* never printed, or of another path */
+    }
+}
+
 static void collect(aot_model *m, facts *f)
 {
     static const char *const paths[] = {"autograd", "inference", "export"};
@@ -131,9 +149,10 @@ static void collect(aot_model *m, facts *f)
         for (int s = 0; s < AOT_N_STAGES; s++) {
             aot_stage_status st = aot_model_stage(m, i, (aot_stage)s);
             f->n_stage[s] += st.origin == AOT_ORIGIN_RECORDED;
-            if (st.origin == AOT_ORIGIN_MISSING) {
+            if (st.origin != AOT_ORIGIN_RECORDED && is_expected(u, (aot_stage)s)) {
                 aot_sb_clear(&line);
-                aot_sb_addf(&line, "%s: %s", aot_stage_get((aot_stage)s)->name, st.reason);
+                aot_sb_addf(&line, "%s: %s", aot_stage_get((aot_stage)s)->name,
+                            aot_unit_missing_reason(u, (aot_stage)s));
                 add_shared(&f->missing, aot_sb_text(&line), i);
             }
         }
@@ -237,7 +256,7 @@ static void print_facts(const aot_model *m, const facts *f)
     }
     print_shared(m, &f->settings);
     if (f->missing.n > 0) {
-        printf("\nStages that are not there\n");
+        printf("\nStages that the input lacks\n");
         print_shared(m, &f->missing);
     }
 }

@@ -253,10 +253,22 @@ static void compare(aot_check_result *r, const aot_record *rec, const aot_graph 
     aot_sb_free(&got);
 }
 
-static bool other_version(const aot_unit *u)
+/* Why the rules of the writer may be others than ours; NULL if it was 2.11. */
+static const char *other_rules(const aot_unit *u, const aot_graph *cut, aot_arena *a)
 {
     const char *v = u->torch_version != NULL ? u->torch_version : "";
-    return v[0] != 0 && !(aot_starts_with(v, "2.11") && !(v[4] >= '0' && v[4] <= '9'));
+    bool is_trace = aot_unit_record(u, "dynamo_start") != NULL;
+    if (aot_starts_with(v, "2.11") && !isdigit((unsigned char)v[4])) {
+        return NULL;
+    }
+    if (v[0] != 0) {
+        return aot_arena_printf(a, "written by PyTorch %s; aotscope follows the rules of 2.11, which differ", v);
+    }
+    if (is_trace && cut->out_descs.n == 0) {
+        return "written by a PyTorch before 2.9 (outputs have no descriptors); aotscope follows the rules of 2.11, "
+               "which differ";
+    }
+    return "the input does not say which PyTorch wrote it; aotscope follows the rules of 2.11, other versions have others";
 }
 
 size_t aot_check_unit(aot_check_result out[AOT_CHECK_MAX], const aot_unit *u,
@@ -288,9 +300,8 @@ size_t aot_check_unit(aot_check_result out[AOT_CHECK_MAX], const aot_unit *u,
             r->reason = aot_arena_strndup(a, part_err->msg, strlen(part_err->msg));
         } else {
             compare(r, rec, s == AOT_STAGE_FORWARD ? partition->forward : partition->backward, a);
-            if (r->verdict == AOT_CHECK_DIFFERS && other_version(u)) {
-                r->reason = aot_arena_printf(a, "written by PyTorch %s; aotscope follows the rules of "
-                                             "2.11, which differ", u->torch_version);
+            if (r->verdict == AOT_CHECK_DIFFERS) {
+                r->reason = other_rules(u, partition->cut, a);
             }
         }
     }

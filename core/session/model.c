@@ -140,7 +140,9 @@ static aot_status open_input(aot_model *m, const char *path, aot_err *err)
                             .on_progress = on_progress};
     aot_model_file f = {.path = keep_text(m, path)};
     aot_status st = aot_import(path, &sink, &f.stats, err);
-    aot_err_in_file(err, path);
+    if (st != AOT_OK) {
+        aot_err_in_file(err, path);
+    }
     aot_vec_push(&m->files, f);
     return st;
 }
@@ -291,6 +293,19 @@ static aot_status parse_stage(slot *s, aot_stage stage, aot_err *err)
     return AOT_OK;
 }
 
+/* Recorded forward and backward were cut under the recorded settings: under others they are derived. */
+static aot_stage_status status_of(const aot_model *m, const slot *s, aot_stage stage)
+{
+    aot_stage_status status = aot_unit_stage_status(s->unit, stage);
+    bool cut = stage == AOT_STAGE_FORWARD || stage == AOT_STAGE_BACKWARD;
+    if (cut && m->n_settings > 0 && status.origin == AOT_ORIGIN_RECORDED &&
+        aot_unit_stage_status(s->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED) {
+        return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
+                                  .reason = "from the recorded joint graph, under the settings given"};
+    }
+    return status;
+}
+
 static aot_status missing(const slot *s, aot_stage stage, aot_err *err)
 {
     return AOT_FAIL(err, AOT_E_PIPELINE, "no %s graph: %s", aot_stage_get(stage)->name,
@@ -324,12 +339,12 @@ aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **
 aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage stage)
 {
     slot *s = slot_at(m, unit);
-    aot_stage_status status = aot_unit_stage_status(s->unit, stage);
+    aot_stage_status status = status_of(m, s, stage);
     if (status.origin == AOT_ORIGIN_DERIVED && s->partition_tried && s->partition == NULL) {
         status = (aot_stage_status){.origin = AOT_ORIGIN_MISSING, .reason = s->partition_err.msg};
     }
     const aot_graph *g = s->graphs[stage];
-    if (g == NULL && status.origin == AOT_ORIGIN_DERIVED && s->partition != NULL) {
+    if (status.origin == AOT_ORIGIN_DERIVED && s->partition != NULL) {
         g = stage == AOT_STAGE_FORWARD    ? s->partition->forward
             : stage == AOT_STAGE_BACKWARD ? s->partition->backward
                                           : s->partition->cut;
@@ -341,7 +356,7 @@ aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage stage)
 aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot_graph **out, aot_err *err)
 {
     slot *s = slot_at(m, unit);
-    switch (aot_unit_stage_status(s->unit, stage).origin) {
+    switch (status_of(m, s, stage).origin) {
     case AOT_ORIGIN_MISSING:
         return missing(s, stage, err);
     case AOT_ORIGIN_RECORDED:

@@ -98,6 +98,26 @@ aot_node_id aot_node_primal(const aot_graph *g, aot_node_id id)
     return AOT_NO_NODE;
 }
 
+/* A saved value that may itself be recomputed: then what it is made from may not (the tuple of a
+ * getitem, the base of a view), or would cost more. */
+static const char *source_of_ban(const aot_partition *p, aot_node_id id, aot_arena *a)
+{
+    const aot_graph *g = p->cut;
+    for (uint32_t steps = 0; steps <= g->nodes.n; steps++) {
+        const aot_node *n = aot_node_at(g, id);
+        bool follows = aot_is_getitem(g, n) || (aot_node_op(n)->flags & AOT_OPF_ALIASES) != 0;
+        if (!follows || n->n_args == 0 || aot_node_args(g, n)[0].kind != AOT_ARG_NODE) {
+            break;
+        }
+        id = aot_node_args(g, n)[0].u.node;
+        if (p->nodes[id].ban != AOT_BAN_NONE && aot_node_at(g, id)->kind != AOT_PLACEHOLDER) {
+            return aot_arena_printf(a, "%s cannot be recomputed: %s", aot_node_name(g, id),
+                                    aot_ban_text((aot_ban)p->nodes[id].ban));
+        }
+    }
+    return "cheaper to keep than the values that recomputing it would need";
+}
+
 const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a)
 {
     const aot_node *n = aot_node_at(p->cut, id);
@@ -106,7 +126,7 @@ const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a
     switch ((aot_verdict)i->verdict) {
     case AOT_V_SAVED:
         if (n->kind == AOT_PLACEHOLDER) {
-            return "an input of the unit";
+            return i->is_static ? "a parameter or buffer: it stays alive anyway" : "an input of the unit";
         }
         if (aot_meta_get(p->cut->ctx, n->meta)->val == AOT_VAL_SYM) {
             return "a size that the backward needs";
@@ -117,7 +137,7 @@ const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a
         if (ban != NULL) {
             return aot_arena_printf(a, "cannot be recomputed: %s", ban);
         }
-        return "cheaper to keep than the values that recomputing it would need";
+        return source_of_ban(p, id, a);
     case AOT_V_RECOMPUTED:
         return i->weight == AOT_WEIGHT_INF ? "cannot be saved: recomputed in the backward"
                                            : "cheaper to recompute than to keep";
