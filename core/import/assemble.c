@@ -287,8 +287,9 @@ void aot_assemble_record(aot_assembler *as, aot_slot *slot, const aot_unit_key *
     if (slot->u->fw_metadata == NULL && strcmp(c.name, "aot_forward_graph_fw_metadata") == 0) {
         slot->u->fw_metadata = c.text;
     }
-    slot->bytes += r->len + 64;
-    as->bytes += r->len + 64;
+    size_t held = r->len + (r->meta != NULL ? strlen(r->meta) : 0) + 128;
+    slot->bytes += held;
+    as->bytes += held;
 }
 
 void aot_assemble_note(aot_assembler *as, aot_slot *slot, uint64_t line, const char *kind,

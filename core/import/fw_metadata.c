@@ -41,26 +41,38 @@ static span trim(span a)
     return a;
 }
 
+/* Characters that mean something between the items of a repr. */
+static const unsigned char special[256] = {
+    ['\''] = 1, ['"'] = 1, ['('] = 2, ['['] = 2, ['{'] = 2, [')'] = 3, [']'] = 3, ['}'] = 3, [','] = 4,
+};
+
 /* Where the item that starts at i ends: at a comma of depth 0, at the bracket that closes the
  * surrounding one, or at the end of the text. */
 static size_t item_end(span a, size_t i)
 {
     size_t depth = 0;
     for (; i < a.n; i++) {
-        char c = a.s[i];
-        if (c == '\'' || c == '"') {
-            for (i++; i < a.n && a.s[i] != c; i++) {
+        unsigned char c = (unsigned char)a.s[i];
+        switch (special[c]) {
+        case 0:
+            break;
+        case 1:
+            for (i++; i < a.n && (unsigned char)a.s[i] != c; i++) {
                 i += a.s[i] == '\\';
             }
-        } else if (c == '(' || c == '[' || c == '{') {
+            break;
+        case 2:
             depth++;
-        } else if (c == ')' || c == ']' || c == '}') {
+            break;
+        case 3:
+            if (depth-- == 0) {
+                return i;
+            }
+            break;
+        default:
             if (depth == 0) {
                 return i;
             }
-            depth--;
-        } else if (c == ',' && depth == 0) {
-            return i;
         }
     }
     return a.n;
