@@ -442,26 +442,46 @@ bool aot_app_work(aot_app *app)
 {
     aot_view *v = aot_app_top(app);
     aot_list *l = list_now(app);
-    return v->ops->work ? v->ops->work(v) : l && aot_list_work(l, 6000000);
+    return v->ops->work ? v->ops->work(v) : l && aot_list_work(l, AOT_SLICE_NS);
 }
 
 /* ---- drawing ---- */
 
-/* The right text loses parts from its front until it fits. */
+/* Cuts what stands before the first " · " so that the text loses up to `over` columns. */
+static void shorten(aot_sb *text, int over, bool ascii)
+{
+    const char *dot = strstr(aot_sb_text(text), " · ");
+    if (!dot || over <= 0) {
+        return;
+    }
+    aot_sb first = {0}, out = {0};
+    aot_sb_add(&first, text->d, (size_t)(dot - text->d));
+    int w = aot_text_width(aot_sb_text(&first)), keep = w - over < 8 ? 8 : w - over;
+    aot_text_fit(&out, aot_sb_text(&first), keep, ascii);
+    aot_sb_addz(&out, dot);
+    aot_sb_free(&first);
+    aot_sb_free(text);
+    *text = out;
+}
+
+/* The right text loses parts from its front until it fits; for its last part the left one gives way. */
 static void draw_bar(aot_app *app, aot_canvas *c)
 {
     aot_view *v = aot_app_top(app);
     aot_sb left = {0}, right = {0}, fit = {0};
     v->ops->title(v, &left, &right);
-    aot_canvas_field(c, 0, 0, c->cols, AOT_STYLE_BAR, "");
-    int x = 1, need = aot_text_width(aot_sb_text(&left));
-    if (need + 13 < c->cols) {
-        x = aot_canvas_put(c, 0, 1, AOT_STYLE_BAR, "aotscope") + 2;
+    const char *text = aot_sb_text(&right), *last = text;
+    for (const char *dot = text; (dot = strstr(dot, " · ")) != NULL;) {
+        last = dot += strlen(" · ");
     }
+    int w = aot_text_width(aot_sb_text(&left)), tail = aot_text_width(last);
+    bool name = w + tail + 16 < c->cols;
+    shorten(&left, w + tail + 4 + (name ? 10 : 0) - c->cols, c->ascii);
+    aot_canvas_field(c, 0, 0, c->cols, AOT_STYLE_BAR, "");
+    int x = name ? aot_canvas_put(c, 0, 1, AOT_STYLE_BAR, "aotscope") + 2 : 1;
     aot_text_fit(&fit, aot_sb_text(&left), c->cols - x - 1, c->ascii);
     int end = aot_canvas_put(c, 0, x, AOT_STYLE_BAR, aot_sb_text(&fit));
-    const char *text = aot_sb_text(&right);
-    while (*text && end + 3 + aot_text_width(text) + 1 > c->cols) {
+    while (*text && end + 2 + aot_text_width(text) + 1 > c->cols) {
         const char *dot = strstr(text, " · ");
         text = dot ? dot + strlen(" · ") : "";
     }
@@ -485,8 +505,9 @@ static void hint_keys(aot_app *app, const aot_hint *h, const char *const *maps, 
     if (a != AOT_KEY_NONE && b != AOT_KEY_NONE) {
         aot_sb second = {0};
         aot_key_show(&second, b, app->canvas.ascii);
-        bool one = aot_text_width(aot_sb_text(out)) == 1 && aot_text_width(aot_sb_text(&second)) == 1;
-        aot_sb_addf(out, "%s%s", one && app->canvas.ascii ? " " : one ? "" : "/", aot_sb_text(&second));
+        bool letters = out->n == 1 && second.n == 1;
+        bool signs = aot_text_width(aot_sb_text(out)) == 1 && !letters;
+        aot_sb_addf(out, "%s%s", letters ? " " : signs ? "" : "/", aot_sb_text(&second));
         aot_sb_free(&second);
     }
 }
@@ -495,17 +516,26 @@ static void draw_hints(aot_app *app, aot_canvas *c, int y)
 {
     aot_view *v = aot_app_top(app);
     const char *maps[3];
-    int x = 1;
+    int x = 1, kept = 0; /* columns of the hints to come that must be shown */
     maps_of(v, maps);
-    for (const aot_hint *h = v->ops->hints; h && h->label; h++) {
-        aot_sb keys = {0};
-        hint_keys(app, h, maps, &keys);
-        int w = aot_text_width(aot_sb_text(&keys)) + 1 + aot_text_width(h->label);
-        if (keys.n && x + w < c->cols) {
-            x = aot_canvas_put(c, y, x, AOT_STYLE_KEY, aot_sb_text(&keys));
-            x = aot_canvas_put(c, y, x + 1, AOT_STYLE_NORMAL, h->label) + 2;
+    for (int pass = 0; pass < 2; pass++) {
+        for (const aot_hint *h = v->ops->hints; h && h->label; h++) {
+            aot_sb keys = {0};
+            hint_keys(app, h, maps, &keys);
+            int w = keys.n ? aot_text_width(aot_sb_text(&keys)) + 3 + aot_text_width(h->label) : 0;
+            if (pass == 0) {
+                kept += h->keep ? w : 0;
+            } else if (w && x + w + (h->keep ? 0 : kept) <= c->cols + 1) {
+                aot_canvas_put(c, y, x, AOT_STYLE_KEY, aot_sb_text(&keys));
+                aot_canvas_put(c, y, x + aot_text_width(aot_sb_text(&keys)) + 1, AOT_STYLE_NORMAL,
+                               h->label);
+                x += w;
+            }
+            if (pass == 1 && h->keep) {
+                kept -= w;
+            }
+            aot_sb_free(&keys);
         }
-        aot_sb_free(&keys);
     }
 }
 

@@ -79,7 +79,7 @@ static void load_stage(graph_view *gv, aot_stage s)
         aot_graph_link((aot_graph *)(uintptr_t)st->g);
     }
     st->p = follows_cut(s) ? graph_partition(gv) : NULL;
-    make_listing(st, s, 0);
+    make_listing(st, s, gv->flags);
     index_names(st);
     gv->status[s] = aot_model_stage(aot_app_model(gv->v->app), gv->v->unit, s);
 }
@@ -143,10 +143,24 @@ void graph_close_stages(graph_view *gv)
 void graph_fit_listing(graph_view *gv, int cols)
 {
     graph_stage *st = graph_now(gv);
-    unsigned flags = cols >= 110 ? AOT_LIST_OP : 0;
-    if (st->listing && st->flags != flags) {
-        make_listing(st, gv->v->stage, flags);
+    gv->flags = cols >= 110 ? AOT_LIST_OP : 0;
+    if (st->listing && st->flags != gv->flags) {
+        make_listing(st, gv->v->stage, gv->flags);
     }
+}
+
+bool graph_load_near(graph_view *gv)
+{
+    enum { MAX_NODES = 200000 }; /* beyond, waiting for a key of no use would be felt */
+    const aot_graph *g = graph_now(gv)->g;
+    for (int i = 0; i < 2 && g && g->nodes.n < MAX_NODES; i++) {
+        aot_stage s = graph_near_stage(gv, i ? -1 : 1);
+        if (s != AOT_N_STAGES && !gv->stages[s].loaded && gv->status[s].origin != AOT_ORIGIN_MISSING) {
+            load_stage(gv, s);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- the selected node ---- */
@@ -257,7 +271,7 @@ bool graph_enter_sub(graph_view *gv, uint32_t subgraph)
     if (!sub.at.g->user_off) {
         aot_graph_link(g->subgraphs.d[subgraph]);
     }
-    make_listing(&sub.at, gv->v->stage, 0);
+    make_listing(&sub.at, gv->v->stage, gv->flags);
     index_names(&sub.at);
     aot_vec_push(&gv->subs, sub);
     show_rows(gv, 0);
@@ -344,16 +358,18 @@ void graph_draw_missing(graph_view *gv, aot_canvas *c, int y, int x, int rows, i
     int w = cols > 84 ? 80 : cols - 4;
     if (gv->status[s].origin == AOT_ORIGIN_MISSING) {
         const char *why = gv->status[s].reason;
+        why = why && *why ? why : st->err.msg[0] ? st->err.msg : info->how_to_get;
         aot_lines_addf(&text, AOT_STYLE_NOTICE, "%s is not in this input", info->name);
         aot_lines_add(&text, AOT_STYLE_NORMAL, "");
         aot_lines_wrap(&text, w, AOT_STYLE_NORMAL, info->sentence);
         aot_lines_add(&text, AOT_STYLE_NORMAL, "");
         aot_lines_add(&text, AOT_STYLE_TITLE, "Why");
-        aot_lines_wrap(&text, w, AOT_STYLE_NORMAL,
-                       why && *why ? why : st->err.msg[0] ? st->err.msg : "It was not logged.");
-        aot_lines_add(&text, AOT_STYLE_NORMAL, "");
-        aot_lines_add(&text, AOT_STYLE_TITLE, "How to get it");
-        aot_lines_wrap(&text, w, AOT_STYLE_NORMAL, info->how_to_get);
+        aot_lines_wrap(&text, w, AOT_STYLE_NORMAL, why);
+        if (!strstr(why, info->how_to_get)) {
+            aot_lines_add(&text, AOT_STYLE_NORMAL, "");
+            aot_lines_add(&text, AOT_STYLE_TITLE, "How to get it");
+            aot_lines_wrap(&text, w, AOT_STYLE_NORMAL, info->how_to_get);
+        }
     } else {
         char why[800];
         aot_lines_addf(&text, AOT_STYLE_ERROR, "%s cannot be shown", info->name);

@@ -51,6 +51,7 @@ typedef struct graph_view {
     aot_status part_status;
     aot_err part_err;
     const aot_partition *part;
+    unsigned flags;           /* for new listings */
     aot_list nodes;
     aot_lines node;           /* the pane of one node */
     aot_node_id node_shown;   /* what it shows, and for which width and stage */
@@ -82,6 +83,8 @@ aot_stage graph_near_stage(const graph_view *gv, int n);
 bool graph_enter_sub(graph_view *gv, uint32_t subgraph);
 bool graph_leave_sub(graph_view *gv);
 void graph_fit_listing(graph_view *gv, int cols);
+/* Loads a stage beside this one before a key asks for it; false if both are there. */
+bool graph_load_near(graph_view *gv);
 aot_node_id graph_node_now(graph_view *gv); /* AOT_NO_NODE if none */
 bool graph_select(graph_view *gv, aot_node_id id);
 aot_node_id graph_find_name(const graph_stage *st, const char *name);

@@ -10,13 +10,9 @@ static void draw_line(void *arg, aot_canvas *c, int y, int x, int cols, size_t r
 {
     const aot_lines *l = arg;
     const aot_line *r = &l->rows.d[row];
-    int at = 0;
+    int at = r->labelled ? l->label_cols : 0;
     if (*r->label) {
-        aot_canvas_field(c, y, x, l->label_cols < cols ? l->label_cols : cols, r->label_style,
-                         r->label);
-        at = l->label_cols;
-    } else if (r->label_style == AOT_STYLE_REASON) { /* the rest of a wrapped pair */
-        at = l->label_cols;
+        aot_canvas_field(c, y, x, at < cols ? at : cols, r->label_style, r->label);
     }
     const char *text = r->text;
     for (int k = l->list.shift; k > 0 && *text;) {
@@ -47,6 +43,7 @@ void aot_lines_done(aot_lines *l)
 {
     aot_list_done(&l->list);
     aot_vec_free(&l->rows);
+    aot_sb_free(&l->taken);
     aot_arena_free(l->arena);
     l->arena = NULL;
 }
@@ -54,6 +51,7 @@ void aot_lines_done(aot_lines *l)
 void aot_lines_clear(aot_lines *l)
 {
     l->rows.n = 0;
+    aot_sb_free(&l->taken);
     aot_arena_free(l->arena);
     l->arena = aot_arena_new();
 }
@@ -63,17 +61,22 @@ void aot_lines_end(aot_lines *l, size_t row)
     aot_list_reset(&l->list, l->rows.n, row);
 }
 
-static void push(aot_lines *l, uint32_t link, const char *label, aot_style label_style,
-                 aot_style style, const char *text, size_t n)
+/* label NULL: none, and no room for one. */
+static void push(aot_lines *l, uint32_t link, const char *label, aot_style style, const char *text,
+                 size_t n)
 {
-    aot_line r = {aot_arena_strndup(l->arena, label, strlen(label)),
-                  aot_arena_strndup(l->arena, text, n), label_style, style, link};
+    aot_line r = {.label = label ? aot_arena_strndup(l->arena, label, strlen(label)) : "",
+                  .text = aot_arena_strndup(l->arena, text, n),
+                  .label_style = AOT_STYLE_REASON,
+                  .style = style,
+                  .labelled = label != NULL,
+                  .link = link};
     aot_vec_push(&l->rows, r);
 }
 
 void aot_lines_add(aot_lines *l, aot_style style, const char *text)
 {
-    push(l, AOT_NO_LINK, "", AOT_STYLE_NORMAL, style, text, strlen(text));
+    push(l, AOT_NO_LINK, NULL, style, text, strlen(text));
 }
 
 void aot_lines_addf(aot_lines *l, aot_style style, const char *fmt, ...)
@@ -88,7 +91,7 @@ void aot_lines_addf(aot_lines *l, aot_style style, const char *fmt, ...)
 
 void aot_lines_link(aot_lines *l, uint32_t link, const char *label, aot_style style, const char *text)
 {
-    push(l, link, label, AOT_STYLE_NAME, style, text, strlen(text));
+    push(l, link, label, style, text, strlen(text));
 }
 
 /* Bytes of s that fit cols columns, cut at a blank or after a comma if there is one. */
@@ -109,26 +112,44 @@ static size_t fitting(const char *s, int cols)
     return (size_t)(p - s);
 }
 
-static void wrap(aot_lines *l, int cols, const char *label, aot_style label_style, aot_style style,
-                 const char *text)
+static void wrap(aot_lines *l, int cols, const char *label, aot_style style, const char *text)
 {
     do {
         size_t n = cols > 0 ? fitting(text, cols) : strlen(text);
-        push(l, AOT_NO_LINK, label, label_style, style, text, n);
+        push(l, AOT_NO_LINK, label, style, text, n);
         text += n;
-        label = "";
+        label = label ? "" : NULL;
     } while (*text);
+}
+
+void aot_lines_take(aot_lines *l, aot_sb *text)
+{
+    aot_sb_free(&l->taken);
+    l->taken = *text;
+    *text = (aot_sb){0};
+    for (char *line = l->taken.d, *end; line && *line; line = end + 1) {
+        end = strchr(line, '\n');
+        if (end) {
+            *end = 0;
+        }
+        bool comment = line[strspn(line, " \t")] == '#';
+        aot_line r = {.label = "", .text = line, .link = AOT_NO_LINK,
+                      .style = comment ? AOT_STYLE_SOURCE : AOT_STYLE_NORMAL};
+        aot_vec_push(&l->rows, r);
+        if (!end) {
+            break;
+        }
+    }
 }
 
 void aot_lines_pair(aot_lines *l, int cols, const char *label, aot_style style, const char *text)
 {
-    wrap(l, cols > 0 ? (cols > l->label_cols + 8 ? cols - l->label_cols : 8) : 0, label,
-         AOT_STYLE_REASON, style, text);
+    wrap(l, cols > 0 ? (cols > l->label_cols + 8 ? cols - l->label_cols : 8) : 0, label, style, text);
 }
 
 void aot_lines_wrap(aot_lines *l, int cols, aot_style style, const char *text)
 {
-    wrap(l, cols, "", AOT_STYLE_NORMAL, style, text);
+    wrap(l, cols, NULL, style, text);
 }
 
 uint32_t aot_lines_link_at(const aot_lines *l)

@@ -9,14 +9,16 @@
 #define AOT_NO_LINK UINT32_MAX
 
 typedef struct aot_line {
-    const char *label, *text; /* label "" : text starts at the left */
+    const char *label, *text;
     aot_style label_style, style;
+    bool labelled; /* the text starts behind the label column */
     uint32_t link; /* what Enter goes to; AOT_NO_LINK if nothing */
 } aot_line;
 
 typedef struct aot_lines {
     AOT_VEC(aot_line) rows;
     aot_arena *arena; /* texts of the lines */
+    aot_sb taken;     /* those of aot_lines_take */
     int label_cols;
     aot_list list;
 } aot_lines;
@@ -32,7 +34,10 @@ void aot_lines_add(aot_lines *l, aot_style style, const char *text);
 void aot_lines_addf(aot_lines *l, aot_style style, const char *fmt, ...) AOT_PRINTF(3, 4);
 /* A labelled line, its text wrapped at blanks to cols columns (0: not wrapped). */
 void aot_lines_pair(aot_lines *l, int cols, const char *label, aot_style style, const char *text);
+/* A line that Enter follows; label NULL: the text starts at the left, "": under the other texts. */
 void aot_lines_link(aot_lines *l, uint32_t link, const char *label, aot_style style, const char *text);
+/* One line for each line of a text, which is taken over; comments get their own style. */
+void aot_lines_take(aot_lines *l, aot_sb *text);
 /* Plain text wrapped to cols. */
 void aot_lines_wrap(aot_lines *l, int cols, aot_style style, const char *text);
 uint32_t aot_lines_link_at(const aot_lines *l); /* under the cursor */

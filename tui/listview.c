@@ -73,6 +73,7 @@ void aot_list_done(aot_list *l)
     drop_pattern(&l->search);
     aot_vec_free(&l->shown);
     free(l->matches);
+    free(l->sorted);
     aot_sb_free(&l->scratch);
     *l = (aot_list){0};
 }
@@ -149,35 +150,68 @@ bool aot_list_select(aot_list *l, size_t row)
 
 /* ---- filter and sort ---- */
 
-static int compare_rows(const void *pa, const void *pb, void *arg)
+/* Whether row a may stand before row b. */
+static bool in_order(const aot_list *l, uint32_t a, uint32_t b)
 {
-    const aot_list *l = arg;
-    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
     int c = l->ops->compare(l->arg, l->column, a, b);
-    if (l->descending) {
-        c = -c;
-    }
-    return c ? c : (a > b) - (a < b);
+    return l->descending ? c > 0 || (c == 0 && a < b) : c < 0 || (c == 0 && a < b);
 }
 
-/* After the filter has seen all rows: the order. */
-static void finish_filter(aot_list *l)
+/* Merges the runs [from, mid) and [mid, end) into l->sorted. */
+static void merge(aot_list *l, size_t from, size_t mid, size_t end)
 {
-    if (l->column > 0) {
-        qsort_r(l->shown.d, l->shown.n, sizeof *l->shown.d, compare_rows, l);
-    } else if (l->descending) {
-        for (size_t i = 0, j = l->shown.n; i + 1 < j; i++) {
-            uint32_t t = l->shown.d[i];
-            l->shown.d[i] = l->shown.d[--j];
-            l->shown.d[j] = t;
-        }
+    const uint32_t *d = l->shown.d;
+    size_t i = from, j = mid;
+    for (size_t k = from; k < end; k++) {
+        bool left = i < mid && (j >= end || in_order(l, d[i], d[j]));
+        l->sorted[k] = left ? d[i++] : d[j++];
     }
+}
+
+/* Merges one pair of runs; at the end of a pass the runs are twice as wide. */
+static void sort_step(aot_list *l)
+{
+    size_t n = l->shown.n, from = l->sort_at;
+    size_t mid = from + l->sort_width < n ? from + l->sort_width : n;
+    size_t end = mid + l->sort_width < n ? mid + l->sort_width : n;
+    merge(l, from, mid, end);
+    l->sort_at = end;
+    if (end == n) {
+        memcpy(l->shown.d, l->sorted, n * sizeof *l->sorted);
+        l->sort_at = 0;
+        l->sort_width = l->sort_width * 2 < n ? l->sort_width * 2 : 0;
+    }
+}
+
+/* When the order stands: the cursor back on its row. */
+static void finish_order(aot_list *l)
+{
     if (l->keep_row != AOT_NO_ROW && !aot_list_select(l, l->keep_row)) {
         l->cursor = 0;
     }
     l->keep_row = AOT_NO_ROW;
     leave_head(l, +1);
     start_scan(l);
+}
+
+/* After the filter has seen all rows: the order. */
+static void finish_filter(aot_list *l)
+{
+    if (l->column > 0 && l->shown.n > 1) {
+        free(l->sorted);
+        l->sorted = aot_xcalloc(l->shown.n, sizeof *l->sorted);
+        l->sort_width = 1;
+        l->sort_at = 0;
+        return;
+    }
+    if (l->column == 0 && l->descending) {
+        for (size_t i = 0, j = l->shown.n; i + 1 < j; i++) {
+            uint32_t t = l->shown.d[i];
+            l->shown.d[i] = l->shown.d[--j];
+            l->shown.d[j] = t;
+        }
+    }
+    finish_order(l);
 }
 
 /* Starts showing rows anew, under filter and order, the cursor on row (AOT_NO_ROW: the first). */
@@ -188,7 +222,7 @@ static void remap(aot_list *l, uint32_t row)
     l->mapped = l->filter.text != NULL || l->column > 0 || l->descending;
     l->keep_row = row;
     l->pending = 0;
-    l->filtered = 0;
+    l->filtered = l->sort_width = 0;
     if (!l->mapped) {
         l->filtered = l->n;
         l->keep_row = AOT_NO_ROW;
@@ -199,7 +233,7 @@ static void remap(aot_list *l, uint32_t row)
     }
     l->cursor = 0;
     start_scan(l);
-    aot_list_work(l, 6000000);
+    aot_list_work(l, AOT_SLICE_NS);
 }
 
 void aot_list_reset(aot_list *l, size_t n, size_t row)
@@ -267,16 +301,18 @@ static void try_jump(aot_list *l)
     l->pending = 0;
 }
 
+/* A head that matches counts for the row under it, where the cursor can go. */
 static void search_row(aot_list *l)
 {
     size_t n = aot_list_n_shown(l), pos = l->search_from + l->searched++;
     pos = pos >= n ? pos - n : pos;
-    if (is_head(l, row_at(l, pos))) {
-        return;
-    }
     aot_sb_clear(&l->scratch);
     l->ops->text(l->arg, row_at(l, pos), &l->scratch);
-    if (pattern_hits(&l->search, aot_sb_text(&l->scratch))) {
+    if (!pattern_hits(&l->search, aot_sb_text(&l->scratch))) {
+        return;
+    }
+    pos += is_head(l, row_at(l, pos));
+    if (pos < n && !aot_list_is_match(l, pos)) {
         l->matches[pos / 64] |= (uint64_t)1 << (pos % 64);
         l->n_matches++;
     }
@@ -294,8 +330,14 @@ bool aot_list_work(aot_list *l, uint64_t ns)
             finish_filter(l);
         }
     }
-    if (l->mapped && l->n == 0) {
-        l->keep_row = AOT_NO_ROW;
+    for (unsigned k = 0; l->sort_width > 0; k++) {
+        if ((k % 64 == 63 || l->sort_width > 256) && aot_now_ns() > end) {
+            return true;
+        }
+        sort_step(l);
+        if (l->sort_width == 0) {
+            finish_order(l);
+        }
     }
     size_t n = aot_list_n_shown(l);
     for (unsigned k = 0; l->matches && l->searched < n; k++) {
@@ -329,7 +371,7 @@ aot_status aot_list_search(aot_list *l, const char *pattern, size_t start, aot_e
             search_row(l);
         }
         l->pending = aot_list_is_match(l, l->cursor) ? 0 : 1;
-        aot_list_work(l, 6000000);
+        aot_list_work(l, AOT_SLICE_NS);
     }
     return AOT_OK;
 }
@@ -428,7 +470,7 @@ bool aot_list_act(aot_list *l, aot_action a)
         if (l->search.text) {
             l->wrapped = false;
             l->pending = a == AOT_ACT_SEARCH_NEXT ? 1 : -1;
-            aot_list_work(l, 6000000);
+            aot_list_work(l, AOT_SLICE_NS);
         }
         return true;
     case AOT_ACT_SORT_NEXT:

@@ -19,7 +19,7 @@ typedef struct aot_list_ops {
     void (*draw)(void *arg, aot_canvas *c, int y, int x, int cols, size_t row);
     /* Appends what search and filter look at. */
     void (*text)(void *arg, size_t row, aot_sb *out);
-    /* A head cannot be selected; a filter keeps it if a row under it is kept. NULL: no heads. */
+    /* A head cannot be selected: a search goes to the row under it; a filter keeps it if a row under it is kept. NULL: no heads. */
     bool (*is_head)(void *arg, size_t row);
     /* Names of the sort columns; columns[0] is the order of the rows themselves. NULL: not sorted. */
     const char *const *columns;
@@ -33,7 +33,10 @@ typedef struct aot_pattern {
     regex_t regex;
 } aot_pattern;
 
-enum { AOT_NO_ROW = UINT32_MAX };
+enum {
+    AOT_NO_ROW = UINT32_MAX,
+    AOT_SLICE_NS = 3000000 /* a scan's share of a frame */
+};
 
 typedef struct aot_list {
     const aot_list_ops *ops;
@@ -53,6 +56,8 @@ typedef struct aot_list {
     uint32_t keep_row;     /* row to hold the cursor on while a filter runs */
     int column;            /* sort column */
     bool descending;
+    size_t sort_width, sort_at; /* merge sort: runs of this width are in order; 0: not sorting */
+    uint32_t *sorted;      /* where runs are merged to */
     /* Matches among positions, scanned from search_from round to it again. */
     aot_pattern search;
     uint64_t *matches;

@@ -124,8 +124,9 @@ static void add_partition(pane *p)
     }
     const aot_node_info *i = p->info;
     aot_lines_pair(p->l, p->cols, "verdict", verdict_style(i), aot_verdict_words(p->gv->part, p->cut));
-    aot_lines_pair(p->l, p->cols, "why", AOT_STYLE_NORMAL,
-                   aot_reason_words(buf, sizeof buf, p->gv->part, p->cut));
+    if (i->ban == AOT_BAN_NONE && *aot_reason_words(buf, sizeof buf, p->gv->part, p->cut)) {
+        aot_lines_pair(p->l, p->cols, "why", AOT_STYLE_NORMAL, buf);
+    }
     add_ban(p);
     aot_lines_pair(p->l, p->cols, "weight", AOT_STYLE_NORMAL,
                    aot_weight_words(buf, sizeof buf, p->gv->part, p->cut));
@@ -201,13 +202,13 @@ static void schema_arg(const char *schema, int k, char *buf, size_t size)
     }
 }
 
-/* "addmm  f32[64, 128]  32.0 KiB  S". */
+/* "self  addmm  f32[64, 128]  saved"; label NULL: a user. */
 static void add_node_line(pane *p, const char *label, aot_node_id id)
 {
     char buf[256];
     aot_sb sb = {0};
     aot_node_id cut = aot_listing_cut_node(p->st->listing, id);
-    aot_sb_addf(&sb, "%s", aot_node_name(p->g, id));
+    aot_sb_addf(&sb, "%s%s", label ? "" : "  ", aot_node_name(p->g, id));
     aot_format_type(buf, sizeof buf, p->g->ctx, aot_node_at(p->g, id)->meta);
     aot_sb_addf(&sb, "  %s", buf);
     aot_style style = aot_class_get(aot_class_of(p->g, id, p->st->p, cut))->style;
@@ -250,6 +251,9 @@ static void add_args(pane *p)
     aot_lines_add(p->l, AOT_STYLE_TITLE, p->n->kind == AOT_OUTPUT ? "Returns" : "Arguments");
     for (int i = 0; i < p->n->n_args; i++) {
         schema_arg(op->schema, i, label, sizeof label);
+        if (aot_is_getitem(p->g, p->n)) {
+            snprintf(label, sizeof label, "%s", i ? "index" : "of");
+        }
         add_arg(p, label, &aot_node_args(p->g, p->n)[i]);
     }
     for (int i = 0; i < p->n->n_kwargs; i++) {
@@ -272,7 +276,7 @@ static void add_users(pane *p)
     }
     aot_lines_addf(p->l, AOT_STYLE_TITLE, "Users (%u)", n);
     for (uint32_t i = 0; i < n && i < MAX_USERS; i++) {
-        add_node_line(p, "", p->g->user[p->g->user_off[p->id] + i]);
+        add_node_line(p, NULL, p->g->user[p->g->user_off[p->id] + i]);
     }
     if (n > MAX_USERS) {
         aot_lines_addf(p->l, AOT_STYLE_DIM, "and %u more: c goes through them", n - MAX_USERS);

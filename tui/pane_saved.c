@@ -16,31 +16,38 @@ static void draw_node(void *arg, aot_canvas *c, int y, int x, int cols, size_t r
     aot_listing_draw(graph_now(gv)->listing, c, y, x, cols, row);
 }
 
+/* Source lines by their place and code, nodes by everything else; nodes by their place too, so that a
+ * filter can keep what one line made. */
 static void text_of_node(void *arg, size_t row, aot_sb *out)
 {
     graph_view *gv = arg;
     const graph_stage *st = graph_now(gv);
     const aot_graph *g = st->g;
-    aot_node_id id = aot_listing_row_at(st->listing, row).node;
-    const aot_node *n = aot_node_at(g, id);
+    aot_listing_row r = aot_listing_row_at(st->listing, row);
+    const aot_node *n = aot_node_at(g, r.node);
     const aot_src *src = &g->srcs.d[n->src];
     char buf[256];
-    aot_sb_addz(out, aot_node_name(g, id));
+    if (r.is_source) {
+        aot_sb_addf(out, "%s:%u ", aot_text(g->ctx, src->file), src->line);
+        aot_sb_addz(out, aot_text(g->ctx, src->code));
+        return;
+    }
+    aot_sb_addz(out, aot_node_name(g, r.node));
     aot_sb_addc(out, ' ');
-    aot_sb_addz(out, aot_node_target(g, id));
+    aot_sb_addz(out, aot_node_target(g, r.node));
     aot_sb_addc(out, ' ');
     aot_sb_addz(out, aot_text(g->ctx, aot_meta_get(g->ctx, n->meta)->text));
-    aot_node_id cut = aot_listing_cut_node(st->listing, id);
+    aot_node_id cut = aot_listing_cut_node(st->listing, r.node);
     if (st->p && cut != AOT_NO_NODE) {
         aot_sb_addc(out, ' ');
         aot_sb_addz(out, aot_verdict_name((aot_verdict)st->p->nodes[cut].verdict));
         aot_sb_addc(out, ' ');
         aot_sb_addz(out, aot_reason_words(buf, sizeof buf, st->p, cut));
     }
-    aot_sb_addc(out, ' ');
-    aot_sb_addz(out, aot_text(g->ctx, src->file));
-    aot_sb_addc(out, ' ');
-    aot_sb_addz(out, aot_text(g->ctx, src->code));
+    if (src->file) {
+        aot_sb_addc(out, ' ');
+        aot_sb_addz(out, aot_format_source(buf, sizeof buf, g, r.node));
+    }
 }
 
 static bool is_head(void *arg, size_t row)
@@ -233,7 +240,7 @@ const aot_list_ops graph_saved_ops = {
 
 void graph_draw_saved(graph_view *gv, aot_canvas *c, int y, int x, int rows, int cols)
 {
-    static const char *const titles[6] = {"type", "bytes", "saved value", "source", "used by", "why"};
+    static const char *const titles[6] = {"type", "bytes", "value", "source", "used by", "why"};
     static const aot_style dim[6] = {AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM,
                                      AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM};
     if (!gv->part) {

@@ -16,6 +16,7 @@ typedef struct aot_view aot_view;
 typedef struct aot_hint {
     aot_action a, b; /* b: second of a pair; AOT_ACT_NONE if single */
     const char *label;
+    bool keep; /* shown even where others have to go */
 } aot_hint;
 
 typedef struct aot_view_ops {
@@ -34,7 +35,7 @@ typedef struct aot_view_ops {
     bool (*work)(aot_view *v);       /* one slice of work; true: call again. NULL: only lists */
     void (*click)(aot_view *v, int y, int x); /* NULL: the list's */
     void (*done)(aot_view *v);       /* NULL: nothing to free */
-    const aot_hint *hints;           /* best first; ends with a NULL label */
+    const aot_hint *hints;           /* as shown, best first; ends with a NULL label */
 } aot_view_ops;
 
 struct aot_view {

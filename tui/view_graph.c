@@ -88,23 +88,19 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
 
 /* ---- drawing ---- */
 
-/* "── saved: 14 values, 1.31 MiB ───": the line above a pane. */
+/* "── saved: 14 values, 1.31 MiB ────── match 1/3 ──": the line above a pane. */
 static void head_line(aot_canvas *c, int y, int x, int cols, bool focused, const char *text,
                       const char *note)
 {
+    int w = *note ? aot_text_width(note) + 2 : 0;
     aot_canvas_hline(c, y, x, cols, focused ? AOT_STYLE_TITLE : AOT_STYLE_BORDER);
     aot_sb sb = {0};
     aot_sb_addc(&sb, ' ');
-    aot_text_fit(&sb, text, cols - 6, c->ascii);
+    aot_text_fit(&sb, text, cols - 6 - (w ? w + 2 : 0), c->ascii);
     aot_sb_addc(&sb, ' ');
-    int end = aot_canvas_put(c, y, x + 2, focused ? AOT_STYLE_TITLE : AOT_STYLE_BOLD, aot_sb_text(&sb));
-    if (*note) {
-        aot_sb_clear(&sb);
-        aot_sb_addf(&sb, " %s ", note);
-        int w = aot_text_width(aot_sb_text(&sb));
-        if (end + w + 3 < x + cols) {
-            aot_canvas_put(c, y, x + cols - w - 2, AOT_STYLE_NOTICE, aot_sb_text(&sb));
-        }
+    aot_canvas_put(c, y, x + 2, focused ? AOT_STYLE_TITLE : AOT_STYLE_BOLD, aot_sb_text(&sb));
+    if (w && w + 4 < cols) {
+        aot_canvas_putf(c, y, x + cols - w - 2, AOT_STYLE_NOTICE, " %s ", note);
     }
     aot_sb_free(&sb);
 }
@@ -202,7 +198,7 @@ static void draw_narrow(graph_view *gv, aot_canvas *c, int y, int rows)
         draw_node_pane(gv, c, y, 0, rows, c->cols);
         return;
     }
-    int low = gv->visible[PANE_SAVED] ? rows * 2 / 5 : 0, brief = rows >= 14 ? 3 : 0;
+    int low = gv->visible[PANE_SAVED] ? rows * 2 / 5 : 0, brief = rows >= 14 && graph_now(gv)->g ? 3 : 0;
     draw_nodes(gv, c, y, 0, rows - low - brief, c->cols);
     if (brief) {
         aot_canvas_hline(c, y + rows - low - brief, 0, c->cols, AOT_STYLE_BORDER);
@@ -452,8 +448,10 @@ static const char *pane(aot_view *v)
 static bool work(aot_view *v)
 {
     graph_view *gv = state(v);
-    return aot_list_work(&gv->nodes, 5000000) | aot_list_work(&gv->saved, 1000000) |
-           aot_list_work(&gv->node.list, 1000000);
+    bool more = aot_list_work(&gv->nodes, AOT_SLICE_NS);
+    more |= aot_list_work(&gv->saved, AOT_SLICE_NS / 4);
+    more |= aot_list_work(&gv->node.list, AOT_SLICE_NS / 4);
+    return more || graph_load_near(gv);
 }
 
 static void click(aot_view *v, int y, int x)
@@ -497,20 +495,20 @@ const char *aot_graph_view_node(aot_view *v)
 }
 
 static const aot_hint hints[] = {
-    {AOT_ACT_STAGE_PREV, AOT_ACT_STAGE_NEXT, "stage"},
-    {AOT_ACT_UP, AOT_ACT_DOWN, "node"},
-    {AOT_ACT_OPEN, AOT_ACT_NONE, "inspect"},
-    {AOT_ACT_PANE_NEXT, AOT_ACT_NONE, "pane"},
-    {AOT_ACT_SAVED, AOT_ACT_NONE, "saved"},
-    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search"},
-    {AOT_ACT_FILTER, AOT_ACT_NONE, "filter"},
-    {AOT_ACT_HELP, AOT_ACT_NONE, "help"},
-    {AOT_ACT_CLOSE, AOT_ACT_NONE, "back"},
-    {AOT_ACT_PRODUCER, AOT_ACT_CONSUMER, "producer, user"},
-    {AOT_ACT_TEXT, AOT_ACT_NONE, "text"},
-    {AOT_ACT_EXPORT, AOT_ACT_NONE, "export"},
-    {AOT_ACT_COMMAND, AOT_ACT_NONE, "command"},
-    {AOT_ACT_NONE, AOT_ACT_NONE, NULL},
+    {AOT_ACT_STAGE_PREV, AOT_ACT_STAGE_NEXT, "stage", false},
+    {AOT_ACT_UP, AOT_ACT_DOWN, "node", false},
+    {AOT_ACT_OPEN, AOT_ACT_NONE, "inspect", false},
+    {AOT_ACT_PANE_NEXT, AOT_ACT_NONE, "pane", false},
+    {AOT_ACT_SAVED, AOT_ACT_NONE, "saved", false},
+    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search", false},
+    {AOT_ACT_FILTER, AOT_ACT_NONE, "filter", false},
+    {AOT_ACT_HELP, AOT_ACT_NONE, "help", true},
+    {AOT_ACT_CLOSE, AOT_ACT_NONE, "back", true},
+    {AOT_ACT_PRODUCER, AOT_ACT_CONSUMER, "producer, user", false},
+    {AOT_ACT_TEXT, AOT_ACT_NONE, "text", false},
+    {AOT_ACT_EXPORT, AOT_ACT_NONE, "export", false},
+    {AOT_ACT_COMMAND, AOT_ACT_NONE, "command", false},
+    {0},
 };
 
 const aot_view_ops view_graph_ops = {

@@ -112,13 +112,13 @@ static aot_list *list(aot_view *v)
 }
 
 static const aot_hint hints[] = {
-    {AOT_ACT_UP, AOT_ACT_DOWN, "line"},
-    {AOT_ACT_PAGE_UP, AOT_ACT_PAGE_DOWN, "page"},
-    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search"},
-    {AOT_ACT_FILTER, AOT_ACT_NONE, "filter"},
-    {AOT_ACT_CLOSE, AOT_ACT_NONE, "back"},
-    {AOT_ACT_QUIT, AOT_ACT_NONE, "leave aotscope"},
-    {AOT_ACT_NONE, AOT_ACT_NONE, NULL},
+    {AOT_ACT_UP, AOT_ACT_DOWN, "line", false},
+    {AOT_ACT_PAGE_UP, AOT_ACT_PAGE_DOWN, "page", false},
+    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search", false},
+    {AOT_ACT_FILTER, AOT_ACT_NONE, "filter", false},
+    {AOT_ACT_CLOSE, AOT_ACT_NONE, "back", true},
+    {AOT_ACT_QUIT, AOT_ACT_NONE, "leave aotscope", false},
+    {0},
 };
 
 const aot_view_ops view_help_ops = {

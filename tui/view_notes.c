@@ -99,12 +99,12 @@ static aot_list *list(aot_view *v)
 }
 
 static const aot_hint hints[] = {
-    {AOT_ACT_UP, AOT_ACT_DOWN, "line"},
-    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search"},
-    {AOT_ACT_FILTER, AOT_ACT_NONE, "filter"},
-    {AOT_ACT_HELP, AOT_ACT_NONE, "help"},
-    {AOT_ACT_CLOSE, AOT_ACT_NONE, "back"},
-    {AOT_ACT_NONE, AOT_ACT_NONE, NULL},
+    {AOT_ACT_UP, AOT_ACT_DOWN, "line", false},
+    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search", false},
+    {AOT_ACT_FILTER, AOT_ACT_NONE, "filter", false},
+    {AOT_ACT_HELP, AOT_ACT_NONE, "help", true},
+    {AOT_ACT_CLOSE, AOT_ACT_NONE, "back", true},
+    {0},
 };
 
 const aot_view_ops view_notes_ops = {

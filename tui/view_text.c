@@ -1,6 +1,4 @@
 /* A stage as PyTorch prints it, line by line; Left and Right step through the stages. */
-#include <string.h>
-
 #include "ir/text.h"
 #include "tui/lines.h"
 #include "tui/view.h"
@@ -24,18 +22,7 @@ static void fill(aot_view *v)
     } else {
         aot_sb text = {0};
         aot_print_graph(&text, g, AOT_PRINT_PLAIN);
-        for (char *line = text.d, *end; line && *line; line = end + 1) {
-            end = strchr(line, '\n');
-            if (end) {
-                *end = 0;
-            }
-            const char *word = line + strspn(line, " \t");
-            aot_lines_add(l, *word == '#' ? AOT_STYLE_SOURCE : AOT_STYLE_NORMAL, line);
-            if (!end) {
-                break;
-            }
-        }
-        aot_sb_free(&text);
+        aot_lines_take(l, &text);
     }
     aot_lines_end(l, 0);
 }
@@ -96,14 +83,14 @@ static aot_list *list(aot_view *v)
 }
 
 static const aot_hint hints[] = {
-    {AOT_ACT_STAGE_PREV, AOT_ACT_STAGE_NEXT, "stage"},
-    {AOT_ACT_UP, AOT_ACT_DOWN, "line"},
-    {AOT_ACT_SCROLL_LEFT, AOT_ACT_SCROLL_RIGHT, "sideways"},
-    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search"},
-    {AOT_ACT_COPY, AOT_ACT_NONE, "copy line"},
-    {AOT_ACT_HELP, AOT_ACT_NONE, "help"},
-    {AOT_ACT_CLOSE, AOT_ACT_NONE, "back"},
-    {AOT_ACT_NONE, AOT_ACT_NONE, NULL},
+    {AOT_ACT_STAGE_PREV, AOT_ACT_STAGE_NEXT, "stage", false},
+    {AOT_ACT_UP, AOT_ACT_DOWN, "line", false},
+    {AOT_ACT_SCROLL_LEFT, AOT_ACT_SCROLL_RIGHT, "sideways", false},
+    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search", false},
+    {AOT_ACT_COPY, AOT_ACT_NONE, "copy line", false},
+    {AOT_ACT_HELP, AOT_ACT_NONE, "help", true},
+    {AOT_ACT_CLOSE, AOT_ACT_NONE, "back", true},
+    {0},
 };
 
 const aot_view_ops view_text_ops = {

@@ -53,7 +53,7 @@ static void find_facts(units_view *uv, size_t i)
 {
     static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_EXPORT,
                                       AOT_STAGE_FORWARD, AOT_STAGE_DYNAMO};
-    static const char *const paths[] = {"autograd", "inference", "export", "autograd", "captured only"};
+    static const char *const paths[] = {"autograd", "inference", "export", "autograd", "dynamo only"};
     aot_model *m = aot_app_model(uv->v->app);
     unit_facts *f = &uv->facts[i];
     f->known = true;
@@ -106,7 +106,7 @@ static void draw_columns(const units_view *uv, aot_canvas *c, int y, int x, int 
     x = field(c, y, x, end, 4, style[0], text[0], true);
     x = field(c, y, x, end, uv->label_cols, style[1], text[1], false);
     x = field(c, y, x, end, uv->title_cols, style[2], text[2], false);
-    x = field(c, y, x, end, 13, style[3], text[3], false);
+    x = field(c, y, x, end, 11, style[3], text[3], false);
     x = field(c, y, x, end, 8, style[4], text[4], true);
     x = field(c, y, x, end, 10, style[5], text[5], true);
     field(c, y, x, end, end - x, style[6], text[6], false);
@@ -193,7 +193,7 @@ static aot_status open_view(aot_view *v, aot_err *err)
     aot_list_init(&uv->list, &list_ops, uv);
     uv->list.keep_cursor = true;
     aot_list_reset(&uv->list, n, 0);
-    aot_lines_init(&uv->detail, 18);
+    aot_lines_init(&uv->detail, 20);
     return AOT_OK;
 }
 
@@ -220,6 +220,45 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     }
 }
 
+/* Stages that are there, then those that are not, together where the reason is the same. */
+static void add_stages(units_view *uv, size_t unit, int cols)
+{
+    aot_model *m = aot_app_model(uv->v->app);
+    aot_lines *l = &uv->detail;
+    bool ascii = aot_app_ascii(uv->v->app), told[AOT_N_STAGES] = {[AOT_STAGE_EXPORT] = true};
+    char label[64];
+    const char *reasons[AOT_N_STAGES];
+    for (int s = 0; s < AOT_N_STAGES; s++) {
+        const aot_stage_info *info = aot_stage_get((aot_stage)s);
+        aot_stage_status st = aot_model_stage(m, unit, (aot_stage)s);
+        reasons[s] = st.reason && *st.reason ? st.reason : info->how_to_get;
+        if (st.origin != AOT_ORIGIN_MISSING) {
+            bool recorded = st.origin == AOT_ORIGIN_RECORDED;
+            told[s] = true;
+            snprintf(label, sizeof label, "%s %s", recorded ? (ascii ? "*" : "●") : (ascii ? "+" : "○"),
+                     info->name);
+            aot_sb text = {0};
+            aot_sb_addf(&text, "%s  %s", recorded ? "recorded" : "derived ", info->sentence);
+            aot_lines_pair(l, 0, label, AOT_STYLE_NORMAL, aot_sb_text(&text));
+            aot_sb_free(&text);
+        }
+    }
+    for (int s = 0; s < AOT_N_STAGES; s++) {
+        aot_sb text = {0};
+        for (int k = s; k < AOT_N_STAGES && !told[s]; k++) {
+            if (!told[k] && strcmp(reasons[k], reasons[s]) == 0) {
+                aot_sb_addf(&text, "%s%s", text.n ? ", " : "", aot_stage_get((aot_stage)k)->name);
+                told[k] = k != s;
+            }
+        }
+        if (!told[s]) {
+            aot_sb_addf(&text, ": %s", reasons[s]);
+            aot_lines_pair(l, cols, ascii ? "- missing" : "· missing", AOT_STYLE_DIM, aot_sb_text(&text));
+        }
+        aot_sb_free(&text);
+    }
+}
+
 static void fill_detail(units_view *uv, int cols)
 {
     uint32_t row = aot_list_row(&uv->list);
@@ -238,32 +277,7 @@ static void fill_detail(units_view *uv, int cols)
     aot_lines *l = &uv->detail;
     char buf[64];
     aot_lines_clear(l);
-    for (int s = 0; s < AOT_N_STAGES; s++) {
-        aot_stage_status st = aot_model_stage(m, row, (aot_stage)s);
-        const aot_stage_info *info = aot_stage_get((aot_stage)s);
-        bool ascii = aot_app_ascii(uv->v->app);
-        if (st.origin == AOT_ORIGIN_MISSING && s == AOT_STAGE_EXPORT) {
-            continue;
-        }
-        const char *sign = st.origin == AOT_ORIGIN_RECORDED  ? (ascii ? "*" : "●")
-                           : st.origin == AOT_ORIGIN_DERIVED ? (ascii ? "+" : "○")
-                                                             : (ascii ? "-" : "·");
-        snprintf(buf, sizeof buf, "%s %s", sign, info->name);
-        const char *why = st.reason && *st.reason ? st.reason : info->how_to_get;
-        aot_sb text = {0};
-        aot_sb_addz(&text, st.origin == AOT_ORIGIN_RECORDED  ? "recorded"
-                           : st.origin == AOT_ORIGIN_DERIVED ? "derived"
-                                                             : "missing: ");
-        if (st.origin == AOT_ORIGIN_MISSING) {
-            aot_sb_addz(&text, why);
-        } else {
-            aot_sb_addf(&text, "  %s", info->sentence);
-        }
-        aot_lines_pair(l, cols > 100 ? cols : 0, buf,
-                       st.origin == AOT_ORIGIN_MISSING ? AOT_STYLE_DIM : AOT_STYLE_NORMAL,
-                       aot_sb_text(&text));
-        aot_sb_free(&text);
-    }
+    add_stages(uv, row, cols);
     if (*f->trouble) {
         aot_lines_pair(l, cols, "  trouble", AOT_STYLE_NOTICE, f->trouble);
     }
@@ -304,7 +318,7 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
         draw_empty(c, y);
         return;
     }
-    int all = uv->title_cols, room = c->cols - 48 - uv->label_cols;
+    int all = uv->title_cols, room = c->cols - 57 - uv->label_cols;
     uv->title_cols = room < 8 ? 8 : all < room ? all : room;
     int low = rows >= 16 ? 14 : 0, n = (int)uv->list.n;
     if (low && rows - low < n + 2) {
@@ -343,7 +357,7 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
 static bool work(aot_view *v)
 {
     units_view *uv = state(v);
-    bool more = aot_list_work(&uv->list, 5000000);
+    bool more = aot_list_work(&uv->list, AOT_SLICE_NS);
     uint32_t now = aot_list_row(&uv->list);
     if (now != AOT_NO_ROW && !uv->facts[now].known) {
         find_facts(uv, now);
@@ -376,16 +390,16 @@ static aot_list *list(aot_view *v)
 }
 
 static const aot_hint hints[] = {
-    {AOT_ACT_UP, AOT_ACT_DOWN, "unit"},
-    {AOT_ACT_OPEN, AOT_ACT_NONE, "open"},
-    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search"},
-    {AOT_ACT_FILTER, AOT_ACT_NONE, "filter"},
-    {AOT_ACT_SORT_PREV, AOT_ACT_SORT_NEXT, "sort"},
-    {AOT_ACT_NOTES, AOT_ACT_NONE, "notes"},
-    {AOT_ACT_HELP, AOT_ACT_NONE, "help"},
-    {AOT_ACT_CLOSE, AOT_ACT_NONE, "quit"},
-    {AOT_ACT_COMMAND, AOT_ACT_NONE, "command"},
-    {AOT_ACT_NONE, AOT_ACT_NONE, NULL},
+    {AOT_ACT_UP, AOT_ACT_DOWN, "unit", false},
+    {AOT_ACT_OPEN, AOT_ACT_NONE, "open", false},
+    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search", false},
+    {AOT_ACT_FILTER, AOT_ACT_NONE, "filter", false},
+    {AOT_ACT_SORT_PREV, AOT_ACT_SORT_NEXT, "sort", false},
+    {AOT_ACT_NOTES, AOT_ACT_NONE, "notes", false},
+    {AOT_ACT_HELP, AOT_ACT_NONE, "help", true},
+    {AOT_ACT_CLOSE, AOT_ACT_NONE, "quit", true},
+    {AOT_ACT_COMMAND, AOT_ACT_NONE, "command", false},
+    {0},
 };
 
 const aot_view_ops view_units_ops = {
