@@ -415,9 +415,58 @@ static void net_close(network *w)
     aot_flow_free(w->f);
 }
 
+static bool word_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// The chain of an infinite cut: the message names its values in order, from the one that must not be
+// recomputed to the one that the backward needs.
+static void draw_chain(aot_picture *pic, const aot_draw_in *in)
+{
+    const aot_graph *g = in->graph;
+    uint32_t *box = new_boxes(g), before;
+    const char *remedy = strstr(in->infinite, "Remedy");
+    pic->title = aot_arena_printf(pic->arena, "%s\nthe cut is infinite: the chain",
+                                  aot_picture_text(pic, in->label ? in->label : ""));
+    network w = {.pic = pic};
+    net_end(&w, "source", "what hangs here must not be recomputed");
+    before = 0;
+    for (const char *p = in->infinite; *p && (!remedy || p < remedy);) {
+        char name[256];
+        size_t n = 0;
+        while (word_char(p[n])) {
+            n++;
+        }
+        snprintf(name, sizeof name, "%.*s", (int)n, p);
+        aot_node_id id = n > 0 && n < sizeof name ? aot_graph_find(g, name) : AOT_NO_NODE;
+        if (id != AOT_NO_NODE && box[id] == UINT32_MAX) {
+            box[id] = aot_picture_graph_node(pic, g, id, NULL, AOT_NO_NODE, "n", AOT_ZONE_NONE);
+            aot_picture_edge(pic, before, box[id], AOT_LINE_INFINITE, AOT_FLOW_INF);
+            pic->edges.d[pic->edges.n - 1].label = "inf";
+            before = box[id];
+        }
+        p += n > 0 ? n : 1;
+    }
+    net_end(&w, "sink", "what hangs here must be there in the backward");
+    aot_picture_edge(pic, before, (uint32_t)pic->nodes.n - 1, AOT_LINE_INFINITE, AOT_FLOW_INF);
+    pic->edges.d[pic->edges.n - 1].label = "inf";
+    for (const char *p = in->infinite; *p;) { // one demand a line
+        size_t n = strcspn(p, ";");
+        aot_picture_notice(pic, "%.*s", (int)n, p);
+        p += n + (p[n] == ';' ? 1 : 0);
+        p += strspn(p, " ");
+    }
+    free(box);
+}
+
 void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
 {
     char value[32];
+    if (!in->part) {
+        draw_chain(pic, in);
+        return;
+    }
     network w = net_open(pic, in->part);
     aot_format_count(value, sizeof value, in->part->cut_value);
     pic->title = aot_arena_printf(pic->arena, "%s\nflow network: %u vertices, %zu edges  ·  cut %s",
@@ -428,6 +477,12 @@ void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
 
 json_t *aot_json_mincut(const aot_draw_in *in)
 {
+    if (!in->part) {
+        json_t *infinite = aot_json_head(in, "mincut");
+        json_object_set_new(infinite, "cut_value", json_string("inf"));
+        json_object_set_new(infinite, "why", json_string(in->infinite));
+        return infinite;
+    }
     aot_picture *pic = aot_picture_new();
     network w = net_open(pic, in->part);
     json_t *root = aot_json_head(in, "mincut"), *edges = json_array(), *vertices = json_array();

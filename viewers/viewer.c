@@ -92,7 +92,8 @@ aot_status aot_export(aot_sb *out, aot_sb *notes, bool *fell_back, const aot_vie
     if (opt->color && !one_of(opt->color, colors)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--color '%s': expected light, dark or mono", opt->color);
     }
-    if (strcmp(v->draws, "graph") == 0 ? !in->graph : !in->part) {
+    bool chain = v->draw == aot_draw_mincut && in->infinite && in->graph;
+    if (strcmp(v->draws, "graph") == 0 ? !in->graph : !in->part && !chain) {
         return AOT_FAIL(err, AOT_E_PIPELINE, "'%s' needs a %s", v->name, v->draws);
     }
     if (strcmp(format, "json") == 0) {

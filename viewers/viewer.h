@@ -18,8 +18,8 @@ typedef struct aot_draw_in {
     char side;                 /* 'F', 'B': every node's side; 0 from the partition */
     const char *label;         /* the unit in words, for the title */
     int unit;
-    /* A cut that is infinite: its message, and the vertices of the chain if known. */
-    const char *infinite;
+    const char *infinite;      /* "mincut" without a partition: why the cut is infinite, in words; graph
+                                * is the joint graph then. NULL */
 } aot_draw_in;
 
 typedef struct aot_draw_options {

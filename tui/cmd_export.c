@@ -1,0 +1,278 @@
+/* aotscope export INPUT: a graph, a partition or its flow network as SVG, PDF, PNG, DOT or JSON. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tui/open_model.h"
+#include "viewers/viewer.h"
+
+static const aot_option options[] = {
+    {"what", 'w', "WHAT", false, "graph, partition or mincut; without it partition, else graph."},
+    {"format", 'f', "FORMAT", false, "svg, pdf, png, dot or json; without it the ending of -o, else svg."},
+    {"output", 'o', "FILE", false, "Where to write; without it, or with -, standard output."},
+    {"unit", 'u', "N|LABEL", false, "The unit, by number or label; without it the first that can be drawn."},
+    {"stage", 's', "STAGE", false, "The stage of --what graph; without it the joint, else the inference graph."},
+    {"around", 0, "NODE", false, "Only what is near this node."},
+    {"hops", 0, "K", false, "How many lines away --around goes (3)."},
+    {"no-fold", 0, NULL, false, "Draw every repeat and every value; no boxes that stand for several."},
+    {"max-nodes", 0, "N", false, "Boxes in a picture at most (400); a notice tells what was left out."},
+    {"time-limit", 0, "SECONDS", false, "Time for laying out (20); after it DOT is written instead."},
+    {"color", 0, "SCHEME", false, "light, dark or mono."},
+    AOT_OPTION_SET,
+    {0},
+};
+
+// A number of at least `least`; the default if the option was not given.
+static aot_status number(double *out, const aot_args *a, const char *name, double least, double def,
+                         aot_err *err)
+{
+    const char *text = aot_args_get(a, name);
+    char *end = NULL;
+    *out = text ? strtod(text, &end) : def;
+    if (text && (end == text || *end || !(*out >= least) || *out > 1e9)) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--%s '%s': expected a number from %g", name, text, least);
+    }
+    return AOT_OK;
+}
+
+static aot_status read_options(aot_draw_options *opt, const aot_args *a, aot_err *err)
+{
+    double hops, max, limit;
+    AOT_TRY(number(&hops, a, "hops", 1, 0, err));
+    AOT_TRY(number(&max, a, "max-nodes", 1, 0, err));
+    AOT_TRY(number(&limit, a, "time-limit", 0.001, 0, err));
+    *opt = (aot_draw_options){.around = aot_args_get(a, "around"),
+                              .hops = (int)hops,
+                              .no_fold = aot_args_has(a, "no-fold"),
+                              .max_nodes = (uint32_t)max,
+                              .time_limit = limit,
+                              .color = aot_args_get(a, "color")};
+    if (opt->hops && !opt->around) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--hops needs --around NODE");
+    }
+    return AOT_OK;
+}
+
+static const char *format_of(const aot_args *a)
+{
+    const char *f = aot_args_get(a, "format"), *o = aot_args_get(a, "output");
+    static const char *const endings[] = {"svg", "pdf", "png", "dot", "json"};
+    const char *dot = o ? strrchr(o, '.') : NULL;
+    for (size_t i = 0; !f && dot && i < 5; i++) {
+        f = strcmp(dot + 1, endings[i]) == 0 ? endings[i] : NULL;
+    }
+    return f ? f : "svg";
+}
+
+/* ---- what to draw ------------------------------------------------------------------------------- */
+
+static aot_status find_stage(aot_stage *out, aot_model *m, size_t unit, const char *name, aot_err *err)
+{
+    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD,
+                                      AOT_STAGE_EXPORT, AOT_STAGE_DYNAMO};
+    *out = AOT_STAGE_JOINT;
+    if (name) {
+        *out = aot_stage_find(name);
+        return *out == AOT_N_STAGES ? AOT_FAIL(err, AOT_E_USAGE, "there is no stage '%s'", name) : AOT_OK;
+    }
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (aot_model_stage(m, unit, order[i]).origin != AOT_ORIGIN_MISSING) {
+            *out = order[i];
+            break;
+        }
+    }
+    return AOT_OK;
+}
+
+static const char *unit_title(char *buf, size_t size, const aot_unit *u)
+{
+    char label[96];
+    const char *slash = u->input ? strrchr(u->input, '/') : NULL;
+    snprintf(buf, size, "%s  %s  %s", slash ? slash + 1 : u->input ? u->input : "",
+             aot_unit_label(&u->key, label, sizeof label), u->title ? u->title : "");
+    return buf;
+}
+
+// Fills in what the viewer needs. An infinite cut is drawn as its chain, from the joint graph.
+static aot_status prepare(aot_draw_in *in, aot_model *m, size_t unit, const aot_viewer *v,
+                          const char *stage_name, aot_err *err)
+{
+    aot_err cut_err = {0};
+    aot_status cut = aot_model_partition(m, unit, &in->part, &cut_err);
+    in->unit = (int)unit;
+    if (strcmp(v->draws, "partition") == 0) {
+        if (cut == AOT_E_UNBOUNDED && strcmp(v->name, "mincut") == 0) {
+            in->part = NULL;
+            in->infinite = aot_arena_strndup(aot_model_unit(m, unit)->arena, cut_err.msg,
+                                             strlen(cut_err.msg));
+            return aot_model_graph(m, unit, AOT_STAGE_JOINT, &in->graph, err);
+        }
+        if (cut != AOT_OK && err) {
+            *err = cut_err;
+        }
+        return cut;
+    }
+    aot_stage stage;
+    AOT_TRY(find_stage(&stage, m, unit, stage_name, err));
+    bool of_cut = stage == AOT_STAGE_JOINT || stage == AOT_STAGE_JOINT_CSE ||
+                  stage == AOT_STAGE_FORWARD || stage == AOT_STAGE_BACKWARD;
+    in->part = cut == AOT_OK && of_cut ? in->part : NULL;
+    in->stage = aot_stage_get(stage)->name;
+    in->side = stage == AOT_STAGE_FORWARD ? 'F' : stage == AOT_STAGE_BACKWARD ? 'B' : 0;
+    return aot_model_graph(m, unit, stage, &in->graph, err);
+}
+
+// The unit asked for, or the first that has what the viewer needs.
+static aot_status choose(aot_draw_in *in, aot_model *m, const aot_args *a, const aot_viewer **v,
+                         aot_err *err)
+{
+    const char *which = aot_args_get(a, "unit"), *stage = aot_args_get(a, "stage");
+    const char *what = aot_args_get(a, "what");
+    size_t first = 0, end = aot_model_n_units(m);
+    if (end == 0) {
+        return AOT_FAIL(err, AOT_E_PIPELINE, "the input holds no compiled graph");
+    }
+    if (which) {
+        AOT_TRY(aot_cmd_find_unit(&first, m, which, err));
+        end = first + 1;
+    }
+    *v = aot_viewer_find(what ? what : stage ? "graph" : "partition");
+    if (!*v) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--what '%s': expected graph, partition or mincut", what);
+    }
+    aot_status s = AOT_E_PIPELINE;
+    for (int pass = 0; pass < (what || stage ? 1 : 2) && s != AOT_OK; pass++) {
+        *v = pass == 1 ? aot_viewer_find("graph") : *v;
+        for (size_t i = first; i < end; i++) {
+            aot_err own = {0};
+            s = prepare(in, m, i, *v, stage, &own);
+            if (s != AOT_OK && err && (pass == 0 && i == first)) {
+                *err = own; // the first unit's trouble is the one to tell
+            }
+            if (s != AOT_E_PIPELINE) {
+                if (s != AOT_OK && err) {
+                    *err = own;
+                }
+                return s;
+            }
+        }
+    }
+    return s;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+// "a.svg" -> "a.dot": where DOT goes if there is no picture.
+static char *dot_name(const char *path)
+{
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    size_t n = dot && (!slash || dot > slash) ? (size_t)(dot - path) : strlen(path);
+    aot_sb b = {0};
+    aot_sb_add(&b, path, n);
+    aot_sb_addz(&b, ".dot");
+    char *s = aot_xstrdup(aot_sb_text(&b));
+    aot_sb_free(&b);
+    return s;
+}
+
+static aot_status write_file(const char *path, const aot_sb *data, aot_err *err)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f) {
+        return AOT_FAIL(err, AOT_E_IO, "%s: %s", path, strerror(errno));
+    }
+    bool ok = fwrite(aot_sb_text(data), 1, data->n, f) == data->n;
+    ok = fclose(f) == 0 && ok;
+    return ok ? AOT_OK : AOT_FAIL(err, AOT_E_IO, "%s: %s", path, strerror(errno));
+}
+
+static aot_status deliver(const aot_args *a, const char *format, const aot_sb *data, bool fell_back,
+                          aot_err *err)
+{
+    const char *path = aot_args_get(a, "output");
+    if (!path || strcmp(path, "-") == 0) {
+        bool binary = !fell_back && (strcmp(format, "png") == 0 || strcmp(format, "pdf") == 0);
+        if (binary && isatty(STDOUT_FILENO)) {
+            return AOT_FAIL(err, AOT_E_USAGE, "%s is not for a terminal: give -o FILE", format);
+        }
+        bool ok = fwrite(aot_sb_text(data), 1, data->n, stdout) == data->n && fflush(stdout) == 0;
+        return ok ? AOT_OK : AOT_FAIL(err, AOT_E_IO, "standard output: %s", strerror(errno));
+    }
+    if (!fell_back) {
+        return write_file(path, data, err);
+    }
+    char *other = dot_name(path);
+    aot_status s = write_file(other, data, err);
+    if (s == AOT_OK) {
+        fprintf(stderr, "aotscope: wrote %s, not %s\n", other, path);
+    }
+    free(other);
+    return s;
+}
+
+static void print_notes(const aot_sb *notes)
+{
+    const char *p = aot_sb_text(notes);
+    while (*p) {
+        size_t n = strcspn(p, "\n");
+        fprintf(stderr, "aotscope: %.*s\n", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+}
+
+static int run(const aot_args *a)
+{
+    aot_err err = {0};
+    aot_model *m = NULL;
+    aot_draw_options opt;
+    aot_draw_in in = {0};
+    const aot_viewer *v = NULL;
+    char title[512];
+    aot_sb data = {0}, notes = {0};
+    bool fell_back = false;
+    const char *format = format_of(a);
+    if (read_options(&opt, a, &err) != AOT_OK || aot_cmd_open(&m, a, &err) != AOT_OK) {
+        return aot_cmd_fail(&err);
+    }
+    aot_cmd_progress_end();
+    aot_status s = choose(&in, m, a, &v, &err);
+    if (s == AOT_OK) {
+        in.label = unit_title(title, sizeof title, aot_model_unit(m, (size_t)in.unit));
+        s = aot_export(&data, &notes, &fell_back, v, &in, format, &opt, &err);
+        print_notes(&notes);
+    }
+    if (s == AOT_OK) {
+        s = deliver(a, format, &data, fell_back, &err);
+    }
+    aot_sb_free(&data);
+    aot_sb_free(&notes);
+    aot_model_free(m);
+    return s != AOT_OK ? aot_cmd_fail(&err) : fell_back ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;
+}
+
+const aot_cmd cmd_export = {
+    .name = "export",
+    .synopsis = "INPUT... [--what graph|partition|mincut] [--unit N|LABEL] [-f FORMAT] [-o FILE]",
+    .summary = "Draw a graph, a partition or its flow network as SVG, PDF, PNG, DOT or JSON",
+    .doc = "partition: the forward on the left, the backward on the right, the saved values between them "
+           "with their bytes on thick lines; what is recomputed stands on both sides. graph: one stage. "
+           "mincut: the flow network with its capacities, infinite ones in red, and the edges that were "
+           "cut; if the cut is infinite, the chain that makes it so.\n\n"
+           "Fill and letter tell what a value is, the frame what a checkpoint policy asks for; each box "
+           "holds its statement, source line and reason as a tooltip, and carries id and class for style "
+           "sheets. In big graphs repeated layers are folded (\"× 12\"), then each source line becomes "
+           "one box, then only the surroundings of the largest saved value are drawn; a notice in the "
+           "picture and on standard error says so.\n\n"
+           "If laying out takes longer than --time-limit, DOT is written in place of the picture, with "
+           "the ending .dot, and the exit code is 1.",
+    .examples = "aotscope export train.log -o partition.svg\n"
+                "aotscope export train.log --unit 0/1 --what mincut -f pdf -o cut.pdf\n"
+                "aotscope export train.log --around addmm_3 --hops 2 -o near.svg\n"
+                "aotscope export train.log --what graph --stage dynamo -f json\n",
+    .options = options,
+    .min_inputs = 1,
+    .max_inputs = -1,
+    .run = run,
+};
