@@ -1,8 +1,8 @@
 /* aotscope check INPUT...: derives recorded forward and backward graphs again and compares.
  *
- * One line for each recorded graph that is not the same (all with --verbose), one line an input when
- * there are several, and a summary. Exit code: 0 same, 1 differs, 2 an input or a graph cannot be
- * used. */
+ * One line for each recorded graph that is not the same (all with --verbose), one line an input
+ * when there are several, and a summary. Exit code: 0 same, 1 differs, 2 an input or a graph cannot
+ * be used. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +18,10 @@ typedef struct tally {
 static json_t *result_json(const aot_unit *u, size_t unit, const aot_check_result *r)
 {
     char label[96];
-    json_t *j = json_pack("{s:i, s:s, s:s, s:s}", "unit", (int)unit, "label",
-                          aot_unit_label(&u->key, label, sizeof label), "stage",
-                          aot_stage_get(r->stage)->name, "result", aot_check_verdict_name(r->verdict));
+    json_t *j =
+        json_pack("{s:i, s:s, s:s, s:s}", "unit", (int)unit, "label",
+                  aot_unit_label(&u->key, label, sizeof label), "stage",
+                  aot_stage_get(r->stage)->name, "result", aot_check_verdict_name(r->verdict));
     if (r->reason != NULL) {
         json_object_set_new(j, "reason", json_string(r->reason));
     }
@@ -39,15 +40,16 @@ static void print_result(const aot_unit *u, const aot_check_result *r, bool verb
     if (r->verdict == AOT_CHECK_SAME && !verbose) {
         return;
     }
-    printf("  %s %s: %s", aot_unit_label(&u->key, label, sizeof label), aot_stage_get(r->stage)->name,
-           aot_check_verdict_name(r->verdict));
+    printf("  %s %s: %s", aot_unit_label(&u->key, label, sizeof label),
+           aot_stage_get(r->stage)->name, aot_check_verdict_name(r->verdict));
     if (r->verdict == AOT_CHECK_DIFFERS) {
         if (r->input_line != 0) {
             printf(" at %s:%llu", u->input, (unsigned long long)r->input_line);
         } else {
             printf(" at line %u", r->line);
         }
-        printf("\n    recorded: %s\n    derived:  %s", r->recorded[0] != 0 ? r->recorded : "(the text has ended)",
+        printf("\n    recorded: %s\n    derived:  %s",
+               r->recorded[0] != 0 ? r->recorded : "(the text has ended)",
                r->derived[0] != 0 ? r->derived : "(the text has ended)");
         if (r->reason != NULL) {
             printf("\n    %s", r->reason);
@@ -83,8 +85,8 @@ static void check_unit(aot_model *m, size_t unit, tally *t, json_t *graphs, bool
 
 static void print_tally(const char *what, const tally *t)
 {
-    printf("%s: %u same, %u differ, %u left out", what, t->n[AOT_CHECK_SAME], t->n[AOT_CHECK_DIFFERS],
-           t->n[AOT_CHECK_LEFT_OUT]);
+    printf("%s: %u same, %u differ, %u left out", what, t->n[AOT_CHECK_SAME],
+           t->n[AOT_CHECK_DIFFERS], t->n[AOT_CHECK_LEFT_OUT]);
     if (t->n[AOT_CHECK_ERROR] > 0) {
         printf(", %u not derived", t->n[AOT_CHECK_ERROR]);
     }
@@ -95,13 +97,14 @@ static int exit_code(const tally *t)
 {
     return t->failed || t->n[AOT_CHECK_ERROR] > 0 ? AOT_EXIT_ERROR
            : t->n[AOT_CHECK_DIFFERS] > 0          ? AOT_EXIT_DIFFERS
-                                                   : AOT_EXIT_SAME;
+                                                  : AOT_EXIT_SAME;
 }
 
 static json_t *tally_json(json_t *j, const tally *t)
 {
     for (int i = 0; i < 4; i++) {
-        const char *key = i == AOT_CHECK_LEFT_OUT ? "left_out" : aot_check_verdict_name((aot_check_verdict)i);
+        const char *key =
+            i == AOT_CHECK_LEFT_OUT ? "left_out" : aot_check_verdict_name((aot_check_verdict)i);
         json_object_set_new(j, key, json_integer(t->n[i]));
     }
     return j;
@@ -118,7 +121,8 @@ static void check_input(const aot_args *a, const char *input, tally *sum, json_t
         sum->failed = true;
         aot_cmd_fail(&err);
         if (inputs != NULL) {
-            json_array_append_new(inputs, json_pack("{s:s, s:s}", "input", input, "error", err.msg));
+            json_array_append_new(inputs,
+                                  json_pack("{s:s, s:s}", "input", input, "error", err.msg));
             json_decref(graphs);
         }
         return;
@@ -169,13 +173,18 @@ const aot_cmd cmd_check = {
     .name = "check",
     .synopsis = "INPUT... [--json] [--verbose] [--set NAME=VALUE]...",
     .summary = "Derive recorded forward and backward graphs again and compare",
-    .doc = "Cuts each recorded joint graph under its recorded settings and compares the result with the "
-           "forward and backward that the input recorded. Comment lines, blank lines and trailing blanks do "
-           "not count. The first difference is shown with its line in the input.\n\n"
-           "Left out, with the reason: graphs without a recorded joint graph, and graphs of Inductor, whose "
-           "joint-graph passes change the joint graph after it was recorded. A log of another PyTorch than "
-           "2.11 may differ because its partitioner has other rules; the line then says so.\n\n"
-           "Exit status: 0 all the same, 1 a difference, 2 an input or a graph that cannot be used.",
+    .doc =
+        "Cuts each recorded joint graph under its recorded settings and compares the result with "
+        "the "
+        "forward and backward that the input recorded. Comment lines, blank lines and trailing "
+        "blanks do "
+        "not count. The first difference is shown with its line in the input.\n\n"
+        "Left out, with the reason: graphs without a recorded joint graph, and graphs of Inductor, "
+        "whose "
+        "joint-graph passes change the joint graph after it was recorded. A log of another PyTorch "
+        "than "
+        "2.11 may differ because its partitioner has other rules; the line then says so.\n\n"
+        "Exit status: 0 all the same, 1 a difference, 2 an input or a graph that cannot be used.",
     .examples = "aotscope check train.log\n"
                 "aotscope check logs/*.log --json\n",
     .options = options,

@@ -10,21 +10,25 @@
 static void print_summary(const aot_record_summary *s, const char *path)
 {
     char bytes[32];
-    fprintf(stderr, "%s: %u unit%s, %" PRIu64 " graphs, %" PRIu64 " records from %s\n", path, s->stats.units,
-            s->stats.units == 1 ? "" : "s", s->stats.graphs, s->stats.records,
+    fprintf(stderr, "%s: %u unit%s, %" PRIu64 " graphs, %" PRIu64 " records from %s\n", path,
+            s->stats.units, s->stats.units == 1 ? "" : "s", s->stats.graphs, s->stats.records,
             aot_format_bytes(bytes, sizeof bytes, (int64_t)s->stats.bytes));
     uint32_t n_checks = s->n_same + s->n_differ + s->n_left_out + s->n_errors;
     if (n_checks > 0) {
-        fprintf(stderr, "recorded forward and backward graphs: %u same, %u differ, %u left out, %u not derived\n",
+        fprintf(stderr,
+                "recorded forward and backward graphs: %u same, %u differ, %u left out, %u not "
+                "derived\n",
                 s->n_same, s->n_differ, s->n_left_out, s->n_errors);
     }
     if (s->n_unreadable_graphs > 0) {
-        fprintf(stderr, "%u graph%s could not be read; see `select * from stage_graph where error is not null`\n",
+        fprintf(stderr,
+                "%u graph%s could not be read; see `select * from stage_graph where error is not "
+                "null`\n",
                 s->n_unreadable_graphs, s->n_unreadable_graphs == 1 ? "" : "s");
     }
     if (s->n_notes > 0) {
-        fprintf(stderr, "%" PRIu64 " note%s; see `aotscope info %s`\n", s->n_notes, s->n_notes == 1 ? "" : "s",
-                path);
+        fprintf(stderr, "%" PRIu64 " note%s; see `aotscope info %s`\n", s->n_notes,
+                s->n_notes == 1 ? "" : "s", path);
     }
 }
 
@@ -50,7 +54,8 @@ static int run(const aot_args *a)
 }
 
 static const aot_option options[] = {
-    {"output", 'o', "FILE", false, "The session to write. An older session there is replaced at the end."},
+    {"output", 'o', "FILE", false,
+     "The session to write. An older session there is replaced at the end."},
     AOT_OPTION_SET,
     {0},
 };
@@ -59,9 +64,12 @@ const aot_cmd cmd_import = {
     .name = "import",
     .synopsis = "INPUT... -o S.aots [--set NAME=VALUE]...",
     .summary = "Keep what inputs hold, and what follows from it, in a session file",
-    .doc = "Records every graph, setting and fact of the inputs in one SQLite file, derives the stages that "
-           "they lack, and compares where both exist. The file can be opened by every command, and asked "
-           "with the sqlite3 shell: its views are units, recorded_graphs, stages, saved, recomputed, bans, "
+    .doc = "Records every graph, setting and fact of the inputs in one SQLite file, derives the "
+           "stages that "
+           "they lack, and compares where both exist. The file can be opened by every command, and "
+           "asked "
+           "with the sqlite3 shell: its views are units, recorded_graphs, stages, saved, "
+           "recomputed, bans, "
            "stage_diff, inputs, settings, rng_sites, notes.\n\n"
            "A file that is no aotscope session is never overwritten.",
     .examples = "aotscope import train.log -o train.aots\n"

@@ -1,5 +1,5 @@
-/* aotscope info [INPUT...]: what an input holds and lacks, and how to get it; settings that differ from
- * PyTorch's defaults; notes. Without an input: the program, its libraries and its files.
+/* aotscope info [INPUT...]: what an input holds and lacks, and how to get it; settings that differ
+ * from PyTorch's defaults; notes. Without an input: the program, its libraries and its files.
  *
  * Units that lack a stage for the same reason, or were compiled under the same settings, share a
  * line: a log of a hundred units stays readable. */
@@ -18,7 +18,8 @@
 
 enum { NOTES_SHOWN = 30, LABELS_SHOWN = 6 };
 
-/* ---- lines that several units share ------------------------------------------------------------ */
+/* ---- lines that several units share ------------------------------------------------------------
+ */
 
 typedef struct shared_line {
     char *text;
@@ -57,9 +58,11 @@ static void print_shared(const aot_model *m, const shared_lines *v)
         if (s->units.n == aot_model_n_units(m) && s->units.n > 1) {
             printf("all units");
         }
-        for (size_t k = 0; k < s->units.n && k < LABELS_SHOWN && s->units.n != aot_model_n_units(m); k++) {
+        for (size_t k = 0; k < s->units.n && k < LABELS_SHOWN && s->units.n != aot_model_n_units(m);
+             k++) {
             char label[96];
-            printf("%s%s", k > 0 ? ", " : "", aot_unit_label(&aot_model_unit(m, s->units.d[k])->key, label, sizeof label));
+            printf("%s%s", k > 0 ? ", " : "",
+                   aot_unit_label(&aot_model_unit(m, s->units.d[k])->key, label, sizeof label));
         }
         if (s->units.n == 1 && aot_model_n_units(m) == 1) {
             char label[96];
@@ -84,7 +87,8 @@ static json_t *shared_json(const shared_lines *v)
     return list;
 }
 
-/* ---- what is collected ------------------------------------------------------------------------- */
+/* ---- what is collected -------------------------------------------------------------------------
+ */
 
 typedef struct facts {
     shared_lines versions, settings, missing;
@@ -104,7 +108,8 @@ static void collect_settings(aot_model *m, size_t unit, shared_lines *out)
         aot_config_print(&value, &config, row);
         aot_config_print(&def, &defaults, row);
         if (strcmp(aot_sb_text(&value), aot_sb_text(&def)) != 0) {
-            aot_sb_addf(&line, "%s = %s, default %s", row->name, aot_sb_text(&value), aot_sb_text(&def));
+            aot_sb_addf(&line, "%s = %s, default %s", row->name, aot_sb_text(&value),
+                        aot_sb_text(&def));
             add_shared(out, aot_sb_text(&line), unit);
         }
         aot_sb_free(&value);
@@ -137,8 +142,10 @@ static void collect(aot_model *m, facts *f)
     for (size_t i = 0; i < aot_model_n_units(m); i++) {
         const aot_unit *u = aot_model_unit(m, i);
         aot_sb line = {0};
-        const char *version = u->torch_version != NULL && u->torch_version[0] != 0 ? u->torch_version : "unknown";
-        aot_sb_addf(&line, "PyTorch %s%s%s", version, u->backend[0] != 0 ? ", backend " : "", u->backend);
+        const char *version =
+            u->torch_version != NULL && u->torch_version[0] != 0 ? u->torch_version : "unknown";
+        aot_sb_addf(&line, "PyTorch %s%s%s", version, u->backend[0] != 0 ? ", backend " : "",
+                    u->backend);
         add_shared(&f->versions, aot_sb_text(&line), i);
         int path = 3;
         for (int k = 0; k < 3; k++) {
@@ -160,7 +167,8 @@ static void collect(aot_model *m, facts *f)
     }
 }
 
-/* ---- output ------------------------------------------------------------------------------------ */
+/* ---- output ------------------------------------------------------------------------------------
+ */
 
 static void print_files(const aot_model *m)
 {
@@ -175,7 +183,8 @@ static void print_files(const aot_model *m)
         session = f->session;
         printf("%s: %s, %" PRIu64 " lines, %" PRIu64 " records, %" PRIu64 " graphs, %u units",
                strcmp(f->path, "-") == 0 ? "standard input" : f->path,
-               aot_format_bytes(bytes, sizeof bytes, (int64_t)t->bytes), t->lines, t->records, t->graphs, t->units);
+               aot_format_bytes(bytes, sizeof bytes, (int64_t)t->bytes), t->lines, t->records,
+               t->graphs, t->units);
         if (t->skipped_records > 0) {
             printf(", %" PRIu64 " records of unknown kinds", t->skipped_records);
         }
@@ -235,8 +244,9 @@ static void print_notes(const aot_model *m, bool all)
 
 static void print_facts(const aot_model *m, const facts *f)
 {
-    printf("\n%zu unit%s: %zu autograd, %zu inference, %zu export, %zu without an AOT graph\n", aot_model_n_units(m),
-           aot_model_n_units(m) == 1 ? "" : "s", f->n_path[0], f->n_path[1], f->n_path[2], f->n_path[3]);
+    printf("\n%zu unit%s: %zu autograd, %zu inference, %zu export, %zu without an AOT graph\n",
+           aot_model_n_units(m), aot_model_n_units(m) == 1 ? "" : "s", f->n_path[0], f->n_path[1],
+           f->n_path[2], f->n_path[3]);
     printf("recorded graphs:");
     const char *sep = " ";
     for (int s = 0; s < AOT_N_STAGES; s++) {
@@ -277,7 +287,11 @@ static void print_records(const aot_model *m)
             aot_table_cellf(t, "%zu", i);
             aot_table_cell(t, r->name);
             aot_table_cell(t, r->stage < AOT_N_STAGES ? aot_stage_get(r->stage)->name : "");
-            aot_table_cellf(t, r->line > 0 ? "%" PRIu64 : "", r->line);
+            if (r->line > 0) {
+                aot_table_cellf(t, "%" PRIu64, r->line);
+            } else {
+                aot_table_cell(t, "");
+            }
             if (r->text != NULL) {
                 aot_table_bytes(t, (int64_t)r->len);
             } else {
@@ -316,10 +330,13 @@ static void print_program(void)
 {
     char keys[512];
     keys_path(keys, sizeof keys);
-    printf("aotscope %s, rules of PyTorch 2.11, session format %d\n", PACKAGE_VERSION, AOT_SESSION_VERSION);
+    printf("aotscope %s, rules of PyTorch 2.11, session format %d\n", PACKAGE_VERSION,
+           AOT_SESSION_VERSION);
     printf("SQLite %s, jansson %s\n", sqlite3_libversion(), JANSSON_VERSION);
-    printf("key bindings: %s%s\n", keys, is_readable(keys) ? "" : " (not there: the built-in ones are used)");
-    printf("%zu settings (`--set`), %zu operators known by name\n", aot_config_count(), aot_op_count() - 1);
+    printf("key bindings: %s%s\n", keys,
+           is_readable(keys) ? "" : " (not there: the built-in ones are used)");
+    printf("%zu settings (`--set`), %zu operators known by name\n", aot_config_count(),
+           aot_op_count() - 1);
 }
 
 static json_t *files_json(const aot_model *m)
@@ -328,11 +345,12 @@ static json_t *files_json(const aot_model *m)
     for (size_t i = 0; i < aot_model_n_files(m); i++) {
         const aot_model_file *f = aot_model_file_at(m, i);
         const aot_import_stats *t = &f->stats;
-        json_t *j = json_pack("{s:s, s:s?, s:s?, s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I}", "path", f->path, "session",
-                              f->session, "error", f->failure, "bytes", (json_int_t)t->bytes, "lines",
-                              (json_int_t)t->lines, "records", (json_int_t)t->records, "graphs",
-                              (json_int_t)t->graphs, "units", (int)t->units, "skipped_records",
-                              (json_int_t)t->skipped_records, "damaged_records", (json_int_t)t->damaged_records,
+        json_t *j = json_pack("{s:s, s:s?, s:s?, s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I}", "path",
+                              f->path, "session", f->session, "error", f->failure, "bytes",
+                              (json_int_t)t->bytes, "lines", (json_int_t)t->lines, "records",
+                              (json_int_t)t->records, "graphs", (json_int_t)t->graphs, "units",
+                              (int)t->units, "skipped_records", (json_int_t)t->skipped_records,
+                              "damaged_records", (json_int_t)t->damaged_records,
                               "payload_mismatches", (json_int_t)t->payload_mismatches);
         json_array_append_new(list, j);
     }
@@ -341,8 +359,8 @@ static json_t *files_json(const aot_model *m)
 
 static void append_note(json_t *list, const aot_import_note *n, int unit)
 {
-    json_t *j = json_pack("{s:s, s:s, s:s?, s:I}", "kind", n->kind, "text", n->text, "file", n->file, "line",
-                          (json_int_t)n->line);
+    json_t *j = json_pack("{s:s, s:s, s:s?, s:I}", "kind", n->kind, "text", n->text, "file",
+                          n->file, "line", (json_int_t)n->line);
     if (j != NULL && unit >= 0) {
         json_object_set_new(j, "unit", json_integer(unit));
     }
@@ -354,7 +372,8 @@ static void print_json(aot_model *m, const facts *f)
     json_t *j = aot_cmd_json(), *graphs = json_object(), *notes = json_array();
     for (int s = 0; s < AOT_N_STAGES; s++) {
         if (f->n_stage[s] > 0) {
-            json_object_set_new(graphs, aot_stage_get((aot_stage)s)->name, json_integer((json_int_t)f->n_stage[s]));
+            json_object_set_new(graphs, aot_stage_get((aot_stage)s)->name,
+                                json_integer((json_int_t)f->n_stage[s]));
         }
     }
     for (size_t i = 0; i < aot_model_n_notes(m); i++) {
@@ -407,7 +426,8 @@ static int run(const aot_args *a)
 }
 
 static const aot_option options[] = {
-    {"records", 0, NULL, false, "List every record of the units, with its line in the input and its size."},
+    {"records", 0, NULL, false,
+     "List every record of the units, with its line in the input and its size."},
     {"notes", 0, NULL, false, "Print all notes, not only the first ones."},
     {"json", 0, NULL, false, "Print JSON."},
     AOT_OPTION_SET,
@@ -418,9 +438,12 @@ const aot_cmd cmd_info = {
     .name = "info",
     .synopsis = "[INPUT...] [--records] [--notes] [--json] [--set NAME=VALUE]...",
     .summary = "What an input holds, what it lacks and how to get it",
-    .doc = "Counts what the inputs hold, names the PyTorch that wrote them, the settings that differ from "
-           "PyTorch's defaults, the stages that are not there with the reason and how to get them, and what "
-           "was damaged or skipped. Without an input: the version, the libraries and the configuration files "
+    .doc = "Counts what the inputs hold, names the PyTorch that wrote them, the settings that "
+           "differ from "
+           "PyTorch's defaults, the stages that are not there with the reason and how to get them, "
+           "and what "
+           "was damaged or skipped. Without an input: the version, the libraries and the "
+           "configuration files "
            "of aotscope itself.",
     .examples = "aotscope info train.log\n"
                 "aotscope info train.log --records\n"

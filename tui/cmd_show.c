@@ -17,7 +17,8 @@ typedef struct want {
     json_t *units;           /* JSON collects here */
 } want;
 
-/* ---- saved values ------------------------------------------------------------------------------ */
+/* ---- saved values ------------------------------------------------------------------------------
+ */
 
 static const char *short_source(const aot_saved_row *r, char *buf, size_t size)
 {
@@ -35,9 +36,10 @@ static json_t *saved_json(const aot_partition *p, const aot_saved_row *rows, siz
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
         const aot_saved_row *r = &rows[i];
-        json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:b}", "name", r->name, "type", r->type,
-                              "dtype", r->dtype, "shape", r->shape, "bytes", (json_int_t)r->bytes, "op", r->op,
-                              "reason", r->reason, "used_by", r->used_by, "symbol", (int)r->is_symbol);
+        json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:b}", "name", r->name,
+                              "type", r->type, "dtype", r->dtype, "shape", r->shape, "bytes",
+                              (json_int_t)r->bytes, "op", r->op, "reason", r->reason, "used_by",
+                              r->used_by, "symbol", (int)r->is_symbol);
         if (r->file[0] != 0) {
             json_object_set_new(j, "file", json_string(r->file));
             json_object_set_new(j, "line", json_integer(r->line));
@@ -48,15 +50,16 @@ static json_t *saved_json(const aot_partition *p, const aot_saved_row *rows, siz
         }
         json_array_append_new(list, j);
     }
-    return json_pack("{s:o, s:I, s:I, s:s}", "saved", list, "saved_bytes", (json_int_t)p->saved_bytes,
-                     "saved_new_bytes", (json_int_t)p->saved_new_bytes, "rung", p->rung);
+    return json_pack("{s:o, s:I, s:I, s:s}", "saved", list, "saved_bytes",
+                     (json_int_t)p->saved_bytes, "saved_new_bytes", (json_int_t)p->saved_new_bytes,
+                     "rung", p->rung);
 }
 
 static void print_saved_totals(const aot_partition *p, size_t n)
 {
     char all[32], fresh[32];
-    printf("saved: %zu value%s, %s; without what shares memory with an input: %s", n, n == 1 ? "" : "s",
-           aot_format_bytes(all, sizeof all, p->saved_bytes),
+    printf("saved: %zu value%s, %s; without what shares memory with an input: %s", n,
+           n == 1 ? "" : "s", aot_format_bytes(all, sizeof all, p->saved_bytes),
            aot_format_bytes(fresh, sizeof fresh, p->saved_new_bytes));
     printf("  (%s)\n", p->rung);
 }
@@ -64,8 +67,8 @@ static void print_saved_totals(const aot_partition *p, size_t n)
 static void print_saved_csv(const char *label, const aot_saved_row *rows, size_t n, bool head)
 {
     aot_table *t = aot_table_new();
-    static const char *const titles[] = {"unit", "position", "name", "dtype", "shape", "bytes", "op", "file", "line",
-                                         "used_by", "reason"};
+    static const char *const titles[] = {"unit", "position", "name", "dtype",   "shape", "bytes",
+                                         "op",   "file",     "line", "used_by", "reason"};
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
         aot_table_column(t, titles[i], AOT_LEFT, 0);
     }
@@ -80,7 +83,11 @@ static void print_saved_csv(const char *label, const aot_saved_row *rows, size_t
         aot_table_cellf(t, "%" PRId64, r->bytes);
         aot_table_cell(t, r->op);
         aot_table_cell(t, r->file);
-        aot_table_cellf(t, r->line > 0 ? "%u" : "", r->line);
+        if (r->line > 0) {
+            aot_table_cellf(t, "%u", r->line);
+        } else {
+            aot_table_cell(t, "");
+        }
         aot_table_cell(t, r->used_by);
         aot_table_cell(t, r->reason);
     }
@@ -110,7 +117,8 @@ static void print_saved_lines(const aot_partition *p, const aot_saved_row *rows,
         aot_table_cell(t, short_source(r, source, sizeof source));
         aot_table_cellf(t, r->used_by[0] != 0 ? "used by %s" : "%s", r->used_by);
         if (r->primal != AOT_NO_NODE && r->primal != r->node) {
-            aot_table_cellf(t, "%s; shares memory with %s", r->reason, aot_node_name(p->cut, r->primal));
+            aot_table_cellf(t, "%s; shares memory with %s", r->reason,
+                            aot_node_name(p->cut, r->primal));
         } else {
             aot_table_cell(t, r->reason);
         }
@@ -154,13 +162,14 @@ static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot
     return AOT_OK;
 }
 
-/* ---- stages ------------------------------------------------------------------------------------ */
+/* ---- stages ------------------------------------------------------------------------------------
+ */
 
 /* The stage to show when none is asked for: the one a person most likely means. */
 static aot_stage best_stage(aot_model *m, size_t unit)
 {
-    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD, AOT_STAGE_EXPORT,
-                                      AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
+    static const aot_stage order[] = {AOT_STAGE_JOINT,  AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD,
+                                      AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD,  AOT_STAGE_DYNAMO};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         if (aot_model_stage(m, unit, order[i]).origin == AOT_ORIGIN_RECORDED) {
             return order[i];
@@ -174,7 +183,8 @@ static const char *origin_name(aot_origin o)
     return o == AOT_ORIGIN_RECORDED ? "recorded" : o == AOT_ORIGIN_DERIVED ? "derived" : "missing";
 }
 
-/* Recorded text as it was recorded, even if it cannot be parsed; derived text as PyTorch prints it. */
+/* Recorded text as it was recorded, even if it cannot be parsed; derived text as PyTorch prints it.
+ */
 static aot_status stage_text(aot_model *m, size_t unit, aot_stage s, aot_sb *out, aot_err *err)
 {
     const aot_unit *u = aot_model_unit(m, unit);
@@ -201,7 +211,8 @@ static aot_status show_stage(aot_model *m, size_t unit, const char *name, want *
         for (int i = 0; i < AOT_N_STAGES; i++) {
             aot_sb_addf(&all, "%s%s", i > 0 ? ", " : "", aot_stage_get((aot_stage)i)->name);
         }
-        aot_status st = AOT_FAIL(err, AOT_E_USAGE, "there is no stage '%s'; there are %s", name, aot_sb_text(&all));
+        aot_status st = AOT_FAIL(err, AOT_E_USAGE, "there is no stage '%s'; there are %s", name,
+                                 aot_sb_text(&all));
         aot_sb_free(&all);
         return st;
     }
@@ -211,9 +222,9 @@ static aot_status show_stage(aot_model *m, size_t unit, const char *name, want *
         char label[96];
         aot_stage_status status = aot_model_stage(m, unit, s);
         json_t *j = json_pack("{s:i, s:s, s:s, s:s, s:s%}", "unit", (int)unit, "label",
-                              aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label), "stage",
-                              aot_stage_get(s)->name, "origin", origin_name(status.origin), "text",
-                              aot_sb_text(&text), text.n);
+                              aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label),
+                              "stage", aot_stage_get(s)->name, "origin", origin_name(status.origin),
+                              "text", aot_sb_text(&text), text.n);
         if (j == NULL) { /* not UTF-8 */
             st = AOT_FAIL(err, AOT_E_FORMAT, "the text of stage %s is not UTF-8 and cannot be JSON",
                           aot_stage_get(s)->name);
@@ -242,8 +253,9 @@ static aot_status show_record(aot_model *m, size_t unit, const char *name, want 
         n++;
         const char *text = r->text != NULL ? r->text : r->meta != NULL ? r->meta : "";
         if (w->json) {
-            json_array_append_new(w->units, json_pack("{s:i, s:s, s:I, s:s}", "unit", (int)unit, "record", name,
-                                                      "line", (json_int_t)r->line, "text", text));
+            json_array_append_new(w->units,
+                                  json_pack("{s:i, s:s, s:I, s:s}", "unit", (int)unit, "record",
+                                            name, "line", (json_int_t)r->line, "text", text));
         } else {
             fputs(text, stdout);
             if (text[0] == 0 || text[strlen(text) - 1] != '\n') {
@@ -252,13 +264,15 @@ static aot_status show_record(aot_model *m, size_t unit, const char *name, want 
         }
     }
     if (n == 0) {
-        return AOT_FAIL(err, AOT_E_USAGE, "the unit has no record '%s'; `aotscope info INPUT --records` lists them",
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "the unit has no record '%s'; `aotscope info INPUT --records` lists them",
                         name);
     }
     return AOT_OK;
 }
 
-/* ---- the command ------------------------------------------------------------------------------- */
+/* ---- the command -------------------------------------------------------------------------------
+ */
 
 /* Units to show: the one asked for; else all for --saved, and the first that has the stage. */
 static aot_status choose(aot_model *m, const aot_args *a, size_t *first, size_t *end, aot_err *err)
@@ -266,7 +280,9 @@ static aot_status choose(aot_model *m, const aot_args *a, size_t *first, size_t 
     const char *which = aot_args_get(a, "unit");
     size_t n = aot_model_n_units(m);
     if (n == 0) {
-        return AOT_FAIL(err, AOT_E_PIPELINE, "the input holds no compiled graph; `aotscope info INPUT` tells what it holds");
+        return AOT_FAIL(
+            err, AOT_E_PIPELINE,
+            "the input holds no compiled graph; `aotscope info INPUT` tells what it holds");
     }
     *first = 0;
     *end = n;
@@ -286,7 +302,7 @@ static aot_status show_units(aot_model *m, const aot_args *a, want *w, aot_err *
     w->several = !one;
     for (size_t i = first; i < end; i++) {
         aot_err own = {0};
-        aot_status st = record != NULL           ? show_record(m, i, record, w, &own)
+        aot_status st = record != NULL             ? show_record(m, i, record, w, &own)
                         : aot_args_has(a, "saved") ? show_saved(m, i, w, n_shown == 0, &own)
                                                    : show_stage(m, i, stage, w, &own);
         n_shown += st == AOT_OK;
@@ -338,9 +354,11 @@ static int run(const aot_args *a)
 }
 
 static const aot_option options[] = {
-    {"unit", 'u', "N|LABEL", false, "One unit, by number or label (3, 0/1, '[0/1] rank 2'); else all."},
+    {"unit", 'u', "N|LABEL", false,
+     "One unit, by number or label (3, 0/1, '[0/1] rank 2'); else all."},
     {"stage", 's', "STAGE", false, "The stage; without it the joint, else the inference graph."},
-    {"saved", 0, NULL, false, "The values that the forward saves for the backward, with size, source and reason."},
+    {"saved", 0, NULL, false,
+     "The values that the forward saves for the backward, with size, source and reason."},
     {"units", 0, NULL, false, "The list of units."},
     {"record", 'r', "NAME", false, "A record or artifact of the log, as it is."},
     {"json", 0, NULL, false, "Print JSON."},
@@ -351,13 +369,18 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_show = {
     .name = "show",
-    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --units | --record NAME] [--json | --csv]",
+    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --units | --record NAME] "
+                "[--json | --csv]",
     .summary = "Print a stage, the units, or what is saved and why",
-    .doc = "Prints the text of a stage as PyTorch prints it: the recorded text where the input has it, else "
-           "the derived one. With --saved, one line a value: type, bytes, name, source line, users in the "
-           "backward, and why it is saved and not recomputed. The total is given twice, with and without what "
+    .doc = "Prints the text of a stage as PyTorch prints it: the recorded text where the input has "
+           "it, else "
+           "the derived one. With --saved, one line a value: type, bytes, name, source line, users "
+           "in the "
+           "backward, and why it is saved and not recomputed. The total is given twice, with and "
+           "without what "
            "shares memory with an input and so costs nothing.\n\n"
-           "Stages: dynamo, aten, joint_traced, joint_functional, joint, joint_passes, joint_cse, forward, "
+           "Stages: dynamo, aten, joint_traced, joint_functional, joint, joint_passes, joint_cse, "
+           "forward, "
            "backward, inference, export, runtime.",
     .examples = "aotscope show train.log --units\n"
                 "aotscope show train.log --unit 0/1 --stage forward\n"

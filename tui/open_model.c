@@ -16,8 +16,8 @@ const char **aot_cmd_settings(const aot_args *a, size_t *n)
     return settings;
 }
 
-static aot_status open_inputs(aot_model **out, const aot_args *a, const char *const *inputs, size_t n,
-                              aot_err *err)
+static aot_status open_inputs(aot_model **out, const aot_args *a, const char *const *inputs,
+                              size_t n, aot_err *err)
 {
     aot_model_options opt = {.progress = aot_cmd_progress};
     const char **settings = aot_cmd_settings(a, &opt.n_settings);
@@ -43,7 +43,8 @@ static bool is_number(const char *s)
     return s[0] != 0 && strspn(s, "0123456789") == strlen(s);
 }
 
-/* The label, its part in brackets, or that part and what follows: "0/1 rank 1" is "[0/1] rank 1". */
+/* The label, its part in brackets, or that part and what follows: "0/1 rank 1" is "[0/1] rank 1".
+ */
 static bool label_matches(const char *label, const char *which, bool whole)
 {
     const char *w = which[0] == '[' ? which + 1 : which, *l = label[0] == '[' ? label + 1 : label;
@@ -66,7 +67,8 @@ aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which,
     if (is_number(which)) {
         unsigned long k = strtoul(which, NULL, 10);
         if (k >= n) {
-            return AOT_FAIL(err, AOT_E_USAGE, "there is no unit %s: the input has %zu, counted from 0", which, n);
+            return AOT_FAIL(err, AOT_E_USAGE,
+                            "there is no unit %s: the input has %zu, counted from 0", which, n);
         }
         *out = k;
         return AOT_OK;
@@ -85,10 +87,11 @@ aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which,
     }
     aot_status st = AOT_OK;
     if (n_found == 0) {
-        st = AOT_FAIL(err, AOT_E_USAGE, "no unit is called '%s'; `aotscope show INPUT --units` lists them", which);
+        st = AOT_FAIL(err, AOT_E_USAGE,
+                      "no unit is called '%s'; `aotscope show INPUT --units` lists them", which);
     } else if (n_found > 1) {
-        st = AOT_FAIL(err, AOT_E_USAGE, "'%s' means %zu units (%.300s); give the number", which, n_found,
-                      aot_sb_text(&found));
+        st = AOT_FAIL(err, AOT_E_USAGE, "'%s' means %zu units (%.300s); give the number", which,
+                      n_found, aot_sb_text(&found));
     }
     aot_sb_free(&found);
     return st;

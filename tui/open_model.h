@@ -8,19 +8,23 @@
 #include "tui/cmd.h"
 
 /* Row of an option table. */
-#define AOT_OPTION_SET \
-    {"set", 0, "NAME=VALUE", true, "A setting in place of the recorded one; see SETTINGS."}
+#define AOT_OPTION_SET                                                                             \
+    {                                                                                              \
+        "set", 0, "NAME=VALUE", true, "A setting in place of the recorded one; see SETTINGS."      \
+    }
 
 /* Values of --set, borrowed from a; the caller frees the array. */
 const char **aot_cmd_settings(const aot_args *a, size_t *n);
 /* Opens all inputs of a command line with its --set. */
 AOT_NODISCARD aot_status aot_cmd_open(aot_model **out, const aot_args *a, aot_err *err);
 /* Opens one input the same way. */
-AOT_NODISCARD aot_status aot_cmd_open_one(aot_model **out, const aot_args *a, const char *input, aot_err *err);
+AOT_NODISCARD aot_status aot_cmd_open_one(aot_model **out, const aot_args *a, const char *input,
+                                          aot_err *err);
 
 /* A unit by its number (as listed, from 0) or its label: "[0/1]", "0/1", "0/1_2 rank 1".
  * Errors: E_USAGE naming the units there are, or those that the text could mean. */
-AOT_NODISCARD aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which, aot_err *err);
+AOT_NODISCARD aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which,
+                                           aot_err *err);
 
 /* {"format": "aotscope/1"} with further keys to come. */
 json_t *aot_cmd_json(void);

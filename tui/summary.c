@@ -22,8 +22,8 @@ typedef struct unit_facts {
 
 static size_t nodes_of(aot_model *m, size_t unit)
 {
-    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD, AOT_STAGE_EXPORT,
-                                      AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
+    static const aot_stage order[] = {AOT_STAGE_JOINT,  AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD,
+                                      AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD,  AOT_STAGE_DYNAMO};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         const aot_graph *g = NULL;
         if (aot_model_stage(m, unit, order[i]).origin == AOT_ORIGIN_RECORDED &&
@@ -75,7 +75,11 @@ void aot_units_print(FILE *f, aot_model *m, bool csv)
         aot_table_cell(t, u.label);
         aot_table_cell(t, u.title);
         aot_table_cell(t, u.path);
-        aot_table_cellf(t, u.n_nodes > 0 ? "%zu" : "", u.n_nodes);
+        if (u.n_nodes > 0) {
+            aot_table_cellf(t, "%zu", u.n_nodes);
+        } else {
+            aot_table_cell(t, "");
+        }
         if (u.partition == NULL) {
             aot_table_cell(t, "");
         } else if (csv) {
@@ -99,13 +103,18 @@ json_t *aot_units_json(aot_model *m)
     for (size_t i = 0; i < aot_model_n_units(m); i++) {
         const aot_unit *u = aot_model_unit(m, i);
         unit_facts f = facts_of(m, i);
-        json_t *j = json_pack("{s:i, s:s, s:s, s:s, s:i, s:s, s:s, s:s}", "unit", (int)i, "label", f.label, "title",
-                              f.title, "path", f.path, "nodes", (int)f.n_nodes, "file", u->input, "torch_version",
-                              u->torch_version, "remark", f.remark);
+        json_t *j =
+            json_pack("{s:i, s:s, s:s, s:s, s:i, s:s, s:s, s:s}", "unit", (int)i, "label", f.label,
+                      "title", f.title, "path", f.path, "nodes", (int)f.n_nodes, "file", u->input,
+                      "torch_version", u->torch_version, "remark", f.remark);
         if (f.partition != NULL) {
-            json_object_set_new(j, "saved", json_integer((json_int_t)f.partition->n_saved + f.partition->n_saved_sym));
-            json_object_set_new(j, "saved_bytes", json_integer((json_int_t)f.partition->saved_bytes));
-            json_object_set_new(j, "saved_new_bytes", json_integer((json_int_t)f.partition->saved_new_bytes));
+            json_object_set_new(
+                j, "saved",
+                json_integer((json_int_t)f.partition->n_saved + f.partition->n_saved_sym));
+            json_object_set_new(j, "saved_bytes",
+                                json_integer((json_int_t)f.partition->saved_bytes));
+            json_object_set_new(j, "saved_new_bytes",
+                                json_integer((json_int_t)f.partition->saved_new_bytes));
         }
         json_t *stages = json_object();
         for (int s = 0; s < AOT_N_STAGES; s++) {
@@ -124,7 +133,8 @@ json_t *aot_units_json(aot_model *m)
 /* A word as a shell takes it. */
 static void add_word(aot_sb *out, const char *s)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,=";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,=";
     aot_sb_addc(out, ' ');
     if (s[0] != 0 && strspn(s, plain) == strlen(s)) {
         aot_sb_addz(out, s);
@@ -143,7 +153,9 @@ static void add_word(aot_sb *out, const char *s)
 
 int aot_summary_print(FILE *f, aot_model *m, const char *const *inputs, size_t n_inputs)
 {
-    static const struct { const char *command, *rest, *does; } next[] = {
+    static const struct {
+        const char *command, *rest, *does;
+    } next[] = {
         {"show", " --saved", "what is saved for the backward, and why"},
         {"show", " --unit 0 --stage forward", "the text of a stage"},
         {"check", "", "derive recorded graphs again and compare"},
@@ -165,7 +177,8 @@ int aot_summary_print(FILE *f, aot_model *m, const char *const *inputs, size_t n
     if (n > 0) {
         aot_units_print(f, m, false);
     }
-    fputs("\nCommands for scripts and pipes (without a terminal there is nothing to browse in):\n", f);
+    fputs("\nCommands for scripts and pipes (without a terminal there is nothing to browse in):\n",
+          f);
     for (size_t i = 0; i < sizeof next / sizeof next[0]; i++) {
         aot_sb line = {0};
         aot_sb_addf(&line, "  aotscope %s%s%s", next[i].command, aot_sb_text(&words), next[i].rest);

@@ -1,4 +1,5 @@
-/* The units of an input as a table, for `show --units`, `info` and the summary without a terminal. */
+/* The units of an input as a table, for `show --units`, `info` and the summary without a terminal.
+ */
 #ifndef AOT_TUI_SUMMARY_H
 #define AOT_TUI_SUMMARY_H
 

@@ -1,7 +1,8 @@
 /* Runs passes in the order of passes.def and reports to the observer.
  *
- * A stage that is wanted names the pass that makes it; what that pass needs names the one before, so
- * the passes to run are found by walking the table backwards once and run by walking it forwards. */
+ * A stage that is wanted names the pass that makes it; what that pass needs names the one before,
+ * so the passes to run are found by walking the table backwards once and run by walking it
+ * forwards. */
 #include "pipeline/pass.h"
 
 #include <string.h>

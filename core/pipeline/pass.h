@@ -1,5 +1,5 @@
-/* The pass runner. Passes are rows of passes.def; the runner checks that what a pass needs is there,
- * times it and tells the observer, so that pass authors write no logging. */
+/* The pass runner. Passes are rows of passes.def; the runner checks that what a pass needs is
+ * there, times it and tells the observer, so that pass authors write no logging. */
 #ifndef AOT_PIPELINE_PASS_H
 #define AOT_PIPELINE_PASS_H
 

@@ -1,8 +1,8 @@
 /* Re-derives forward and backward from the recorded joint graph and finds the first difference.
  *
  * Two texts are the same if their normal forms are: "   x: \"f32[2]\" = ...;  y = None  " keeps its
- * text and loses its trailing blanks; "# File: ..." lines and blank lines go. Line numbers of what is
- * kept are remembered, so that a difference is shown where the person finds it in the log. */
+ * text and loses its trailing blanks; "# File: ..." lines and blank lines go. Line numbers of what
+ * is kept are remembered, so that a difference is shown where the person finds it in the log. */
 #include "session/check.h"
 
 #include <ctype.h>
@@ -110,8 +110,13 @@ static bool starts_with_any(const char *name, const char *const *list)
 static bool made_by_partitioner(const char *target)
 {
     static const char *const list[] = {"torch.ops.higher_order.run_",
-                                       "torch.ops.higher_order.graphsafe_run_", "torch._prims.rng_prims.",
-                                       "torch.ops.rngprims.", "torch.ops.aten.sym_", "operator.", "torch.sym_", NULL};
+                                       "torch.ops.higher_order.graphsafe_run_",
+                                       "torch._prims.rng_prims.",
+                                       "torch.ops.rngprims.",
+                                       "torch.ops.aten.sym_",
+                                       "operator.",
+                                       "torch.sym_",
+                                       NULL};
     return !aot_starts_with(target, "torch.ops.") || starts_with_any(target, list);
 }
 
@@ -146,10 +151,10 @@ static bool uses(const aot_graph *g, const char *target)
     return false;
 }
 
-/* The partition puts every node of the graph that is cut into forward, backward or both, and adds none
- * but a few of its own. So an operator that the recorded graphs have and the joint graph has not, or
- * that occurs less often in them than in the cut graph, is the work of another pass. Random operators
- * are not counted: the partition wraps them. */
+/* The partition puts every node of the graph that is cut into forward, backward or both, and adds
+ * none but a few of its own. So an operator that the recorded graphs have and the joint graph has
+ * not, or that occurs less often in them than in the cut graph, is the work of another pass. Random
+ * operators are not counted: the partition wraps them. */
 static const char *sign_in_graphs(const aot_unit *u, const aot_graph *cut, aot_arena *a)
 {
     aot_ctx *c = aot_ctx_new();
@@ -180,10 +185,12 @@ static const char *sign_in_graphs(const aot_unit *u, const aot_graph *cut, aot_a
         const char *name = aot_str_text(c->strs, t);
         bool in_joint = want > 0 || uses(cut, name);
         if (have > 0 && !in_joint && !made_by_partitioner(name)) {
-            sign = aot_arena_printf(a, "the recorded graphs use %s, the joint graph does not", name);
+            sign =
+                aot_arena_printf(a, "the recorded graphs use %s, the joint graph does not", name);
         } else if (both && have < want && !made_by_partitioner(name)) {
-            sign = aot_arena_printf(a, "the joint graph uses %s %d times, forward and backward together %d times",
-                                    name, want, have);
+            sign = aot_arena_printf(
+                a, "the joint graph uses %s %d times, forward and backward together %d times", name,
+                want, have);
         }
     }
     aot_vec_free(&recorded);
@@ -194,23 +201,31 @@ static const char *sign_in_graphs(const aot_unit *u, const aot_graph *cut, aot_a
 
 const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, aot_arena *a)
 {
-    static const char *const signs[] = {"fx_graph_cache_", "inductor_", "before_joint_graph", "after_joint_graph",
-                                        "before_post_grad_graph", "after_post_grad_graph", "fx_graph_runnable",
-                                        "fx_graph_transformed", "before_pre_grad_graph", NULL};
+    static const char *const signs[] = {"fx_graph_cache_",        "inductor_",
+                                        "before_joint_graph",     "after_joint_graph",
+                                        "before_post_grad_graph", "after_post_grad_graph",
+                                        "fx_graph_runnable",      "fx_graph_transformed",
+                                        "before_pre_grad_graph",  NULL};
     for (size_t i = 0; i < u->records.n; i++) {
         if (starts_with_any(u->records.d[i].name, signs)) {
-            return aot_arena_printf(a, "compiled by Inductor (record %s): its joint-graph passes ran "
-                                    "between the recorded joint graph and the cut", u->records.d[i].name);
+            return aot_arena_printf(a,
+                                    "compiled by Inductor (record %s): its joint-graph passes ran "
+                                    "between the recorded joint graph and the cut",
+                                    u->records.d[i].name);
         }
     }
     if (u->backend != NULL && strcmp(u->backend, "inductor") == 0) {
-        return "compiled by Inductor: its joint-graph passes ran between the recorded joint graph and "
+        return "compiled by Inductor: its joint-graph passes ran between the recorded joint graph "
+               "and "
                "the cut";
     }
     const char *sign = cut != NULL ? sign_in_graphs(u, cut, a) : NULL;
     return sign == NULL ? NULL
-                        : aot_arena_printf(a, "passes ran between the recorded joint graph and the cut (Inductor's "
-                                           "joint-graph passes?): %s", sign);
+                        : aot_arena_printf(
+                              a,
+                              "passes ran between the recorded joint graph and the cut (Inductor's "
+                              "joint-graph passes?): %s",
+                              sign);
 }
 
 /* ---- the check ------------------------------------------------------------------------------- */
@@ -262,13 +277,16 @@ static const char *other_rules(const aot_unit *u, const aot_graph *cut, aot_aren
         return NULL;
     }
     if (v[0] != 0) {
-        return aot_arena_printf(a, "written by PyTorch %s; aotscope follows the rules of 2.11, which differ", v);
+        return aot_arena_printf(
+            a, "written by PyTorch %s; aotscope follows the rules of 2.11, which differ", v);
     }
     if (is_trace && cut->out_descs.n == 0) {
-        return "written by a PyTorch before 2.9 (outputs have no descriptors); aotscope follows the rules of 2.11, "
+        return "written by a PyTorch before 2.9 (outputs have no descriptors); aotscope follows "
+               "the rules of 2.11, "
                "which differ";
     }
-    return "the input does not say which PyTorch wrote it; aotscope follows the rules of 2.11, other versions have others";
+    return "the input does not say which PyTorch wrote it; aotscope follows the rules of 2.11, "
+           "other versions have others";
 }
 
 size_t aot_check_unit(aot_check_result out[AOT_CHECK_MAX], const aot_unit *u,

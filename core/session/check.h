@@ -11,33 +11,35 @@ typedef enum aot_check_verdict {
     AOT_CHECK_LEFT_OUT, /* nothing to compare, or other passes ran in between: see reason */
     AOT_CHECK_ERROR
 } aot_check_verdict;
-const char *aot_check_verdict_name(aot_check_verdict v); /* "same", "differs", "left out", "error" */
+const char *
+aot_check_verdict_name(aot_check_verdict v); /* "same", "differs", "left out", "error" */
 
 typedef struct aot_check_result {
     aot_stage stage;
     aot_check_verdict verdict;
-    const char *reason;   /* NULL if there is nothing to say */
-    uint32_t line;        /* DIFFERS: line of the recorded text, from 1 */
-    uint64_t input_line;  /* the same in the input; 0 unknown */
+    const char *reason;             /* NULL if there is nothing to say */
+    uint32_t line;                  /* DIFFERS: line of the recorded text, from 1 */
+    uint64_t input_line;            /* the same in the input; 0 unknown */
     const char *recorded, *derived; /* DIFFERS: the two lines; "" where one text has ended */
 } aot_check_result;
 
 enum { AOT_CHECK_MAX = 2 }; /* forward, backward */
 
-/* Checks what the unit recorded. partition: of the recorded joint graph, or NULL with part_err saying
- * why there is none (NULL as well: the unit has no joint graph). Texts belong to a.
- * Returns the number of results: one for each recorded forward and backward graph. */
+/* Checks what the unit recorded. partition: of the recorded joint graph, or NULL with part_err
+ * saying why there is none (NULL as well: the unit has no joint graph). Texts belong to a. Returns
+ * the number of results: one for each recorded forward and backward graph. */
 size_t aot_check_unit(aot_check_result out[AOT_CHECK_MAX], const aot_unit *u,
                       const aot_partition *partition, const aot_err *part_err, aot_arena *a);
 
 /* Why the unit's forward and backward do not follow from its recorded joint graph by partitioning
- * alone (Inductor's joint-graph passes ran); NULL if nothing tells so. cut: the graph that was cut, NULL
- * if there is none. Belongs to a or is static. */
+ * alone (Inductor's joint-graph passes ran); NULL if nothing tells so. cut: the graph that was cut,
+ * NULL if there is none. Belongs to a or is static. */
 const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, aot_arena *a);
 
-/* The normal form in which texts are compared: no comment lines, no blank lines, no trailing blanks;
- * the symbol of a generator state's length is hidden, it has an arbitrary number. line_of (may be
- * NULL) receives, for each line kept, its number in the text, from 1; the caller frees *line_of. */
+/* The normal form in which texts are compared: no comment lines, no blank lines, no trailing
+ * blanks; the symbol of a generator state's length is hidden, it has an arbitrary number. line_of
+ * (may be NULL) receives, for each line kept, its number in the text, from 1; the caller frees
+ * *line_of. */
 size_t aot_normal_text(aot_sb *out, const char *text, size_t n, uint32_t **line_of);
 
 #endif

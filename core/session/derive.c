@@ -34,8 +34,8 @@ aot_status aot_unit_config(aot_config *out, const aot_unit *u, const char *const
     return AOT_OK;
 }
 
-aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u, const aot_record *rec,
-                            aot_err *err)
+aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u,
+                            const aot_record *rec, aot_err *err)
 {
     aot_graph *g = NULL;
     if (rec->text == NULL) {
@@ -52,7 +52,8 @@ aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u
 }
 
 aot_status aot_derive_partition(aot_partition **out, const aot_unit *u, const aot_graph *joint,
-                                const aot_config *config, const aot_observer *observer, aot_err *err)
+                                const aot_config *config, const aot_observer *observer,
+                                aot_err *err)
 {
     aot_partition_in in;
     aot_partition_inputs(&in, u, joint);
@@ -79,14 +80,19 @@ aot_stage_status aot_unit_stage_status(const aot_unit *u, aot_stage s)
         return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
                                   .reason = "from the recorded joint graph, under its settings"};
     }
-    return (aot_stage_status){.origin = AOT_ORIGIN_MISSING, .reason = aot_unit_missing_reason(u, s)};
+    return (aot_stage_status){.origin = AOT_ORIGIN_MISSING,
+                              .reason = aot_unit_missing_reason(u, s)};
 }
 
 const char *aot_unit_path(const aot_unit *u)
 {
-    static const struct { aot_stage stage; const char *path; } signs[] = {
-        {AOT_STAGE_JOINT, "autograd"}, {AOT_STAGE_FORWARD, "autograd"}, {AOT_STAGE_BACKWARD, "autograd"},
-        {AOT_STAGE_INFERENCE, "inference"}, {AOT_STAGE_EXPORT, "export"},
+    static const struct {
+        aot_stage stage;
+        const char *path;
+    } signs[] = {
+        {AOT_STAGE_JOINT, "autograd"},    {AOT_STAGE_FORWARD, "autograd"},
+        {AOT_STAGE_BACKWARD, "autograd"}, {AOT_STAGE_INFERENCE, "inference"},
+        {AOT_STAGE_EXPORT, "export"},
     };
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
         if (aot_unit_stage(u, signs[i].stage) != NULL) {

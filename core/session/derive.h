@@ -9,14 +9,17 @@
 
 /* Recorded configuration, then the assignments. Errors: E_USAGE (an assignment). */
 AOT_NODISCARD aot_status aot_unit_config(aot_config *out, const aot_unit *u,
-                                         const char *const *settings, size_t n_settings, aot_err *err);
+                                         const char *const *settings, size_t n_settings,
+                                         aot_err *err);
 /* Checks assignments before anything is read. */
-AOT_NODISCARD aot_status aot_settings_check(const char *const *settings, size_t n_settings, aot_err *err);
+AOT_NODISCARD aot_status aot_settings_check(const char *const *settings, size_t n_settings,
+                                            aot_err *err);
 
 /* Parses the text of a record; positions in *err are those of the input. */
 AOT_NODISCARD aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u,
                                           const aot_record *rec, aot_err *err);
-/* Runs the passes from the joint graph to forward and backward. The result belongs to joint->ctx. */
+/* Runs the passes from the joint graph to forward and backward. The result belongs to joint->ctx.
+ */
 AOT_NODISCARD aot_status aot_derive_partition(aot_partition **out, const aot_unit *u,
                                               const aot_graph *joint, const aot_config *config,
                                               const aot_observer *observer, aot_err *err);

@@ -51,7 +51,8 @@ static bool any_shared(const aot_unit *u)
     if (v.n > 1) {
         qsort(v.d, v.n, sizeof *v.d, by_storage);
         for (size_t i = 1; i < v.n && !shared; i++) {
-            shared = same_storage(v.d[i - 1], v.d[i]) && strcmp(v.d[i - 1]->source, v.d[i]->source) != 0;
+            shared =
+                same_storage(v.d[i - 1], v.d[i]) && strcmp(v.d[i - 1]->source, v.d[i]->source) != 0;
         }
     }
     aot_vec_free(&v);
@@ -157,8 +158,9 @@ static void set_storages(aot_partition_in *in, const aot_unit *u, const aot_grap
         if (!is_primal(joint, n)) {
             continue;
         }
-        int which = n->desc != 0 ? input_of_descriptor(aot_text(joint->ctx, n->desc))
-                                 : n_primals == n_dynamo ? (int)k : -1;
+        int which = n->desc != 0            ? input_of_descriptor(aot_text(joint->ctx, n->desc))
+                    : n_primals == n_dynamo ? (int)k
+                                            : -1;
         bool known = which >= 0 && (size_t)which < n_dynamo && of_dynamo[which] >= 0;
         storage[k++] = known ? of_dynamo[which] : alone--;
     }

@@ -20,10 +20,10 @@ typedef struct source { /* an opened session */
 } source;
 
 typedef struct slot {
-    aot_unit *unit;   /* NULL until read */
-    int64_t id;       /* in the session */
-    int source;       /* index into sources; -1: from a log */
-    aot_ctx *ctx;     /* NULL until a graph is asked for */
+    aot_unit *unit; /* NULL until read */
+    int64_t id;     /* in the session */
+    int source;     /* index into sources; -1: from a log */
+    aot_ctx *ctx;   /* NULL until a graph is asked for */
     const aot_graph *graphs[AOT_N_STAGES];
     aot_err errs[AOT_N_STAGES];
     aot_partition *partition;
@@ -54,7 +54,8 @@ static const char *keep_text(aot_model *m, const char *s)
 static void add_note(void *arg, const aot_import_note *n)
 {
     aot_model *m = arg;
-    aot_import_note copy = {keep_text(m, n->file), n->line, keep_text(m, n->kind), keep_text(m, n->text)};
+    aot_import_note copy = {keep_text(m, n->file), n->line, keep_text(m, n->kind),
+                            keep_text(m, n->text)};
     aot_vec_push(&m->notes, copy);
 }
 
@@ -78,11 +79,13 @@ static void on_loose(void *arg, const aot_unit_key *key, const aot_record *r)
     aot_model *m = arg;
     for (size_t i = m->slots.n; key != NULL && r->stage < AOT_N_STAGES && i-- > 0;) {
         aot_unit *u = m->slots.d[i].unit;
-        if (u != NULL && m->slots.d[i].source < 0 && same_key(&u->key, key) && aot_unit_stage(u, r->stage) == NULL) {
+        if (u != NULL && m->slots.d[i].source < 0 && same_key(&u->key, key) &&
+            aot_unit_stage(u, r->stage) == NULL) {
             aot_record copy = *r;
             copy.name = aot_arena_strndup(u->arena, r->name, strlen(r->name));
             copy.text = r->text != NULL ? aot_arena_strndup(u->arena, r->text, r->len) : NULL;
-            copy.meta = r->meta != NULL ? aot_arena_strndup(u->arena, r->meta, strlen(r->meta)) : NULL;
+            copy.meta =
+                r->meta != NULL ? aot_arena_strndup(u->arena, r->meta, strlen(r->meta)) : NULL;
             aot_vec_push(&u->records, copy);
             return;
         }
@@ -97,11 +100,14 @@ static void on_progress(void *arg, uint64_t done, uint64_t total)
     }
 }
 
-static void add_file(void *arg, const char *path, const aot_import_stats *stats, const char *failure)
+static void add_file(void *arg, const char *path, const aot_import_stats *stats,
+                     const char *failure)
 {
     aot_model *m = arg;
     const source *s = m->sources.n > 0 ? &m->sources.d[m->sources.n - 1] : NULL;
-    aot_model_file f = {.path = keep_text(m, path), .failure = keep_text(m, failure), .stats = *stats,
+    aot_model_file f = {.path = keep_text(m, path),
+                        .failure = keep_text(m, failure),
+                        .stats = *stats,
                         .session = keep_text(m, s != NULL ? aot_session_path(s->session) : NULL)};
     aot_vec_push(&m->files, f);
 }
@@ -136,7 +142,10 @@ static aot_status open_input(aot_model *m, const char *path, aot_err *err)
         return open_session(m, path, err);
     }
     m->input = path;
-    aot_import_sink sink = {.arg = m, .on_unit = on_unit, .on_note = add_note, .on_loose = on_loose,
+    aot_import_sink sink = {.arg = m,
+                            .on_unit = on_unit,
+                            .on_note = add_note,
+                            .on_loose = on_loose,
                             .on_progress = on_progress};
     aot_model_file f = {.path = keep_text(m, path)};
     aot_status st = aot_import(path, &sink, &f.stats, err);
@@ -219,7 +228,8 @@ size_t aot_model_n_units(const aot_model *m)
     return m->slots.n;
 }
 
-/* The slot with its unit read. A session whose rows cannot be read gives an empty unit with a note. */
+/* The slot with its unit read. A session whose rows cannot be read gives an empty unit with a note.
+ */
 static slot *slot_at(const aot_model *m, size_t i)
 {
     slot *s = &m->slots.d[i];
@@ -228,7 +238,8 @@ static slot *slot_at(const aot_model *m, size_t i)
         if (aot_query_unit(m->sources.d[s->source].queries, s->id, &s->unit, &err) != AOT_OK) {
             s->unit = aot_unit_new();
             aot_arena *a = s->unit->arena;
-            aot_import_note note = {.kind = "damage", .text = aot_arena_strndup(a, err.msg, strlen(err.msg))};
+            aot_import_note note = {.kind = "damage",
+                                    .text = aot_arena_strndup(a, err.msg, strlen(err.msg))};
             note.file = aot_arena_strndup(a, err.file, strlen(err.file));
             aot_vec_push(&s->unit->notes, note);
         }
@@ -293,7 +304,8 @@ static aot_status parse_stage(slot *s, aot_stage stage, aot_err *err)
     return AOT_OK;
 }
 
-/* Recorded forward and backward were cut under the recorded settings: under others they are derived. */
+/* Recorded forward and backward were cut under the recorded settings: under others they are
+ * derived. */
 static aot_stage_status status_of(const aot_model *m, const slot *s, aot_stage stage)
 {
     aot_stage_status status = aot_unit_stage_status(s->unit, stage);
@@ -301,7 +313,8 @@ static aot_stage_status status_of(const aot_model *m, const slot *s, aot_stage s
     if (cut && m->n_settings > 0 && status.origin == AOT_ORIGIN_RECORDED &&
         aot_unit_stage_status(s->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED) {
         return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
-                                  .reason = "from the recorded joint graph, under the settings given"};
+                                  .reason =
+                                      "from the recorded joint graph, under the settings given"};
     }
     return status;
 }
@@ -324,8 +337,8 @@ aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **
             aot_status ignored = missing(s, AOT_STAGE_JOINT, &s->partition_err);
             (void)ignored;
         } else if (parse_stage(s, AOT_STAGE_JOINT, &s->partition_err) == AOT_OK &&
-                   aot_derive_partition(&s->partition, s->unit, s->graphs[AOT_STAGE_JOINT], &config, NULL,
-                                        &s->partition_err) != AOT_OK) {
+                   aot_derive_partition(&s->partition, s->unit, s->graphs[AOT_STAGE_JOINT], &config,
+                                        NULL, &s->partition_err) != AOT_OK) {
             s->partition = NULL;
         }
     }
@@ -353,7 +366,8 @@ aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage stage)
     return status;
 }
 
-aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot_graph **out, aot_err *err)
+aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot_graph **out,
+                           aot_err *err)
 {
     slot *s = slot_at(m, unit);
     switch (status_of(m, s, stage).origin) {
@@ -368,7 +382,9 @@ aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot
     }
     const aot_partition *p = NULL;
     AOT_TRY(aot_model_partition(m, unit, &p, err));
-    *out = stage == AOT_STAGE_FORWARD ? p->forward : stage == AOT_STAGE_BACKWARD ? p->backward : p->cut;
+    *out = stage == AOT_STAGE_FORWARD    ? p->forward
+           : stage == AOT_STAGE_BACKWARD ? p->backward
+                                         : p->cut;
     return AOT_OK;
 }
 
@@ -377,8 +393,8 @@ aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot
 /* Nodes of the graph that tells most of the unit. */
 static size_t main_graph_nodes(aot_model *m, size_t unit)
 {
-    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD,
-                                      AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
+    static const aot_stage order[] = {AOT_STAGE_JOINT,  AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD,
+                                      AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD,  AOT_STAGE_DYNAMO};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         const aot_graph *g = NULL;
         if (aot_unit_stage_status(slot_at(m, unit)->unit, order[i]).origin == AOT_ORIGIN_RECORDED &&
@@ -407,7 +423,8 @@ const char *aot_model_unit_line(aot_model *m, size_t unit)
         aot_sb_addf(&m->line, " · %zu nodes", n);
     }
     const aot_partition *p = NULL;
-    if (aot_unit_stage(u, AOT_STAGE_JOINT) != NULL && aot_model_partition(m, unit, &p, NULL) == AOT_OK) {
+    if (aot_unit_stage(u, AOT_STAGE_JOINT) != NULL &&
+        aot_model_partition(m, unit, &p, NULL) == AOT_OK) {
         aot_sb_addf(&m->line, " · saved %s", aot_bytes_text(p->saved_bytes, buf, sizeof buf));
     } else if (u->cache != NULL && strcmp(u->cache, "hit") == 0) {
         aot_sb_addz(&m->line, " · from cache");

@@ -244,8 +244,8 @@ aot_status aot_query_unit(aot_queries *q, int64_t id, aot_unit **out, aot_err *e
     return AOT_OK;
 }
 
-aot_status aot_query_file_notes(aot_queries *q, void (*fn)(void *, const aot_import_note *), void *arg,
-                                aot_err *err)
+aot_status aot_query_file_notes(aot_queries *q, void (*fn)(void *, const aot_import_note *),
+                                void *arg, aot_err *err)
 {
     aot_err own = {0};
     aot_arena *a = aot_arena_new();
@@ -272,9 +272,15 @@ aot_status aot_query_files(aot_queries *q,
         for (int i = 0; i < 9; i++) {
             v[i] = (uint64_t)sqlite3_column_int64(s, i + 1);
         }
-        aot_import_stats t = {.bytes = v[0], .lines = v[1], .records = v[2], .graphs = v[3],
-                              .units = (uint32_t)v[4], .files = (uint32_t)v[5], .skipped_records = v[6],
-                              .damaged_records = v[7], .payload_mismatches = v[8]};
+        aot_import_stats t = {.bytes = v[0],
+                              .lines = v[1],
+                              .records = v[2],
+                              .graphs = v[3],
+                              .units = (uint32_t)v[4],
+                              .files = (uint32_t)v[5],
+                              .skipped_records = v[6],
+                              .damaged_records = v[7],
+                              .payload_mismatches = v[8]};
         const char *path = (const char *)sqlite3_column_text(s, 0);
         fn(arg, path != NULL ? path : "", &t, (const char *)sqlite3_column_text(s, 10));
     }

@@ -27,12 +27,13 @@ AOT_NODISCARD aot_status aot_query_units(aot_queries *q, int64_t **ids, size_t *
 /* Reads a whole unit back as the importer delivered it; free it with aot_unit_free. */
 AOT_NODISCARD aot_status aot_query_unit(aot_queries *q, int64_t id, aot_unit **out, aot_err *err);
 /* Calls fn for each note of the file(s). */
-AOT_NODISCARD aot_status aot_query_file_notes(aot_queries *q, void (*fn)(void *, const aot_import_note *),
+AOT_NODISCARD aot_status aot_query_file_notes(aot_queries *q,
+                                              void (*fn)(void *, const aot_import_note *),
                                               void *arg, aot_err *err);
 /* Calls fn for each imported file. */
 AOT_NODISCARD aot_status aot_query_files(aot_queries *q,
-                                         void (*fn)(void *, const char *path, const aot_import_stats *,
-                                                    const char *failure),
+                                         void (*fn)(void *, const char *path,
+                                                    const aot_import_stats *, const char *failure),
                                          void *arg, aot_err *err);
 
 #endif

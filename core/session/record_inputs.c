@@ -16,7 +16,8 @@ typedef struct job {
     const char *input;
 } job;
 
-/* Reads every recorded graph of the unit; returns the joint graph, if it is one that can be read. */
+/* Reads every recorded graph of the unit; returns the joint graph, if it is one that can be read.
+ */
 static const aot_graph *record_graphs(job *j, const aot_unit *u, aot_ctx *ctx, aot_err *joint_err)
 {
     const aot_graph *joint = NULL;
@@ -44,13 +45,15 @@ static const aot_graph *record_graphs(job *j, const aot_unit *u, aot_ctx *ctx, a
     return joint;
 }
 
-static void record_checks(job *j, const aot_unit *u, const aot_partition *p, const aot_err *part_err)
+static void record_checks(job *j, const aot_unit *u, const aot_partition *p,
+                          const aot_err *part_err)
 {
     aot_arena *a = aot_arena_new();
     aot_check_result results[AOT_CHECK_MAX];
     size_t n = aot_check_unit(results, u, p, part_err, a);
     for (size_t i = 0; i < n; i++) {
-        uint32_t *count[] = {&j->sum->n_same, &j->sum->n_differ, &j->sum->n_left_out, &j->sum->n_errors};
+        uint32_t *count[] = {&j->sum->n_same, &j->sum->n_differ, &j->sum->n_left_out,
+                             &j->sum->n_errors};
         ++*count[results[i].verdict];
         aot_recorder_check(j->recorder, &results[i]);
     }
@@ -136,13 +139,17 @@ static void add_stats(aot_import_stats *sum, const aot_import_stats *t)
     sum->files += t->files;
 }
 
-/* One input. *input_st tells whether it could be read; the result, whether the session can be written. */
+/* One input. *input_st tells whether it could be read; the result, whether the session can be
+ * written. */
 static aot_status record_one(job *j, const char *input, aot_status *input_st, aot_err *input_err,
                              aot_err *err)
 {
     j->input = input;
     aot_import_stats stats = {0};
-    aot_import_sink sink = {.arg = j, .on_unit = on_unit, .on_note = on_note, .on_loose = on_loose,
+    aot_import_sink sink = {.arg = j,
+                            .on_unit = on_unit,
+                            .on_note = on_note,
+                            .on_loose = on_loose,
                             .on_progress = on_progress};
     AOT_TRY(aot_recorder_file_begin(j->recorder, input, err));
     aot_err own = {0};
@@ -161,8 +168,8 @@ static aot_status record_one(job *j, const char *input, aot_status *input_st, ao
     return AOT_OK;
 }
 
-aot_status aot_record_inputs(const char *const *inputs, size_t n_inputs, const aot_model_options *opt,
-                             aot_record_summary *sum, aot_err *err)
+aot_status aot_record_inputs(const char *const *inputs, size_t n_inputs,
+                             const aot_model_options *opt, aot_record_summary *sum, aot_err *err)
 {
     aot_record_summary own_sum;
     sum = sum != NULL ? sum : &own_sum;

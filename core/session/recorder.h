@@ -1,5 +1,5 @@
-/* Writes a session: what importers deliver, and what passes report. One transaction a unit and one a
- * pass, so a crash loses at most what was running. */
+/* Writes a session: what importers deliver, and what passes report. One transaction a unit and one
+ * a pass, so a crash loses at most what was running. */
 #ifndef AOT_SESSION_RECORDER_H
 #define AOT_SESSION_RECORDER_H
 

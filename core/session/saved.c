@@ -1,8 +1,9 @@
 /* Turns a partition into rows that a person reads.
  *
- * The users of a saved value are read from the backward graph, where it is a placeholder of the same
- * name; that graph's nodes are looked up by name once. Aliases of primals are found by following the
- * first argument through view operators (those whose schema says so) down to a placeholder. */
+ * The users of a saved value are read from the backward graph, where it is a placeholder of the
+ * same name; that graph's nodes are looked up by name once. Aliases of primals are found by
+ * following the first argument through view operators (those whose schema says so) down to a
+ * placeholder. */
 #include "session/saved.h"
 
 #include <inttypes.h>
@@ -90,7 +91,8 @@ aot_node_id aot_node_primal(const aot_graph *g, aot_node_id id)
         }
         aot_node_id next = aot_node_args(g, n)[0].u.node;
         /* getitem takes memory over only from a view that has several results (split, unbind) */
-        if (aot_is_getitem(g, n) && (aot_node_op(aot_node_at(g, next))->flags & AOT_OPF_ALIASES) == 0) {
+        if (aot_is_getitem(g, n) &&
+            (aot_node_op(aot_node_at(g, next))->flags & AOT_OPF_ALIASES) == 0) {
             return AOT_NO_NODE;
         }
         id = next;
@@ -126,7 +128,8 @@ const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a
     switch ((aot_verdict)i->verdict) {
     case AOT_V_SAVED:
         if (n->kind == AOT_PLACEHOLDER) {
-            return i->is_static ? "a parameter or buffer: it stays alive anyway" : "an input of the unit";
+            return i->is_static ? "a parameter or buffer: it stays alive anyway"
+                                : "an input of the unit";
         }
         if (aot_meta_get(p->cut->ctx, n->meta)->val == AOT_VAL_SYM) {
             return "a size that the backward needs";
@@ -185,7 +188,8 @@ static const char *users_text(const aot_graph *bw, aot_node_id id, aot_arena *a)
     aot_sb b = {0};
     uint32_t n = aot_n_users(bw, id);
     for (uint32_t k = 0; k < n && k < SHOWN; k++) {
-        aot_sb_addf(&b, "%s%s", k > 0 ? ", " : "", aot_node_name(bw, bw->user[bw->user_off[id] + k]));
+        aot_sb_addf(&b, "%s%s", k > 0 ? ", " : "",
+                    aot_node_name(bw, bw->user[bw->user_off[id] + k]));
     }
     if (n > SHOWN) {
         aot_sb_addf(&b, ", +%u", n - SHOWN);
@@ -209,7 +213,8 @@ static void fill_row(aot_saved_row *r, const aot_partition *p, aot_node_id id, a
     r->primal = m->val == AOT_VAL_TENSOR ? aot_node_primal(g, id) : AOT_NO_NODE;
     r->dtype = m->val == AOT_VAL_TENSOR && m->dtype < AOT_N_DTYPES
                    ? aot_dtype_get((aot_dtype)m->dtype)->abbr
-               : m->val == AOT_VAL_SYM ? "Sym" : "";
+               : m->val == AOT_VAL_SYM ? "Sym"
+                                       : "";
     aot_print_sizes(&b, c, m);
     r->shape = aot_arena_strndup(a, aot_sb_text(&b), b.n);
     r->type = m->val == AOT_VAL_TENSOR ? aot_arena_printf(a, "%s%s", r->dtype, r->shape)

@@ -5,12 +5,12 @@
 
 #include "partition/partition.h"
 
-/* Why the node ended as it did, one clause: "cannot be recomputed: reduction op". Belongs to a or is
- * static. */
+/* Why the node ended as it did, one clause: "cannot be recomputed: reduction op". Belongs to a or
+ * is static. */
 const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a);
 
-/* Where a value that shares memory with a primal gets it from: the primal itself, or what a chain of
- * views starts at. AOT_NO_NODE if the value has memory of its own. */
+/* Where a value that shares memory with a primal gets it from: the primal itself, or what a chain
+ * of views starts at. AOT_NO_NODE if the value has memory of its own. */
 aot_node_id aot_node_primal(const aot_graph *g, aot_node_id id);
 
 /* "[64, s0]" of an annotation's sizes; "" for what is no tensor. Appended to out. */
@@ -22,14 +22,14 @@ const char *aot_bytes_text(int64_t bytes, char *buf, size_t size);
 void aot_print_op_short(aot_sb *out, const aot_graph *g, const aot_node *n);
 
 typedef struct aot_saved_row {
-    aot_node_id node;     /* in p->cut */
+    aot_node_id node; /* in p->cut */
     bool is_symbol;
-    aot_node_id primal;   /* aliased primal, or AOT_NO_NODE */
+    aot_node_id primal;                           /* aliased primal, or AOT_NO_NODE */
     const char *name, *type, *dtype, *shape, *op; /* type: "f32[64, 128]" */
     int64_t bytes;
     const char *file, *func, *code; /* "" if unknown */
     uint32_t line;
-    const char *used_by;  /* users in the backward, comma-separated, at most 4 and "+N" */
+    const char *used_by; /* users in the backward, comma-separated, at most 4 and "+N" */
     const char *reason;
 } aot_saved_row;
 

@@ -1,10 +1,10 @@
 /* Opens, creates and replaces session files.
  *
  * What a file is, is read from its first 72 bytes before SQLite sees it: the magic, user_version
- * (offset 60) and application_id (offset 68), both big-endian. So a foreign database is never opened
- * and a wrong file is named for what it is. A session in use or left by a crash is in WAL mode; it
- * is brought back to one file before anything is renamed over it, because a left-over -wal file
- * would be replayed onto its successor. */
+ * (offset 60) and application_id (offset 68), both big-endian. So a foreign database is never
+ * opened and a wrong file is named for what it is. A session in use or left by a crash is in WAL
+ * mode; it is brought back to one file before anything is renamed over it, because a left-over -wal
+ * file would be replayed onto its successor. */
 #include "session/session.h"
 
 #include <errno.h>
@@ -97,7 +97,8 @@ static aot_status check_file(const char *path, aot_err *err)
         if (app_id != AOT_SESSION_APP_ID) {
             st = AOT_FAIL(err, AOT_E_SESSION,
                           "an SQLite database of another program (application_id 0x%08x), not an "
-                          "aotscope session", (unsigned)app_id);
+                          "aotscope session",
+                          (unsigned)app_id);
         } else if (version > AOT_SESSION_VERSION) {
             st = AOT_FAIL(err, AOT_E_SESSION,
                           "a session of a newer aotscope: format %u, this program reads up to %d",
@@ -187,7 +188,8 @@ aot_status aot_session_open(aot_session **out, const char *path, aot_err *err)
         return st;
     }
     sqlite3_busy_timeout(s->db, 2000);
-    aot_status st = aot_session_exec(s, "SELECT count(*) FROM sqlite_schema; SELECT key FROM session", err);
+    aot_status st =
+        aot_session_exec(s, "SELECT count(*) FROM sqlite_schema; SELECT key FROM session", err);
     if (st != AOT_OK) {
         aot_session_close(s);
         return st;
@@ -205,10 +207,11 @@ static aot_status settle_old(const char *path, aot_err *err)
         st = aot_session_fail(old, err, "opening the session that is to be replaced");
     } else {
         sqlite3_busy_timeout(old->db, 500);
-        int rc = sqlite3_exec(old->db, "BEGIN IMMEDIATE; COMMIT; PRAGMA journal_mode = DELETE", NULL,
-                              NULL, NULL);
+        int rc = sqlite3_exec(old->db, "BEGIN IMMEDIATE; COMMIT; PRAGMA journal_mode = DELETE",
+                              NULL, NULL, NULL);
         if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED) {
-            st = AOT_FAIL(err, AOT_E_SESSION, "another program has this session open; close it, or "
+            st = AOT_FAIL(err, AOT_E_SESSION,
+                          "another program has this session open; close it, or "
                           "give another file to -o");
             aot_err_in_file(err, path);
         }
@@ -234,7 +237,8 @@ static aot_status start_writing(aot_session *s, aot_err *err)
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
     snprintf(sql, sizeof sql,
              "INSERT INTO session VALUES ('state', 'writing'), ('created', '%s'), "
-             "('format', 'aotscope/1'), ('rules', 'PyTorch 2.11'); COMMIT", when);
+             "('format', 'aotscope/1'), ('rules', 'PyTorch 2.11'); COMMIT",
+             when);
     return aot_session_exec(s, sql, err);
 }
 
@@ -298,9 +302,10 @@ aot_status aot_session_create(aot_session **out, const char *path, aot_err *err)
 
 aot_status aot_session_finish(aot_session *s, aot_err *err)
 {
-    aot_status st = aot_session_exec(
-        s, "UPDATE session SET value = 'complete' WHERE key = 'state'; PRAGMA wal_checkpoint(TRUNCATE)",
-        err);
+    aot_status st = aot_session_exec(s,
+                                     "UPDATE session SET value = 'complete' WHERE key = 'state'; "
+                                     "PRAGMA wal_checkpoint(TRUNCATE)",
+                                     err);
     if (st == AOT_OK) {
         /* Busy when a viewer is watching: the file then stays in WAL mode, which is as good. */
         sqlite3_busy_timeout(s->db, 100);
@@ -313,7 +318,8 @@ aot_status aot_session_finish(aot_session *s, aot_err *err)
     }
     if (st == AOT_OK && s->temp != NULL) {
         if (rename(s->temp, s->path) != 0) {
-            st = AOT_FAIL(err, AOT_E_IO, "the new session cannot be put in place: %s", strerror(errno));
+            st = AOT_FAIL(err, AOT_E_IO, "the new session cannot be put in place: %s",
+                          strerror(errno));
             aot_err_in_file(err, s->path);
         } else {
             free(s->temp);

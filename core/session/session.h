@@ -23,7 +23,8 @@ bool aot_session_sniff(const char *path);
 /* Starts a session for writing. An existing file must be an aotscope session that nobody has open.
  * Errors: E_SESSION (the file is something else, or in use), E_IO. */
 AOT_NODISCARD aot_status aot_session_create(aot_session **out, const char *path, aot_err *err);
-/* Marks the session complete, leaves WAL mode and puts the file in its place. Frees s either way. */
+/* Marks the session complete, leaves WAL mode and puts the file in its place. Frees s either way.
+ */
 AOT_NODISCARD aot_status aot_session_finish(aot_session *s, aot_err *err);
 
 /* Opens for reading. Errors: E_IO (absent), E_SESSION (foreign, newer, damaged). */

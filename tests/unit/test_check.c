@@ -26,7 +26,8 @@ static void the_symbol_of_a_generator_state_is_hidden(void **state)
 {
     (void)state;
     char *a = normal("s: \"u8[s12][1]cpu\", t: \"u8[s12, 2][1]\", u: \"u8[s3][1]\"\n");
-    assert_string_equal(a, "s: \"u8[rng_state][1]cpu\", t: \"u8[s12, 2][1]\", u: \"u8[rng_state][1]\"\n");
+    assert_string_equal(
+        a, "s: \"u8[rng_state][1]cpu\", t: \"u8[s12, 2][1]\", u: \"u8[rng_state][1]\"\n");
     free(a);
 }
 
@@ -50,7 +51,8 @@ typedef struct opened {
     size_t n;
 } opened;
 
-/* Checks unit 0 of a fixture. edit (may be NULL) is applied to a copy of the recorded forward text. */
+/* Checks unit 0 of a fixture. edit (may be NULL) is applied to a copy of the recorded forward text.
+ */
 static opened check_fixture(const char *name, const char *from, const char *to, const char *version)
 {
     opened o = {.a = aot_arena_new()};
@@ -66,7 +68,8 @@ static opened check_fixture(const char *name, const char *from, const char *to, 
     if (from != NULL) {
         const char *at = strstr(rec->text, from);
         assert_non_null(at);
-        rec->text = aot_arena_printf(o.a, "%.*s%s%s", (int)(at - rec->text), rec->text, to, at + strlen(from));
+        rec->text = aot_arena_printf(o.a, "%.*s%s%s", (int)(at - rec->text), rec->text, to,
+                                     at + strlen(from));
         rec->len = strlen(rec->text);
     }
     bool has_joint = aot_unit_stage(u, AOT_STAGE_JOINT) != NULL;
@@ -132,7 +135,8 @@ static void a_difference_of_another_version_names_it(void **state)
 static void a_text_that_ends_early_differs(void **state)
 {
     (void)state;
-    opened o = check_fixture("logs/dropout_default.log.gz", "            neg,  # SavedForBackwardsAOTOutput(idx=2)\n        )\n",
+    opened o = check_fixture("logs/dropout_default.log.gz",
+                             "            neg,  # SavedForBackwardsAOTOutput(idx=2)\n        )\n",
                              "", NULL);
     assert_int_equal(o.r[0].verdict, AOT_CHECK_DIFFERS);
     assert_string_equal(o.r[0].recorded, "");
@@ -153,16 +157,20 @@ static void graphs_that_other_passes_changed_are_left_out_with_the_sign(void **s
 static void a_removed_operator_is_a_sign_of_other_passes(void **state)
 {
     (void)state;
-    opened o = check_fixture("logs/dropout_default.log.gz",
-                             "neg: \"f32[8][1]cpu\" = torch.ops.aten.neg.default(sin_1);  sin_1 = None", "neg = sin_1",
-                             NULL);
+    opened o =
+        check_fixture("logs/dropout_default.log.gz",
+                      "neg: \"f32[8][1]cpu\" = torch.ops.aten.neg.default(sin_1);  sin_1 = None",
+                      "neg = sin_1", NULL);
     /* what cannot be read is no sign: it is a difference */
     assert_int_equal(o.r[0].verdict, AOT_CHECK_DIFFERS);
     close_fixture(&o);
-    o = check_fixture("logs/dropout_default.log.gz",
-                      "        neg: \"f32[8][1]cpu\" = torch.ops.aten.neg.default(sin_1);  sin_1 = None\n", "", NULL);
+    o = check_fixture(
+        "logs/dropout_default.log.gz",
+        "        neg: \"f32[8][1]cpu\" = torch.ops.aten.neg.default(sin_1);  sin_1 = None\n", "",
+        NULL);
     assert_int_equal(o.r[0].verdict, AOT_CHECK_LEFT_OUT);
-    assert_non_null(strstr(o.r[0].reason, "aten.neg.default 1 times, forward and backward together 0"));
+    assert_non_null(
+        strstr(o.r[0].reason, "aten.neg.default 1 times, forward and backward together 0"));
     close_fixture(&o);
 }
 
@@ -178,8 +186,12 @@ static void a_forward_without_its_joint_graph_is_left_out(void **state)
 {
     (void)state;
     aot_unit *u = aot_unit_new();
-    static const char text[] = "class GraphModule(torch.nn.Module):\n    def forward(self):\n        return ()\n";
-    aot_record r = {.name = "aot_forward_graph", .text = text, .len = sizeof text - 1, .stage = AOT_STAGE_FORWARD};
+    static const char text[] =
+        "class GraphModule(torch.nn.Module):\n    def forward(self):\n        return ()\n";
+    aot_record r = {.name = "aot_forward_graph",
+                    .text = text,
+                    .len = sizeof text - 1,
+                    .stage = AOT_STAGE_FORWARD};
     aot_vec_push(&u->records, r);
     aot_arena *a = aot_arena_new();
     aot_check_result out[AOT_CHECK_MAX];

@@ -1,4 +1,5 @@
-/* The model: units from logs and sessions alike, stages with reasons, graphs and partitions on demand. */
+/* The model: units from logs and sessions alike, stages with reasons, graphs and partitions on
+ * demand. */
 #include "fixture.h"
 
 #include "session/derive.h"
@@ -165,14 +166,16 @@ static void parameters_are_static_inputs(void **state)
 static void inputs_that_share_memory_are_found_by_their_sources(void **state)
 {
     (void)state;
-    static const char dynamo[] = "class GraphModule(torch.nn.Module):\n"
-                                 "    def forward(self, L_x_: \"f32[4]\", L_m_parameters_w_: \"f32[4]\", "
-                                 "L_y_0_: \"f32[4]\", L_z_: \"f32[4]\"):\n"
-                                 "        return (L_x_,)\n";
+    static const char dynamo[] =
+        "class GraphModule(torch.nn.Module):\n"
+        "    def forward(self, L_x_: \"f32[4]\", L_m_parameters_w_: \"f32[4]\", "
+        "L_y_0_: \"f32[4]\", L_z_: \"f32[4]\"):\n"
+        "        return (L_x_,)\n";
     static const char joint[] =
         "class joint(torch.nn.Module):\n"
         "    def forward(self, primals, tangents):\n"
-        "        primals_1: \"f32[4]\"; primals_2: \"f32[4]\"; primals_3: \"f32[4]\"; primals_4: \"f32[4]\"; "
+        "        primals_1: \"f32[4]\"; primals_2: \"f32[4]\"; primals_3: \"f32[4]\"; primals_4: "
+        "\"f32[4]\"; "
         "tangents_1: \"f32[4]\"; \n"
         "\n"
         "        primals_1, primals_2, primals_3, primals_4, tangents_1, = "
@@ -181,7 +184,10 @@ static void inputs_that_share_memory_are_found_by_their_sources(void **state)
         "        neg_1: \"f32[4]\" = torch.ops.aten.neg.default(tangents_1);  tangents_1 = None\n"
         "        return pytree.tree_unflatten([neg, neg_1, None, None, None], self._out_spec)\n";
     aot_unit *u = aot_unit_new();
-    aot_record r = {.name = "dynamo_output_graph", .text = dynamo, .len = sizeof dynamo - 1, .stage = AOT_STAGE_DYNAMO};
+    aot_record r = {.name = "dynamo_output_graph",
+                    .text = dynamo,
+                    .len = sizeof dynamo - 1,
+                    .stage = AOT_STAGE_DYNAMO};
     aot_vec_push(&u->records, r);
     const aot_input_desc d[] = {{.source = "L['x']", .describer = 1, .storage = 4},
                                 {.source = "L['m']._parameters['w']", .describer = 1, .storage = 9},

@@ -81,7 +81,8 @@ static int64_t number(const char *path, const char *sql)
 static aot_unit *small_unit(const char *text)
 {
     aot_unit *u = aot_unit_new();
-    u->key = (aot_unit_key){.rank = 2, .compiled_autograd_id = -1, .frame = 3, .compile = 1, .attempt = 0};
+    u->key = (aot_unit_key){
+        .rank = 2, .compiled_autograd_id = -1, .frame = 3, .compile = 1, .attempt = 0};
     u->input = "train.log";
     u->title = "forward";
     u->torch_version = "2.11.0";
@@ -93,11 +94,20 @@ static aot_unit *small_unit(const char *text)
     u->seconds = 1.5;
     u->fw_metadata = "ViewAndMutationMeta()";
     u->config = json_pack("{s:b}", "cse", 0);
-    aot_record r = {.name = "some_artifact", .text = text, .len = strlen(text), .meta = "{\"a\":1}", .line = 12,
-                    .is_artifact = true, .stage = AOT_N_STAGES};
+    aot_record r = {.name = "some_artifact",
+                    .text = text,
+                    .len = strlen(text),
+                    .meta = "{\"a\":1}",
+                    .line = 12,
+                    .is_artifact = true,
+                    .stage = AOT_N_STAGES};
     aot_vec_push(&u->records, r);
-    aot_input_desc d = {.source = "L['x']", .dtype = "torch.float32", .storage = 5, .storage_bytes = 64,
-                        .requires_grad = true, .size = "[4]"};
+    aot_input_desc d = {.source = "L['x']",
+                        .dtype = "torch.float32",
+                        .storage = 5,
+                        .storage_bytes = 64,
+                        .requires_grad = true,
+                        .size = "[4]"};
     aot_vec_push(&u->inputs, d);
     aot_symbol y = {.name = "s77", .source = "L['x'].size()[0]", .hint = 5, .has_hint = true};
     aot_vec_push(&u->symbols, y);
@@ -180,7 +190,8 @@ static void equal_texts_are_stored_once(void **state)
     aot_recorder_free(r);
     assert_int_equal(aot_session_finish(s, &err), AOT_OK);
     assert_int_equal(number(in_dir("twice.aots"), "SELECT count(*) FROM record"), 2);
-    assert_int_equal(number(in_dir("twice.aots"), "SELECT count(*) FROM text WHERE text = 'the same'"), 1);
+    assert_int_equal(
+        number(in_dir("twice.aots"), "SELECT count(*) FROM text WHERE text = 'the same'"), 1);
     aot_unit_free(u);
     aot_unit_free(v);
 }
@@ -190,11 +201,15 @@ static void each_aot_graph_of_a_log_is_a_row(void **state)
     (void)state;
     import_one(fixture("logs/dropout_default.log.gz"), in_dir("rows.aots"));
     assert_int_equal(number(in_dir("rows.aots"), "SELECT count(*) FROM recorded_graphs"), 3);
-    assert_int_equal(number(in_dir("rows.aots"), "SELECT n_nodes FROM recorded_graphs WHERE kind='aot_joint_graph'"),
+    assert_int_equal(number(in_dir("rows.aots"),
+                            "SELECT n_nodes FROM recorded_graphs WHERE kind='aot_joint_graph'"),
                      16);
-    assert_int_equal(number(in_dir("rows.aots"), "SELECT count(*) FROM units WHERE path = 'autograd'"), 1);
-    assert_int_equal(number(in_dir("rows.aots"), "SELECT count(*) FROM rng_sites WHERE stage = 'joint'"), 1);
-    assert_int_equal(number(in_dir("rows.aots"), "SELECT count(*) FROM inputs WHERE source = 'L[''x'']'"), 1);
+    assert_int_equal(
+        number(in_dir("rows.aots"), "SELECT count(*) FROM units WHERE path = 'autograd'"), 1);
+    assert_int_equal(
+        number(in_dir("rows.aots"), "SELECT count(*) FROM rng_sites WHERE stage = 'joint'"), 1);
+    assert_int_equal(
+        number(in_dir("rows.aots"), "SELECT count(*) FROM inputs WHERE source = 'L[''x'']'"), 1);
 }
 
 static void the_partition_of_a_log_is_in_the_views(void **state)
@@ -202,12 +217,17 @@ static void the_partition_of_a_log_is_in_the_views(void **state)
     (void)state;
     import_one(fixture("logs/dropout_default.log.gz"), in_dir("part.aots"));
     assert_int_equal(number(in_dir("part.aots"), "SELECT count(*) FROM saved"), 3);
-    assert_int_equal(number(in_dir("part.aots"), "SELECT count(*) FROM saved WHERE position = 0 AND name = 'primals_1'"),
-                     1);
     assert_int_equal(number(in_dir("part.aots"),
-                            "SELECT count(*) FROM stage_graph WHERE stage='joint_cse' AND origin='derived'"), 1);
-    assert_int_equal(number(in_dir("part.aots"), "SELECT count(*) FROM stage_diff WHERE result = 'same'"), 2);
-    assert_int_equal(number(in_dir("part.aots"), "SELECT count(*) FROM pass_run WHERE seconds IS NOT NULL"), 1);
+                            "SELECT count(*) FROM saved WHERE position = 0 AND name = 'primals_1'"),
+                     1);
+    assert_int_equal(
+        number(in_dir("part.aots"),
+               "SELECT count(*) FROM stage_graph WHERE stage='joint_cse' AND origin='derived'"),
+        1);
+    assert_int_equal(
+        number(in_dir("part.aots"), "SELECT count(*) FROM stage_diff WHERE result = 'same'"), 2);
+    assert_int_equal(
+        number(in_dir("part.aots"), "SELECT count(*) FROM pass_run WHERE seconds IS NOT NULL"), 1);
 }
 
 static void other_files_are_refused_and_stay_as_they_are(void **state)
@@ -215,7 +235,8 @@ static void other_files_are_refused_and_stay_as_they_are(void **state)
     (void)state;
     aot_session *s = NULL;
     aot_err err = {0};
-    static const char text[] = "V1129 a log, not a session; longer than a header, so that nothing of it is guessed at all";
+    static const char text[] =
+        "V1129 a log, not a session; longer than a header, so that nothing of it is guessed at all";
     write_file(in_dir("notes.txt"), text, sizeof text - 1);
     assert_int_equal(aot_session_create(&s, in_dir("notes.txt"), &err), AOT_E_SESSION);
     assert_non_null(strstr(err.msg, "not an aotscope session"));
@@ -226,7 +247,8 @@ static void other_files_are_refused_and_stay_as_they_are(void **state)
 
     sqlite3 *db = NULL;
     sqlite3_open(in_dir("other.db"), &db);
-    sqlite3_exec(db, "PRAGMA application_id = 77; CREATE TABLE t(x); INSERT INTO t VALUES (3)", NULL, NULL, NULL);
+    sqlite3_exec(db, "PRAGMA application_id = 77; CREATE TABLE t(x); INSERT INTO t VALUES (3)",
+                 NULL, NULL, NULL);
     sqlite3_close(db);
     err = (aot_err){0};
     assert_int_equal(aot_session_create(&s, in_dir("other.db"), &err), AOT_E_SESSION);
@@ -369,7 +391,8 @@ static void a_crash_loses_only_the_running_pass(void **state)
         aot_config_init(&c);
         aot_unit *u = small_unit("before the crash");
         bool ok = aot_session_create(&s, in_dir("crash.aots"), NULL) == AOT_OK &&
-                  aot_recorder_new(&r, s, NULL) == AOT_OK && aot_recorder_unit(r, u, &c, NULL) == AOT_OK;
+                  aot_recorder_new(&r, s, NULL) == AOT_OK &&
+                  aot_recorder_unit(r, u, &c, NULL) == AOT_OK;
         if (ok) {
             aot_recorder_observer(r)->on_pass_begin(r, "partition");
         }
@@ -380,7 +403,9 @@ static void a_crash_loses_only_the_running_pass(void **state)
     assert_int_equal(status, 0);
     assert_int_equal(number(in_dir("crash.aots"), "SELECT count(*) FROM unit"), 1);
     assert_int_equal(number(in_dir("crash.aots"), "SELECT count(*) FROM pass_run"), 0);
-    assert_int_equal(number(in_dir("crash.aots"), "SELECT value = 'writing' FROM session WHERE key = 'state'"), 1);
+    assert_int_equal(
+        number(in_dir("crash.aots"), "SELECT value = 'writing' FROM session WHERE key = 'state'"),
+        1);
     const char *input = in_dir("crash.aots");
     aot_model *m = NULL;
     assert_int_equal(aot_model_open(&m, &input, 1, NULL, NULL), AOT_OK);
