@@ -1,8 +1,6 @@
 /* Which nodes the forward needs, which the backward, and how far each lies from the backward.
  * Mirrors: partitioners.py:classify_nodes and the dist_from_bw loop of
  * min_cut_rematerialization_partition. */
-#include <stdlib.h>
-
 #include "partition/internal.h"
 
 enum { FAR = 1000000000 };
@@ -62,22 +60,13 @@ aot_status part_classify(part *p)
             p->required_bw[outs[i].u.node] = 1;
         }
     }
-    part_side fw = {0};
-    AOT_TRY(part_extract(p, &fw, p->inputs, p->n_inputs, outs, g->out_descs.n != 0 ? g->out_descs.d : NULL,
-                         (uint32_t)p->n_fw_out, PART_FORWARD));
-    // names are unique: look the forward's up by name
-    uint32_t *id_of = aot_xcalloc(aot_strtab_count(p->ctx->strs), sizeof(uint32_t));
+    part_plan fw;
+    part_ids inputs = {.d = p->inputs, .n = p->n_inputs};
+    AOT_TRY(part_plan_make(p, &fw, &inputs, outs, NULL, (uint32_t)p->n_fw_out, PART_FORWARD, NULL));
     for (uint32_t i = 0; i < n; i++) {
-        id_of[aot_node_at(g, i)->name] = i + 1;
+        p->required_fw[i] = fw.state[i] != PART_ABSENT;
     }
-    for (uint32_t i = 0; i < fw.g->nodes.n; i++) {
-        const aot_node *x = aot_node_at(fw.g, i);
-        if (x->kind != AOT_OUTPUT && id_of[x->name] != 0) {
-            p->required_fw[id_of[x->name] - 1] = 1;
-        }
-    }
-    free(id_of);
-    part_side_free(&fw);
+    part_plan_free(&fw);
     int32_t order = 0;
     for (uint32_t i = 0; i < n; i++) {
         p->fw_order[i] = p->required_fw[i] ? order++ : -1;

@@ -26,19 +26,20 @@ void part_meta_init(part *p)
         const aot_node *x = aot_node_at(g, i);
         p->m.policy[i] = x->policy;
         p->m.ac_graph_id[i] = g->srcs.d[x->src].ac_graph_id;
-        p->m.part[i] = part_class_of(g->ctx, x);
+        p->m.part[i] = part_class_of(p, x);
     }
 }
 
 /* Goes on with a smaller graph: map[old] is the new id or AOT_NO_NODE. */
-static void replace_graph(part *p, aot_graph *to, const aot_node_id *map)
+static void replace_graph(part *p, aot_graph *to, const aot_node_id *map, const uint8_t *live)
 {
     part_meta old = p->m;
     uint32_t n_old = (uint32_t)p->g->nodes.n;
+    aot_graph_link(to);
     p->g = to;
     part_meta_init(p);
     for (uint32_t i = n_old; i-- > 0;) { // backwards: the first of merged nodes wins
-        if (map[i] != AOT_NO_NODE) {
+        if (live[i]) {
             p->m.backward_made[map[i]] = old.backward_made[i];
             p->m.must_side[map[i]] = old.must_side[i];
         }
@@ -67,71 +68,65 @@ static aot_graph *like(const aot_graph *g)
     return r;
 }
 
-aot_graph *part_eliminate_dead(const aot_graph *g, part_impure_fn impure, void *arg, aot_node_id *map)
+/* live[i] = 1 for nodes that have an effect, or whose value one of these reads. */
+static bool mark_live(const aot_graph *g, bool impure_random, uint8_t *live)
 {
-    uint32_t n = (uint32_t)g->nodes.n;
-    uint8_t *live = aot_xcalloc(n, 1);
-    aot_graph *r = like(g);
-    for (uint32_t i = n; i-- > 0;) {
-        live[i] |= impure(g, aot_node_at(g, i), arg);
+    bool dead = false;
+    for (uint32_t i = (uint32_t)g->nodes.n; i-- > 0;) {
+        live[i] |= part_is_impure(g, aot_node_at(g, i), impure_random);
+        dead |= !live[i];
         for (uint32_t k = g->in_off[i]; live[i] && k < g->in_off[i + 1]; k++) {
             live[g->in[k]] = 1;
         }
     }
-    for (uint32_t i = 0; i < n; i++) {
-        map[i] = live[i] ? aot_graph_copy_node(r, g, i, map) : AOT_NO_NODE;
+    return dead;
+}
+
+static aot_graph *copy_live(const aot_graph *g, const uint8_t *live, aot_node_id *map)
+{
+    aot_graph *r = like(g);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        if (live[i]) {
+            map[i] = aot_graph_copy_node(r, g, i, map);
+        }
     }
-    free(live);
-    aot_graph_link(r);
     return r;
 }
 
-static bool impure_node(const aot_graph *g, const aot_node *n, void *arg)
-{
-    return part_is_impure(g, n, *(bool *)arg);
-}
-
 /* Submodules of higher-order operators are cleaned too; they nest a few levels. */
-static void clean_subgraphs(aot_graph *g, bool *impure_random)
+static void clean_subgraphs(aot_graph *g, bool impure_random)
 {
     for (size_t i = 0; i < g->subgraphs.n; i++) {
         aot_graph *sub = g->subgraphs.d[i];
-        aot_graph_link(sub);
-        aot_node_id *map = aot_xcalloc(sub->nodes.n, sizeof *map);
-        aot_graph *r = part_eliminate_dead(sub, impure_node, impure_random, map);
-        free(map);
-        if (r->nodes.n != sub->nodes.n) {
-            g->subgraphs.d[i] = r;
+        if (sub->user_off == NULL) {
+            aot_graph_link(sub);
         }
+        uint8_t *live = aot_xcalloc(sub->nodes.n, 1);
+        if (mark_live(sub, impure_random, live)) {
+            aot_node_id *map = aot_xcalloc(sub->nodes.n, sizeof *map);
+            g->subgraphs.d[i] = copy_live(sub, live, map);
+            free(map);
+        }
+        free(live);
         clean_subgraphs(g->subgraphs.d[i], impure_random);
     }
-}
-
-void part_dce(part *p)
-{
-    bool impure_random = p->config->fallback_random;
-    aot_node_id *map = AOT_NEW_ARRAY(p->scratch, aot_node_id, p->g->nodes.n);
-    aot_graph *r = part_eliminate_dead(p->g, impure_node, &impure_random, map);
-    clean_subgraphs(r, &impure_random);
-    replace_graph(p, r, map);
 }
 
 /* ---- CSE ------------------------------------------------------------------------------------ */
 
 typedef struct entry {
     uint64_t hash;
-    aot_node_id old; /* node in the old graph that holds the key */
-    aot_node_id node; /* what equal ones become: a node of the new graph */
+    aot_node_id node; /* holds the key, and is what equal ones become */
     uint32_t region;
 } entry;
 
 typedef struct cse {
     part *p;
     const aot_graph *g;
-    aot_graph *to;
-    aot_node_id *map;
+    const uint8_t *live;
+    aot_node_id *rep; /* what a node becomes: itself, or an equal node before it */
     entry *table;
-    uint32_t mask;
+    uint32_t mask, n_merged;
     uint32_t *storage;
     uint8_t *output_storage;
 } cse;
@@ -151,7 +146,7 @@ static uint64_t leaf_hash(const cse *c, const aot_arg *a)
     uint64_t v;
     switch (a->kind) {
     case AOT_ARG_NODE:
-        v = c->map[a->u.node];
+        v = c->rep[a->u.node];
         break;
     case AOT_ARG_INT:
     case AOT_ARG_BOOL:
@@ -216,7 +211,7 @@ static bool equal_args(const cse *c, const aot_arg *a, const aot_arg *b, uint32_
         case AOT_ARG_NONE:
             break;
         case AOT_ARG_NODE:
-            if (c->map[a[i].u.node] != c->map[b[i].u.node]) {
+            if (c->rep[a[i].u.node] != c->rep[b[i].u.node]) {
                 return false;
             }
             break;
@@ -257,59 +252,19 @@ static bool equal_nodes(const cse *c, const aot_node *a, const aot_node *b)
            equal_args(c, aot_node_kwargs(c->g, a), aot_node_kwargs(c->g, b), (uint32_t)a->n_kwargs * 2);
 }
 
-/* set, enter, exit, seed as a word, or a trailing underscore: Inductor's sign of a mutation for
- * callables without a schema. */
-static bool name_mutates(const char *t)
-{
-    static const char *const words[] = {"set", "enter", "exit", "seed"};
-    const char *last = strrchr(t, '.');
-    const char *s = last != NULL ? last + 1 : t;
-    size_t n = strlen(s);
-    if (n > 1 && s[n - 1] == '_' && s[n - 2] != '_') {
-        return true;
-    }
-    for (size_t w = 0; w < 4; w++) {
-        size_t len = strlen(words[w]);
-        for (const char *q = strstr(s, words[w]); q != NULL; q = strstr(q + 1, words[w])) {
-            bool left = q == s || (q[-1] == '_' && (q - s < 2 || q[-2] != '_'));
-            bool right = q[len] == '\0' || (q[len] == '_' && q[len + 1] != '_');
-            if (left && right) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static bool is_mutation(const aot_graph *g, const aot_node *n)
-{
-    if (n->kind != AOT_CALL_FUNCTION && n->kind != AOT_CALL_METHOD) {
-        return false;
-    }
-    const char *t = aot_text(g->ctx, n->target);
-    bool hop = aot_starts_with(t, "torch.ops.higher_order.");
-    if (aot_starts_with(t, "torch.ops.") && !hop) {
-        return (aot_node_op(n)->flags & AOT_OPF_MUTATES) != 0;
-    }
-    if (hop && strstr(t, "auto_functionalized") != NULL) {
-        return false;
-    }
-    return name_mutates(t) || aot_node_kwarg(g, n, "out") != NULL;
-}
-
 static bool kept_apart(const cse *c, uint32_t i)
 {
     const aot_node *n = aot_node_at(c->g, i);
     if (n->kind == AOT_PLACEHOLDER || n->kind == AOT_OUTPUT || n->kind == AOT_GET_ATTR) {
         return true;
     }
-    if ((c->p->m.part[i] & AOT_PART_CSE_RANDOM) != 0 || strcmp(aot_node_op(n)->packet, "aten.empty") == 0) {
+    if ((c->p->m.part[i] & (AOT_PART_CSE_RANDOM | PART_IS_EMPTY)) != 0) {
         return true;
     }
     return part_is_tensor(c->g, n) && c->output_storage[c->storage[i]];
 }
 
-static void merge_or_copy(cse *c, uint32_t i, uint32_t region)
+static void merge_or_enter(cse *c, uint32_t i, uint32_t region)
 {
     const aot_node *n = aot_node_at(c->g, i);
     uint64_t h = hash_node(c, n);
@@ -319,45 +274,68 @@ static void merge_or_copy(cse *c, uint32_t i, uint32_t region)
     }
     entry *e = &c->table[k];
     bool overwrite = e->hash == 0;
-    if (e->hash != 0 && equal_nodes(c, n, aot_node_at(c->g, e->old))) {
+    if (e->hash != 0 && equal_nodes(c, n, aot_node_at(c->g, e->node))) {
         if (e->region == region) {
-            c->map[i] = e->node;
+            c->rep[i] = e->node;
+            c->n_merged++;
             return;
         }
         overwrite = true; // a mutation lies between: later ones equal this node
     }
-    c->map[i] = aot_graph_copy_node(c->to, c->g, i, c->map);
     if (overwrite) {
-        *e = (entry){h | 1, i, c->map[i], region};
+        *e = (entry){h | 1, i, region};
     }
 }
 
-void part_cse(part *p)
+static void find_equal(cse *c)
 {
-    cse c = {.p = p, .g = p->g, .to = like(p->g)};
+    part *p = c->p;
     uint32_t n = (uint32_t)p->g->nodes.n, size = 16, n_out, region = 0;
     while (size < n * 2) {
         size *= 2;
     }
-    c.mask = size - 1;
-    c.table = AOT_NEW_ARRAY(p->scratch, entry, size);
-    c.map = AOT_NEW_ARRAY(p->scratch, aot_node_id, n);
-    c.storage = part_storages(p);
-    c.output_storage = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
+    c->mask = size - 1;
+    c->table = AOT_NEW_ARRAY(p->scratch, entry, size);
+    c->storage = part_storages(p);
+    c->output_storage = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
     const aot_arg *outs = part_outputs(p->g, &n_out);
     for (uint32_t i = 0; i < n_out; i++) {
         if (outs[i].kind == AOT_ARG_NODE && part_is_tensor(p->g, aot_node_at(p->g, outs[i].u.node))) {
-            c.output_storage[c.storage[outs[i].u.node]] = 1;
+            c->output_storage[c->storage[outs[i].u.node]] = 1;
         }
     }
     for (uint32_t i = 0; i < n; i++) {
-        region += is_mutation(p->g, aot_node_at(p->g, i));
-        if (kept_apart(&c, i)) {
-            c.map[i] = aot_graph_copy_node(c.to, p->g, i, c.map);
-        } else {
-            merge_or_copy(&c, i, region);
+        if (c->live[i]) {
+            region += (p->m.part[i] & PART_IS_MUTATION) != 0;
+            if (!kept_apart(c, i)) {
+                merge_or_enter(c, i, region);
+            }
         }
     }
-    aot_graph_link(c.to);
-    replace_graph(p, c.to, c.map);
+}
+
+void part_clean(part *p)
+{
+    uint32_t n = (uint32_t)p->g->nodes.n;
+    uint8_t *live = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
+    aot_node_id *map = AOT_NEW_ARRAY(p->scratch, aot_node_id, n + 1);
+    bool dead = mark_live(p->g, p->config->fallback_random, live);
+    clean_subgraphs((aot_graph *)(uintptr_t)p->g, p->config->fallback_random);
+    cse c = {.p = p, .g = p->g, .live = live, .rep = AOT_NEW_ARRAY(p->scratch, aot_node_id, n + 1)};
+    for (uint32_t i = 0; i < n; i++) {
+        c.rep[i] = i;
+    }
+    if (p->config->cse) {
+        find_equal(&c);
+    }
+    if (!dead && c.n_merged == 0) {
+        return;
+    }
+    aot_graph *r = like(p->g);
+    for (uint32_t i = 0; i < n; i++) {
+        if (live[i]) {
+            map[i] = c.rep[i] == i ? aot_graph_copy_node(r, p->g, i, map) : map[c.rep[i]];
+        }
+    }
+    replace_graph(p, r, map, live);
 }

@@ -50,7 +50,6 @@ static bool is_skipped(const part *p, uint32_t i)
 typedef struct chooser {
     part *p;
     uint32_t end;
-    bool recomputes;
     uint8_t *in_saved, *in_sym;
     part_ids *saved, *sym;
 } chooser;
@@ -96,7 +95,7 @@ static aot_status choose(chooser *c, uint32_t i)
     } else if (p->m.policy[i] == AOT_POLICY_MUST_SAVE) {
         take(c->saved, c->in_saved, i);
     } else if (is_impure(p, i)) {
-        if (c->recomputes) {
+        if (p->recomputes) {
             return AOT_FAIL(p->err, AOT_E_GRAPH, "checkpoint tags on a graph with an impure operator: %s (%s)",
                             aot_text(p->ctx, n->name), aot_text(p->ctx, n->target));
         }
@@ -109,31 +108,14 @@ static aot_status choose(chooser *c, uint32_t i)
     return AOT_OK;
 }
 
-aot_status part_default(part *p, part_side *fw, part_side *bw, part_ids *saved, part_ids *sym)
+aot_status part_choose_default(part *p, part_ids *saved, part_ids *sym)
 {
     uint32_t n = (uint32_t)p->g->nodes.n;
-    bool recomputes = part_has_recomputable(p), recomputes_rng = part_has_recomputable_rng(p);
-    chooser c = {.p = p, .end = forward_end(p), .recomputes = recomputes, .saved = saved, .sym = sym};
+    chooser c = {.p = p, .end = forward_end(p), .saved = saved, .sym = sym};
     c.in_saved = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
     c.in_sym = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
-    if (recomputes) {
-        part_cleanup_tags(p, true);
-    }
-    part_force_saves(p);
-    AOT_TRY(part_classify(p));
     for (uint32_t i = 0; i < c.end; i++) {
         AOT_TRY(choose(&c, i));
     }
-    AOT_TRY(part_extract_modules(p, saved, sym, fw, bw));
-    part_drop_dead_collectives(fw);
-    part_drop_dead_collectives(bw);
-    if (recomputes) {
-        if (recomputes_rng) {
-            AOT_TRY(part_functionalize_rng(p, fw, bw, (uint32_t)sym->n));
-        }
-        part_reorder_backward(p, bw);
-    }
-    part_raise_getitems(fw);
-    part_raise_getitems(bw);
     return AOT_OK;
 }

@@ -51,22 +51,6 @@ bool part_target_is(const aot_graph *g, const aot_node *n, const char *target)
     return n->kind == AOT_CALL_FUNCTION && strcmp(aot_text(g->ctx, n->target), target) == 0;
 }
 
-bool part_is_collective(const aot_graph *g, const aot_node *n)
-{
-    return n->kind == AOT_CALL_FUNCTION && aot_starts_with(aot_text(g->ctx, n->target), "torch.ops._c10d_functional.");
-}
-
-bool part_is_mutable(const aot_graph *g, const aot_node *n)
-{
-    (void)g;
-    return n->kind == AOT_CALL_FUNCTION && (aot_node_op(n)->flags & AOT_OPF_MUTATES) != 0;
-}
-
-bool part_is_effects(const aot_graph *g, const aot_node *n)
-{
-    return part_target_is(g, n, "torch.ops.higher_order.with_effects");
-}
-
 bool part_is_seeded(const aot_graph *g, const aot_node *n)
 {
     (void)g;
@@ -87,21 +71,87 @@ bool part_is_impure(const aot_graph *g, const aot_node *n, bool impure_random)
     return impure_random && part_is_seeded(g, n);
 }
 
-uint32_t part_class_of(aot_ctx *c, const aot_node *n)
+/* set, enter, exit, seed as a word, or a trailing underscore: Inductor's sign of a mutation for
+ * callables without a schema (torch/_inductor/pattern_matcher.py:is_mutation_op). */
+static bool name_mutates(const char *t)
+{
+    static const char *const words[] = {"set", "enter", "exit", "seed"};
+    const char *last = strrchr(t, '.');
+    const char *s = last != NULL ? last + 1 : t;
+    size_t n = strlen(s);
+    if (n > 1 && s[n - 1] == '_' && s[n - 2] != '_') {
+        return true;
+    }
+    for (size_t w = 0; w < 4; w++) {
+        size_t len = strlen(words[w]);
+        for (const char *q = strstr(s, words[w]); q != NULL; q = strstr(q + 1, words[w])) {
+            bool left = q == s || (q[-1] == '_' && (q - s < 2 || q[-2] != '_'));
+            bool right = q[len] == '\0' || (q[len] == '_' && q[len + 1] != '_');
+            if (left && right) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Operators that rules name. To add one: a row. */
+static const struct {
+    const char *name;
+    uint32_t bit;
+} by_name[] = {
+    {"aten.copy_.default", PART_IS_COPY},
+    {"aten.lift_fresh.default", PART_IS_LIFT_FRESH},
+    {"aten.lift_fresh_copy.default", PART_IS_LIFT_FRESH},
+    {"aten._unsafe_view.default", PART_IS_ALIAS}, // declares no alias, but shares memory
+    {"operator.getitem", PART_IS_GETITEM},
+    {"higher_order.auto_functionalized", PART_IS_AUTO_FUNCTIONALIZED},
+    {"higher_order.triton_kernel_wrapper_functional", PART_IS_TRITON},
+    {"higher_order.with_effects", PART_IS_EFFECTS},
+    {"_c10d_functional.wait_tensor.default", PART_IS_WAIT},
+};
+
+static uint32_t class_of_row(const aot_op_info *op)
+{
+    uint32_t c = op->part;
+    bool mutable = (op->flags & AOT_OPF_MUTATES) != 0;
+    const char *arrow = mutable && op->schema != NULL ? strstr(op->schema, "->") : NULL;
+    c |= mutable ? PART_IS_MUTABLE : 0;
+    c |= (op->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0 ? PART_IS_SEEDED : 0;
+    c |= strcmp(op->packet, "aten.cat") == 0 ? PART_IS_CAT : 0;
+    c |= strcmp(op->packet, "aten.empty") == 0 ? PART_IS_EMPTY : 0;
+    c |= aot_starts_with(op->name, "_c10d_functional.") ? PART_IS_COLLECTIVE : 0;
+    // a view; and what in-place operators return is what they wrote to
+    c |= (op->flags & AOT_OPF_ALIASES) != 0 || (arrow != NULL && strchr(arrow, '!') != NULL) ? PART_IS_ALIAS : 0;
+    bool schemaless = (op->flags & (AOT_OPF_PYTHON | AOT_OPF_HIGHER_ORDER)) != 0;
+    if (schemaless ? strstr(op->name, "auto_functionalized") == NULL && name_mutates(op->name) : mutable) {
+        c |= PART_IS_MUTATION;
+    }
+    for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++) {
+        c |= strcmp(op->name, by_name[i].name) == 0 ? by_name[i].bit : 0;
+    }
+    return c | PART_IS_KNOWN;
+}
+
+uint32_t part_class_of(part *p, const aot_node *n)
 {
     if (n->kind != AOT_CALL_FUNCTION) {
         return 0;
     }
     if (n->op != AOT_OP_UNKNOWN) {
-        return aot_node_op(n)->part;
+        if (p->class_of_op[n->op] == 0) {
+            p->class_of_op[n->op] = class_of_row(aot_node_op(n));
+        }
+        return p->class_of_op[n->op];
     }
     // an overload that the table lacks still belongs to its packet
-    const char *t = aot_text(c, n->target);
+    const char *t = aot_text(p->ctx, n->target);
     const char *dot = strrchr(t, '.');
     if (!aot_starts_with(t, "torch.ops.") || dot == NULL || dot < t + 10) {
-        return 0;
+        return name_mutates(t) ? PART_IS_MUTATION : 0;
     }
-    return aot_op_packet_part(t + 10, (size_t)(dot - t - 10));
+    return aot_op_packet_part(t + 10, (size_t)(dot - t - 10)) |
+           (aot_starts_with(t, "torch.ops._c10d_functional.") ? PART_IS_COLLECTIVE : 0);
 }
 
 bool part_is_view(const part *p, aot_node_id id)
@@ -114,7 +164,7 @@ bool part_must_be_in_forward(const part *p, aot_node_id id)
     if (p->m.must_side[id] != 0) {
         return p->m.must_side[id] == PART_MUST_FW;
     }
-    return !p->m.backward_made[id] && part_is_mutable(p->g, aot_node_at(p->g, id));
+    return !p->m.backward_made[id] && (p->m.part[id] & PART_IS_MUTABLE) != 0;
 }
 
 bool part_must_be_in_backward(const part *p, aot_node_id id)
@@ -122,32 +172,10 @@ bool part_must_be_in_backward(const part *p, aot_node_id id)
     if (p->m.must_side[id] != 0) {
         return p->m.must_side[id] == PART_MUST_BW;
     }
-    return p->m.backward_made[id] && part_is_mutable(p->g, aot_node_at(p->g, id));
+    return p->m.backward_made[id] && (p->m.part[id] & PART_IS_MUTABLE) != 0;
 }
 
 /* ---- storages ------------------------------------------------------------------------------ */
-
-/* Operators whose schema declares no alias although their result shares memory with the input. */
-static const char *const silent_views[] = {"aten._unsafe_view.default"};
-
-static bool aliases_input(const aot_node *n)
-{
-    const aot_op_info *op = aot_node_op(n);
-    if ((op->flags & AOT_OPF_ALIASES) != 0) {
-        return true;
-    }
-    // in-place operators return what they wrote to
-    if ((op->flags & AOT_OPF_MUTATES) != 0) {
-        const char *arrow = op->schema != NULL ? strstr(op->schema, "->") : NULL;
-        return arrow != NULL && strchr(arrow, '!') != NULL;
-    }
-    for (size_t i = 0; i < sizeof silent_views / sizeof *silent_views; i++) {
-        if (strcmp(op->name, silent_views[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 uint32_t *part_storages(const part *p)
 {
@@ -178,12 +206,11 @@ uint32_t *part_storages(const part *p)
             continue;
         }
         uint32_t first = g->in[g->in_off[i]];
-        if (aliases_input(x)) {
+        if ((p->m.part[i] & PART_IS_ALIAS) != 0) {
             s[i] = s[first];
-        } else if (aot_is_getitem(g, x)) {
+        } else if ((p->m.part[i] & PART_IS_GETITEM) != 0) {
             // an element of split, unbind ... shares memory; one of another operator is its own
-            const aot_node *parent = aot_node_at(g, first);
-            s[i] = parent->kind == AOT_CALL_FUNCTION && aliases_input(parent) ? s[first] : i;
+            s[i] = (p->m.part[first] & PART_IS_ALIAS) != 0 ? s[first] : i;
         }
     }
     return s;
@@ -216,7 +243,7 @@ static bool is_token_input(const aot_graph *g, aot_node_id id)
     }
     uint32_t users = g->user_off[id + 1] - g->user_off[id];
     const aot_node *u = users == 1 ? aot_node_at(g, g->user[g->user_off[id]]) : NULL;
-    return u != NULL && part_is_effects(g, u) && u->n_args != 0 && aot_node_args(g, u)->kind == AOT_ARG_NODE &&
+    return u != NULL && part_target_is(g, u, "torch.ops.higher_order.with_effects") && u->n_args != 0 && aot_node_args(g, u)->kind == AOT_ARG_NODE &&
            aot_node_args(g, u)->u.node == id;
 }
 

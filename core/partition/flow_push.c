@@ -20,10 +20,12 @@
 __extension__ typedef unsigned __int128 wide;
 
 #define RELABEL_WORK 12 /* of one relabelling, in arcs looked at */
-#define BLOCK_WORK 20   /* for each vertex of a block, before its labels are made exact */
-#define BLOCK_BITS 7    /* vertices of the smallest block */
+#define BLOCK_WORK 12   /* for each vertex of a block, before its labels are made exact */
+#define BLOCK_BITS 6    /* vertices of the smallest block */
 #define LEVEL_BITS 2    /* blocks in the next larger one */
 #define N_LEVELS 13
+#define N_DEPTH 6      /* 64^6 labels */
+#define NONE UINT32_MAX
 #define WINDOW_BITS 12 /* one bit for each word of the set of active vertices */
 
 typedef struct vertex {
@@ -35,6 +37,9 @@ typedef struct aot_flow_scratch {
     vertex *vs;
     uint32_t *count;           /* by label: vertices */
     uint64_t *active, *window; /* set of vertices with excess; set of its words that are not 0 */
+    uint32_t *bucket, *next;   /* queue of the window being served: by label, and links */
+    uint64_t *labels[N_DEPTH]; /* set of labels in the queue, of its words, and so on up to one */
+    uint32_t depth;
     uint64_t *work[N_LEVELS];  /* by block: since its labels were exact */
     uint32_t *queue, *old;
     uint64_t *seeds;
@@ -47,6 +52,7 @@ typedef struct piece {
     uint32_t lo, hi;
     int64_t *end;  /* residual of the arc from each vertex to that end */
     uint32_t dead; /* vertices of this label or higher cannot reach the end */
+    uint32_t here; /* window that is being served, or NONE */
     uint32_t work; /* arcs looked at in the last discharge */
 } piece;
 
@@ -57,6 +63,14 @@ scratch *aot_flow_scratch_new(uint32_t n)
     w->count = aot_xcalloc((size_t)n + 3, sizeof *w->count);
     w->active = aot_xcalloc((n >> 6) + 1, sizeof *w->active);
     w->window = aot_xcalloc((n >> WINDOW_BITS) + 1, sizeof *w->window);
+    w->bucket = aot_xmalloc(((size_t)n + 3) * sizeof *w->bucket);
+    memset(w->bucket, 0xff, ((size_t)n + 3) * sizeof *w->bucket);
+    w->next = aot_xmalloc(((size_t)n + 1) * sizeof *w->next);
+    uint64_t size = (uint64_t)n + 2; /* highest label n + 1 */
+    do {
+        size = size / 64 + 1;
+        w->labels[w->depth++] = aot_xcalloc(size, sizeof **w->labels);
+    } while (size > 1);
     w->queue = aot_xmalloc(((size_t)n + 1) * sizeof *w->queue);
     w->old = aot_xmalloc(((size_t)n + 1) * sizeof *w->old);
     w->seeds = aot_xmalloc(((size_t)n + 1) * sizeof *w->seeds);
@@ -75,6 +89,11 @@ void aot_flow_scratch_free(scratch *w)
     for (uint32_t level = 0; level < N_LEVELS; level++) {
         free(w->work[level]);
     }
+    for (uint32_t level = 0; level < w->depth; level++) {
+        free(w->labels[level]);
+    }
+    free(w->bucket);
+    free(w->next);
     free(w->vs);
     free(w->count);
     free(w->active);
@@ -85,10 +104,61 @@ void aot_flow_scratch_free(scratch *w)
     free(w);
 }
 
-static void activate(scratch *w, uint32_t v)
+static bool is_here(const piece *p, uint32_t v)
 {
-    w->active[v >> 6] |= (uint64_t)1 << (v & 63);
-    w->window[v >> WINDOW_BITS] |= (uint64_t)1 << ((v >> 6) & 63);
+    return v >> WINDOW_BITS == p->here;
+}
+
+/* Puts v into the queue of the window that is being served. */
+static void enqueue(scratch *w, uint32_t v)
+{
+    uint32_t label = w->vs[v].label;
+    w->next[v] = w->bucket[label];
+    w->bucket[label] = v;
+    for (uint32_t level = 0; level < w->depth; level++) {
+        uint64_t *word = &w->labels[level][label >> 6], before = *word;
+        *word |= (uint64_t)1 << (label & 63);
+        if (before != 0) {
+            break; /* known above */
+        }
+        label >>= 6;
+    }
+}
+
+/* Takes out a vertex of the highest label it was queued with; NONE if there is none. */
+static uint32_t dequeue(scratch *w)
+{
+    if (w->labels[w->depth - 1][0] == 0) {
+        return NONE;
+    }
+    uint32_t label = 0;
+    for (uint32_t level = w->depth; level-- > 0;) {
+        label = label << 6 | (63 - (uint32_t)__builtin_clzll(w->labels[level][label]));
+    }
+    uint32_t v = w->bucket[label];
+    w->bucket[label] = w->next[v];
+    if (w->next[v] == NONE) {
+        for (uint32_t level = 0; level < w->depth; level++) {
+            w->labels[level][label >> 6] &= ~((uint64_t)1 << (label & 63));
+            if (w->labels[level][label >> 6] != 0) {
+                break;
+            }
+            label >>= 6;
+        }
+    }
+    return v;
+}
+
+/* v got excess where it had none. */
+static void activate(piece *p, uint32_t v)
+{
+    scratch *w = p->w;
+    if (is_here(p, v)) {
+        enqueue(w, v);
+    } else {
+        w->active[v >> 6] |= (uint64_t)1 << (v & 63);
+        w->window[v >> WINDOW_BITS] |= (uint64_t)1 << ((v >> 6) & 63);
+    }
 }
 
 static int compare_seeds(const void *a, const void *b)
@@ -249,9 +319,11 @@ static void discharge(piece *p, uint32_t v)
             int64_t part = part_of(from, arc->res);
             arc->res -= part;
             net->arcs[arc->rev].res += part;
+            if (to->excess == 0) {
+                activate(p, arc->head);
+            }
             to->excess += (wide)part;
             from->excess -= (wide)part;
-            activate(p->w, arc->head);
             if (arc->res > 0) {
                 break; /* v is empty and this arc has room left */
             }
@@ -264,40 +336,25 @@ static void discharge(piece *p, uint32_t v)
     }
 }
 
-/* The first member of set at or after bit `from` going up, or at or before it going down; 64: none. */
-static uint32_t member_from(uint64_t set, uint32_t from, bool up)
-{
-    if (from > 63) {
-        return 64;
-    }
-    uint64_t left = up ? set >> from << from : set << (63 - from) >> (63 - from);
-    if (left == 0) {
-        return 64;
-    }
-    return (uint32_t)(up ? __builtin_ctzll(left) : 63 - __builtin_clzll(left));
-}
-
-/* Serves the active vertices of one window, up and down, until there are none. */
+/* Serves the active vertices of one window until there are none. */
 static void push_window(piece *p, uint32_t index)
 {
     scratch *w = p->w;
-    for (bool up = true; w->window[index] != 0; up = !up) {
-        uint32_t start = up ? 0 : 63, step = up ? 1 : UINT32_MAX;
-        for (uint32_t i = member_from(w->window[index], start, up); i != 64;
-             i = member_from(w->window[index], i + step, up)) {
-            uint64_t *set = &w->active[(uint64_t)index << 6 | i];
-            for (uint32_t k = member_from(*set, start, up); k != 64;
-                 k = member_from(*set, k + step, up)) {
-                *set &= ~((uint64_t)1 << k);
-                uint32_t v = index << WINDOW_BITS | i << 6 | k;
-                discharge(p, v);
-                charge(p, v);
-            }
-            if (*set == 0) {
-                w->window[index] &= ~((uint64_t)1 << i);
+    p->here = index;
+    for (; w->window[index] != 0; w->window[index] &= w->window[index] - 1) {
+        uint32_t i = index << 6 | (uint32_t)__builtin_ctzll(w->window[index]);
+        for (; w->active[i] != 0; w->active[i] &= w->active[i] - 1) {
+            uint32_t v = i << 6 | (uint32_t)__builtin_ctzll(w->active[i]);
+            if (w->vs[v].label < p->dead) {
+                enqueue(w, v);
             }
         }
     }
+    for (uint32_t v = dequeue(w); v != NONE; v = dequeue(w)) {
+        discharge(p, v);
+        charge(p, v);
+    }
+    p->here = NONE;
 }
 
 /* Sends as much excess as possible to the end. */
@@ -306,6 +363,7 @@ static void push_all(piece *p)
     scratch *w = p->w;
     uint32_t first = p->lo >> WINDOW_BITS, last = (p->hi - 1) >> WINDOW_BITS;
     p->dead = p->hi - p->lo + 1;
+    p->here = NONE;
     memset(w->count, 0, ((size_t)p->dead + 1) * sizeof *w->count);
     w->count[1] = p->hi - p->lo;
     for (uint32_t v = p->lo; v < p->hi; v++) {
@@ -314,7 +372,7 @@ static void push_all(piece *p)
     relabel_block(p, p->lo, p->hi);
     for (uint32_t v = p->lo; v < p->hi; v++) {
         if (w->vs[v].excess != 0) {
-            activate(w, v);
+            activate(p, v);
         }
     }
     for (bool any = true; any;) {

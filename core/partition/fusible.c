@@ -79,29 +79,20 @@ static bool fuses_into_triton(const part *p, aot_node_id a, const aot_node *b)
 bool part_fusible(const part *p, aot_node_id a, aot_node_id b)
 {
     const aot_graph *g = p->g;
-    const aot_node *x = aot_node_at(g, a), *y = aot_node_at(g, b);
-    if (y->kind == AOT_CALL_FUNCTION && y->op != AOT_OP_UNKNOWN) {
-        const aot_op_info *op = aot_node_op(y);
-        if (strcmp(op->packet, "aten.cat") == 0) {
-            return true; // reads are fused into a cat; it is never a producer
-        }
-        if ((op->flags & AOT_OPF_HIGHER_ORDER) != 0) {
-            if (strcmp(op->name, "higher_order.auto_functionalized") == 0 && fuses_into_functionalized(p, a, y)) {
-                return true;
-            }
-            if (strcmp(op->name, "higher_order.triton_kernel_wrapper_functional") == 0 && fuses_into_triton(p, a, y)) {
-                return true;
-            }
+    uint32_t x = p->m.part[a], y = p->m.part[b];
+    if ((y & (PART_IS_CAT | PART_IS_AUTO_FUNCTIONALIZED | PART_IS_TRITON)) != 0) {
+        // reads are fused into a cat; it is never a producer
+        if ((y & PART_IS_CAT) != 0 ||
+            ((y & PART_IS_AUTO_FUNCTIONALIZED) != 0 && fuses_into_functionalized(p, a, aot_node_at(g, b))) ||
+            ((y & PART_IS_TRITON) != 0 && fuses_into_triton(p, a, aot_node_at(g, b)))) {
+            return true;
         }
     }
-    if ((p->m.part[a] & p->m.part[b] & AOT_PART_FUSIBLE) == 0) {
+    if ((x & y & AOT_PART_FUSIBLE) == 0) {
         return false;
     }
-    if (aot_is_getitem(g, x) && g->in_off[a] < g->in_off[a + 1]) {
-        const aot_node *parent = aot_node_at(g, g->in[g->in_off[a]]);
-        return !part_target_is(g, parent, "torch.ops.higher_order.triton_kernel_wrapper_functional");
-    }
-    return true;
+    return (x & PART_IS_GETITEM) == 0 || g->in_off[a] == g->in_off[a + 1] ||
+           (p->m.part[g->in[g->in_off[a]]] & PART_IS_TRITON) == 0;
 }
 
 bool part_is_materialized(const part *p, aot_node_id id)

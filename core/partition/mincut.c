@@ -37,6 +37,7 @@ typedef struct cutter {
     uint8_t *seen;  /* vertices that some edge mentions */
     uint32_t *mark; /* stamps of materialized_in_backward */
     uint32_t now;
+    double nearness[101]; /* 1.1 ** d: what is near the backward is dearer to save */
     AOT_VEC(aot_node_id) todo;
 } cutter;
 
@@ -62,7 +63,7 @@ static void ban_if_allowed(void *arg, aot_node_id id, aot_ban reason)
     }
     // collectives are never recomputed, whatever the budget asks for
     if (c->dont_ban != NULL && c->dont_ban[id] &&
-        (p->config->unsafe_allow_optimization_of_collectives || !part_is_collective(p->g, aot_node_at(p->g, id)))) {
+        (p->config->unsafe_allow_optimization_of_collectives || (p->m.part[id] & PART_IS_COLLECTIVE) == 0)) {
         return;
     }
     if (part_must_recompute(p->m.policy[id]) || is_sym_float(p, id)) {
@@ -127,15 +128,13 @@ static aot_ban ban_reason(cutter *c, aot_node_id id)
     const part *p = c->p;
     const aot_node *n = aot_node_at(p->g, id);
     uint32_t cls = p->m.part[id];
-    if (n->kind != AOT_CALL_FUNCTION || aot_is_getitem(p->g, n)) {
+    if (n->kind != AOT_CALL_FUNCTION || (cls & PART_IS_GETITEM) != 0) {
         return AOT_BAN_NONE;
     }
     if (p->m.policy[id] == AOT_POLICY_MUST_SAVE) {
         return AOT_BAN_MUST_SAVE;
     }
-    if ((p->config->recompute_views && (cls & AOT_PART_VIEW) != 0) ||
-        part_target_is(p->g, n, "torch.ops.aten.lift_fresh_copy.default") ||
-        part_target_is(p->g, n, "torch.ops.aten.lift_fresh.default")) {
+    if ((p->config->recompute_views && (cls & AOT_PART_VIEW) != 0) || (cls & PART_IS_LIFT_FRESH) != 0) {
         return AOT_BAN_NONE;
     }
     if (c->o->not_in_allowlist) {
@@ -168,7 +167,7 @@ static int64_t tensor_weight(cutter *c, aot_node_id id)
         return AOT_WEIGHT_INF;
     }
     int64_t d = p->dist[id] > 100 ? 100 : p->dist[id] < 1 ? 1 : p->dist[id];
-    double w = trunc((double)c->info[id].bytes * pow(1.1, (double)d));
+    double w = trunc((double)c->info[id].bytes * c->nearness[d]);
     c->info[id].materialized = part_is_materialized(p, id);
     w = c->info[id].materialized ? w : w * 2;
     return w < 4e18 ? (int64_t)w : (int64_t)4e18;
@@ -301,6 +300,9 @@ aot_status part_solve(part *p, const part_cut_options *o, const uint8_t *dont_ba
     memset(c.banned, 0, n);
     c.seen = aot_xcalloc(2 * n + 2, 1);
     c.mark = aot_xcalloc(n, sizeof *c.mark);
+    for (int d = 0; d <= 100; d++) {
+        c.nearness[d] = pow(1.1, d);
+    }
     build(&c);
     if (record) {
         record_cut(&c);

@@ -51,7 +51,7 @@ static bool from_static_only(const part *p, const aot_node_info *info, uint32_t 
 {
     const aot_graph *g = p->g;
     const aot_node *n = aot_node_at(g, i);
-    if (n->kind != AOT_CALL_FUNCTION || part_is_seeded(g, n) || g->in_off[i] == g->in_off[i + 1]) {
+    if (n->kind != AOT_CALL_FUNCTION || (p->m.part[i] & PART_IS_SEEDED) != 0 || g->in_off[i] == g->in_off[i + 1]) {
         return p->is_static[i];
     }
     for (uint32_t k = g->in_off[i]; k < g->in_off[i + 1]; k++) {
@@ -62,23 +62,12 @@ static bool from_static_only(const part *p, const aot_node_info *info, uint32_t 
     return true;
 }
 
-static void node_facts(part *p, const part_side *fw, const part_side *bw)
+static void node_facts(part *p, const uint8_t *in_fw, const uint8_t *in_bw)
 {
-    size_t n_strs = aot_strtab_count(p->ctx->strs);
-    uint8_t *in = aot_xcalloc(n_strs, 1);
-    for (uint32_t i = 0; i < fw->g->nodes.n; i++) {
-        in[aot_node_at(fw->g, i)->name] |= 1;
-    }
-    for (uint32_t i = 0; i < bw->g->nodes.n; i++) {
-        in[aot_node_at(bw->g, i)->name] |= 2;
-    }
     for (uint32_t i = 0; i < p->out->n_nodes; i++) {
         aot_node_info *x = &p->out->nodes[i];
-        uint8_t where = in[aot_node_at(p->g, i)->name];
-        x->verdict = where == 3   ? AOT_V_RECOMPUTED
-                     : where == 1 ? AOT_V_FORWARD_ONLY
-                     : where == 2 ? AOT_V_BACKWARD_ONLY
-                                  : AOT_V_DEAD;
+        bool fw = in_fw[i] != PART_ABSENT, bw = in_bw[i] != PART_ABSENT;
+        x->verdict = fw && bw ? AOT_V_RECOMPUTED : fw ? AOT_V_FORWARD_ONLY : bw ? AOT_V_BACKWARD_ONLY : AOT_V_DEAD;
         x->dist = p->dist != NULL ? p->dist[i] : 0;
         x->fw_order = p->fw_order[i];
         x->policy = p->m.policy[i];
@@ -88,7 +77,6 @@ static void node_facts(part *p, const part_side *fw, const part_side *bw)
         x->backward_made = p->m.backward_made[i] || p->m.must_side[i] == PART_MUST_BW;
         x->is_static = from_static_only(p, p->out->nodes, i);
     }
-    free(in);
 }
 
 static void saved_facts(part *p, const part_ids *saved, const part_ids *sym)
@@ -116,7 +104,7 @@ static void saved_facts(part *p, const part_ids *saved, const part_ids *sym)
     }
 }
 
-static aot_status min_cut(part *p, part_side *fw, part_side *bw, part_ids *saved, part_ids *sym)
+static aot_status choose_by_cut(part *p, part_ids *saved, part_ids *sym)
 {
     part_ids chosen = {0};
     part_distances(p);
@@ -129,57 +117,70 @@ static aot_status min_cut(part *p, part_side *fw, part_side *bw, part_ids *saved
         }
     }
     aot_vec_free(&chosen);
-    if (status == AOT_OK) {
-        status = part_extract_modules(p, saved, sym, fw, bw);
-    }
-    if (status == AOT_OK && p->recomputes && p->recomputes_rng) {
-        status = part_functionalize_rng(p, fw, bw, (uint32_t)sym->n);
-    }
-    if (status == AOT_OK) {
-        part_reorder_backward(p, bw);
-        part_raise_getitems(fw);
-        part_raise_getitems(bw);
-    }
     return status;
 }
 
-static aot_status run(part *p, part_side *fw, part_side *bw, part_ids *saved, part_ids *sym)
+/* Tags, forced saves and classes of the nodes, for the partitioner that is going to choose. */
+static aot_status prepare(part *p, bool by_default)
 {
-    bool by_name = strcmp(p->config->partitioner, "default_partition") == 0, needs_bw = false;
-    if (by_name) {
-        begin_facts(p);
-        p->out->rung = "default partition";
-        p->out->used_default_partition = true;
-        return part_default(p, fw, bw, saved, sym);
-    }
-    part_dce(p);
-    if (p->config->cse) {
-        part_cse(p);
-    }
-    begin_facts(p);
     p->recomputes = part_has_recomputable(p);
     p->recomputes_rng = part_has_recomputable_rng(p);
     if (p->recomputes) {
-        part_cleanup_tags(p, false);
+        part_cleanup_tags(p, by_default);
     }
     part_force_saves(p);
-    AOT_TRY(part_classify(p));
+    return part_classify(p);
+}
+
+static aot_status choose(part *p, part_ids *saved, part_ids *sym)
+{
+    bool by_default = strcmp(p->config->partitioner, "default_partition") == 0, needs_bw = false;
+    p->out->rung = "default partition";
+    if (!by_default) {
+        part_clean(p);
+    }
+    begin_facts(p);
+    AOT_TRY(prepare(p, by_default));
     for (uint32_t i = 0; i < p->g->nodes.n; i++) {
         needs_bw |= p->required_bw[i] != 0;
     }
-    if (!needs_bw) {
+    if (!by_default && !needs_bw) {
         p->out->rung = "default partition: nothing is required in the backward";
-        p->out->used_default_partition = true;
-        return part_default(p, fw, bw, saved, sym);
+        by_default = true;
+        AOT_TRY(prepare(p, true));
     }
-    return min_cut(p, fw, bw, saved, sym);
+    p->out->used_default_partition = by_default;
+    return by_default ? part_choose_default(p, saved, sym) : choose_by_cut(p, saved, sym);
+}
+
+/* From the choice to both graphs; the cut graph's facts are taken before the plans are rewritten. */
+static aot_status build(part *p, part_ids *saved, part_ids *sym, part_plan *fw, part_plan *bw)
+{
+    AOT_TRY(part_plan_modules(p, saved, sym, fw, bw));
+    if (p->out->used_default_partition) {
+        part_drop_dead_collectives(p, fw);
+        part_drop_dead_collectives(p, bw);
+    }
+    node_facts(p, fw->state, bw->state);
+    if (p->recomputes && p->recomputes_rng) {
+        AOT_TRY(part_functionalize_rng(p, fw, bw, (uint32_t)sym->n));
+    }
+    if (p->recomputes || !p->out->used_default_partition) {
+        part_reorder_backward(bw);
+    }
+    part_raise_getitems(fw);
+    part_raise_getitems(bw);
+    saved_facts(p, saved, sym);
+    p->out->forward = part_plan_build(p, fw);
+    p->out->backward = part_plan_build(p, bw);
+    return AOT_OK;
 }
 
 aot_status aot_partition_run(aot_partition **out, const aot_partition_in *in, const aot_config *config, aot_err *err)
 {
     aot_graph *joint = (aot_graph *)(uintptr_t)in->joint;
     part p = {.ctx = joint->ctx, .config = config, .in = in, .scratch = aot_arena_new(), .g = joint, .err = err};
-    part_side fw = {0}, bw = {0};
+    part_plan fw = {0}, bw = {0};
     part_ids saved = {0}, sym = {0};
     uint32_t n_out;
     if (joint->user_off == NULL) {
@@ -197,19 +198,19 @@ aot_status aot_partition_run(aot_partition **out, const aot_partition_in *in, co
                           "not a joint graph: it returns %u values, fewer than its inputs that need a gradient", n_out);
     }
     if (status == AOT_OK) {
+        p.class_of_op = AOT_NEW_ARRAY(p.scratch, uint32_t, aot_op_count());
         part_meta_init(&p);
         part_mark_backward(&p);
-        status = run(&p, &fw, &bw, &saved, &sym);
+        status = choose(&p, &saved, &sym);
     }
     if (status == AOT_OK) {
-        node_facts(&p, &fw, &bw);
-        saved_facts(&p, &saved, &sym);
-        p.out->forward = fw.g;
-        p.out->backward = bw.g;
+        status = build(&p, &saved, &sym, &fw, &bw);
+    }
+    if (status == AOT_OK) {
         *out = p.out;
     }
-    part_side_free(&fw);
-    part_side_free(&bw);
+    part_plan_free(&fw);
+    part_plan_free(&bw);
     aot_vec_free(&saved);
     aot_vec_free(&sym);
     aot_arena_free(p.scratch);

@@ -61,7 +61,7 @@ typedef struct aot_partition_in {
 typedef struct aot_partition {
     aot_config config;     /* as used */
     aot_graph *cut;        /* stage joint_cse: the graph that was cut */
-    aot_graph *forward, *backward;
+    aot_graph *forward, *backward; /* not linked: call aot_graph_link to ask for users */
     aot_node_info *nodes;  /* one for each node of cut */
     uint32_t n_nodes;
     aot_node_id *saved;    /* ids in cut, in PyTorch's order */

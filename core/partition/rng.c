@@ -36,28 +36,28 @@ static const char *device_of(const aot_graph *g, aot_node_id id)
     return aot_text(c, d);
 }
 
-static uint32_t *ids_by_name(const aot_graph *g)
+/* Position of each node of the cut graph in the graph that a plan builds, from 1. */
+static uint32_t *positions(const part_plan *x)
 {
-    uint32_t *t = aot_xcalloc(aot_strtab_count(g->ctx->strs), sizeof *t);
-    for (uint32_t i = 0; i < g->nodes.n; i++) {
-        t[aot_node_at(g, i)->name] = i + 1;
+    uint32_t *t = aot_xcalloc(x->g->nodes.n + 1, sizeof *t);
+    for (uint32_t i = x->n_inputs; i < x->order.n; i++) {
+        t[x->order.d[i]] = i + 1;
     }
     return t;
 }
 
-static void find_pairs(rng *r, const aot_graph *fw, const aot_graph *bw)
+static void find_pairs(rng *r, const part_plan *fw, const part_plan *bw)
 {
     const part *p = r->p;
-    uint32_t *in_fw = ids_by_name(fw), *in_bw = ids_by_name(bw);
+    uint32_t *in_fw = positions(fw), *in_bw = positions(bw);
     const char *cuda = NULL;
     bool many = false;
     for (uint32_t i = 0; i < p->g->nodes.n; i++) {
-        const aot_node *n = aot_node_at(p->g, i);
-        if (!part_must_recompute(p->m.policy[i]) || !part_is_seeded(p->g, n) || in_fw[n->name] == 0 ||
-            in_bw[n->name] == 0 || aot_node_at(bw, in_bw[n->name] - 1)->kind != AOT_CALL_FUNCTION) {
+        if (!part_must_recompute(p->m.policy[i]) || (p->m.part[i] & PART_IS_SEEDED) == 0 || in_fw[i] == 0 ||
+            in_bw[i] == 0) {
             continue;
         }
-        pair x = {.fw = in_fw[n->name] - 1, .bw = in_bw[n->name] - 1, .number = (uint32_t)r->pairs.n};
+        pair x = {.fw = in_fw[i] - 1, .bw = in_bw[i] - 1, .number = (uint32_t)r->pairs.n};
         const char *d = device_of(p->g, i);
         if (aot_starts_with(d, "cuda")) {
             x.graphsafe = p->config->graphsafe_rng_functionalization && !p->config->fallback_random;
@@ -163,11 +163,28 @@ static aot_node_id add_wrapped(rewrite *w, const char *wrapper, aot_node_id id, 
     return aot_graph_add(w->to, &n);
 }
 
-static void begin(rewrite *w, rng *r, part_side *s)
+/* Names already given, those of nodes that were removed again included: FX never reuses one. */
+static aot_namespace *names_given(const part *p, const part_plan *x)
+{
+    aot_namespace *ns = aot_namespace_new(p->ctx);
+    for (uint32_t i = 0; i < x->n_inputs; i++) {
+        const char *name = aot_node_name(x->g, x->order.d[i]);
+        aot_namespace_create(ns, name, strlen(name));
+    }
+    for (uint32_t i = 0; i < x->g->nodes.n; i++) {
+        if (x->named[i] == PART_BODY) {
+            aot_namespace_create(ns, aot_node_name(x->g, i), strlen(aot_node_name(x->g, i)));
+        }
+    }
+    aot_namespace_create(ns, "output", 6);
+    return ns;
+}
+
+static void begin(rewrite *w, rng *r, part_plan *s)
 {
     static const char no_trace[] = "No stacktrace found for following nodes";
-    const aot_graph *g = s->g;
-    *w = (rewrite){.r = r, .g = g, .ns = s->ns, .to = aot_graph_new(g->ctx)};
+    aot_graph *g = part_plan_build(r->p, s);
+    *w = (rewrite){.r = r, .g = g, .ns = names_given(r->p, s), .to = aot_graph_new(g->ctx)};
     w->map = aot_xcalloc(g->nodes.n, sizeof *w->map);
     w->to->class_name = g->class_name;
     w->to->layout = g->layout;
@@ -186,10 +203,11 @@ static void begin(rewrite *w, rng *r, part_side *s)
     }
 }
 
-static void finish(rewrite *w, part_side *s)
+static void finish(rewrite *w, part_plan *s)
 {
-    aot_graph_link(w->to);
-    s->g = w->to;
+    part_plan_free(s);
+    part_plan_of_graph(s, w->to);
+    aot_namespace_free(w->ns);
     free(w->map);
     aot_vec_free(&w->states);
     aot_vec_free(&w->inputs);
@@ -248,12 +266,12 @@ static void add_forward_output(rewrite *w, uint32_t id, uint32_t n_sym)
     aot_vec_free(&items);
 }
 
-static void rewrite_forward(rng *r, part_side *s, uint32_t n_sym)
+static void rewrite_forward(rng *r, part_plan *s, uint32_t n_sym)
 {
     rewrite w;
     size_t next = 0;
     begin(&w, r, s);
-    for (uint32_t i = 0; i < s->g->nodes.n; i++) {
+    for (uint32_t i = 0; i < w.g->nodes.n; i++) {
         const aot_node *n = aot_node_at(w.g, i);
         if (n->kind != AOT_PLACEHOLDER && w.inputs.n == 0) {
             add_state_inputs(&w, true, true);
@@ -279,13 +297,13 @@ static void rewrite_forward(rng *r, part_side *s, uint32_t n_sym)
     finish(&w, s);
 }
 
-static void rewrite_backward(rng *r, part_side *s)
+static void rewrite_backward(rng *r, part_plan *s)
 {
     rewrite w;
     size_t next = 0;
     bool states_done = false, graphsafe_done = false;
     begin(&w, r, s);
-    for (uint32_t i = 0; i < s->g->nodes.n; i++) {
+    for (uint32_t i = 0; i < w.g->nodes.n; i++) {
         const aot_node *n = aot_node_at(w.g, i);
         if (!states_done && strstr(aot_text(w.g->ctx, n->name), "tangent") != NULL && n->kind == AOT_PLACEHOLDER) {
             add_state_inputs(&w, false, false);
@@ -307,18 +325,17 @@ static void rewrite_backward(rng *r, part_side *s)
     finish(&w, s);
 }
 
-aot_status part_functionalize_rng(part *p, part_side *fw, part_side *bw, uint32_t n_sym)
+aot_status part_functionalize_rng(part *p, part_plan *fw, part_plan *bw, uint32_t n_sym)
 {
     rng r = {.p = p};
     bool tangent = false;
-    for (uint32_t i = 0; i < bw->g->nodes.n; i++) {
-        tangent |= aot_node_at(bw->g, i)->kind == AOT_PLACEHOLDER &&
-                   strstr(aot_node_name(bw->g, i), "tangent") != NULL;
+    for (uint32_t i = 0; i < bw->n_inputs; i++) {
+        tangent |= strstr(aot_node_name(bw->g, bw->order.d[i]), "tangent") != NULL;
     }
     if (!tangent) {
         return AOT_FAIL(p->err, AOT_E_GRAPH, "a random operator is to be recomputed, but the backward takes no tangent");
     }
-    find_pairs(&r, fw->g, bw->g);
+    find_pairs(&r, fw, bw);
     if (r.pairs.n != 0) {
         rewrite_forward(&r, fw, n_sym);
         rewrite_backward(&r, bw);

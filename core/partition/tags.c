@@ -17,7 +17,7 @@ bool part_has_recomputable(const part *p)
 bool part_has_recomputable_rng(const part *p)
 {
     for (uint32_t i = 0; i < p->g->nodes.n; i++) {
-        if (part_must_recompute(p->m.policy[i]) && part_is_seeded(p->g, aot_node_at(p->g, i))) {
+        if (part_must_recompute(p->m.policy[i]) && (p->m.part[i] & PART_IS_SEEDED) != 0) {
             return true;
         }
     }
@@ -53,8 +53,7 @@ void part_cleanup_tags(part *p, bool default_partition)
         if (!default_partition || !feeds || p->m.ac_graph_id[i] >= 0) {
             continue;
         }
-        const aot_node *n = aot_node_at(g, i);
-        if (aot_is_getitem(g, n)) {
+        if ((p->m.part[i] & PART_IS_GETITEM) != 0 && g->in_off[i] < g->in_off[i + 1]) {
             uint32_t parent = g->in[g->in_off[i]];
             if (!part_is_tensor(g, aot_node_at(g, parent)) && p->m.ac_graph_id[parent] >= 0) {
                 continue;
@@ -100,7 +99,7 @@ static void save_mutation_sources(part *p)
         if (n->kind == AOT_OUTPUT) {
             continue;
         }
-        if (!part_target_is(g, n, "torch.ops.aten.copy_.default") || n->n_args < 2) {
+        if ((p->m.part[i] & PART_IS_COPY) == 0 || n->n_args < 2) {
             break; // copy_ stands only at the end
         }
         const aot_arg *a = aot_node_args(g, n);
@@ -120,12 +119,12 @@ void part_force_saves(part *p)
 {
     const aot_graph *g = p->g;
     for (uint32_t i = 0; i < g->nodes.n && !p->config->unsafe_allow_optimization_of_collectives; i++) {
-        if (part_is_collective(g, aot_node_at(g, i)) && !part_must_recompute(p->m.policy[i])) {
+        if ((p->m.part[i] & PART_IS_COLLECTIVE) != 0 && !part_must_recompute(p->m.policy[i])) {
             p->m.policy[i] = AOT_POLICY_MUST_SAVE;
         }
     }
     for (uint32_t i = 0; i < g->nodes.n; i++) {
-        if (part_is_effects(g, aot_node_at(g, i)) && !part_must_recompute(p->m.policy[i]) && !p->m.backward_made[i]) {
+        if ((p->m.part[i] & PART_IS_EFFECTS) != 0 && !part_must_recompute(p->m.policy[i]) && !p->m.backward_made[i]) {
             save_elements(p, i);
         }
     }
