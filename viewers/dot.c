@@ -33,6 +33,84 @@ typedef struct builder {
     int64_t most; /* bytes of the widest saved edge */
 } builder;
 
+/* Ids of names: in order of appearance. cgraph's own are addresses, and it writes subgraphs in order of
+ * their ids: the text would differ from run to run. */
+typedef struct id_state {
+    Agraph_t *g;
+    aot_strtab *names;
+    AOT_VEC(char *) kept; /* by aot_str: cgraph's own copy, with the head that its writer looks at */
+    IDTYPE anonymous;
+} id_state;
+
+static void *id_open(Agraph_t *g, Agdisc_t *disc)
+{
+    (void)disc;
+    id_state *s = aot_xcalloc(1, sizeof *s);
+    s->g = g;
+    s->names = aot_strtab_new();
+    return s;
+}
+
+static long id_map(void *state, int kind, char *name, IDTYPE *id, int create)
+{
+    id_state *s = state;
+    (void)kind;
+    if (!name) { // odd ids have no name
+        *id = s->anonymous++ * 2 + 1;
+        return 1;
+    }
+    aot_str known = create ? aot_intern_z(s->names, name) : aot_intern_find(s->names, name, strlen(name));
+    while (create && s->kept.n <= known) {
+        char *none = NULL;
+        aot_vec_push(&s->kept, none);
+    }
+    if (create && !s->kept.d[known]) {
+        s->kept.d[known] = agstrdup(s->g, name);
+    }
+    *id = (IDTYPE)known * 2;
+    return known != 0;
+}
+
+static long id_alloc(void *state, int kind, IDTYPE id)
+{
+    (void)state;
+    (void)kind;
+    (void)id;
+    return 0;
+}
+
+static void id_free(void *state, int kind, IDTYPE id)
+{
+    (void)state;
+    (void)kind;
+    (void)id;
+}
+
+static char *id_print(void *state, int kind, IDTYPE id)
+{
+    id_state *s = state;
+    (void)kind;
+    return id % 2 == 0 && id / 2 < s->kept.n ? s->kept.d[id / 2] : NULL;
+}
+
+static void id_close(void *state)
+{
+    id_state *s = state;
+    aot_strtab_free(s->names);
+    aot_vec_free(&s->kept);
+    free(s);
+}
+
+static void id_register(void *state, int kind, void *obj)
+{
+    (void)state;
+    (void)kind;
+    (void)obj;
+}
+
+static Agiddisc_t ids = {id_open, id_map, id_alloc, id_free, id_print, id_close, id_register};
+static Agdisc_t disc = {&AgMemDisc, &ids, &AgIoDisc};
+
 // cgraph's functions take char * but keep copies.
 static void set(void *obj, const char *key, const char *value)
 {
@@ -365,7 +443,7 @@ Agraph_t *aot_picture_build(const aot_picture *pic, const char *color, unsigned 
             b.look = &schemes[i];
         }
     }
-    b.g = agopen((char *)(uintptr_t) "aotscope", Agdirected, NULL);
+    b.g = agopen((char *)(uintptr_t) "aotscope", Agdirected, &disc);
     graph_defaults(&b);
     if (parts & AOT_BUILD_TITLE) {
         graph_title(&b);

@@ -391,7 +391,8 @@ static network net_open(aot_picture *pic, const aot_partition *p)
     for (aot_node_id i = 0; i < p->n_nodes; i++) {
         const aot_node_info *info = &p->nodes[i];
         bool in_net = info->weight >= 0 || info->sink == AOT_SINK_IN;
-        if (in_net && aot_node_at(p->cut, i)->kind != AOT_OUTPUT) {
+        // the output is the end of what the forward returns: no way leads on from there
+        if (in_net || aot_node_at(p->cut, i)->kind == AOT_OUTPUT) {
             w.in[i] = net_vertex(&w, i, "in");
             w.out[i] = info->weight >= 0 ? net_vertex(&w, i, "out") : UINT32_MAX;
         }
@@ -399,7 +400,7 @@ static network net_open(aot_picture *pic, const aot_partition *p)
     w.n = (uint32_t)pic->nodes.n;
     w.f = aot_flow_new(w.n, 0);
     for (aot_node_id i = 0; i < p->n_nodes; i++) {
-        if (w.in[i] != UINT32_MAX) {
+        if (w.in[i] != UINT32_MAX && aot_node_at(p->cut, i)->kind != AOT_OUTPUT) {
             net_node(&w, i);
         }
     }
