@@ -4,7 +4,6 @@
  * Units that lack a stage for the same reason, or were compiled under the same settings, share a
  * line: a log of a hundred units stays readable. */
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,7 +331,7 @@ static void print_program(void)
     keys_path(keys, sizeof keys);
     printf("aotscope %s, rules of PyTorch 2.11, session format %d\n", PACKAGE_VERSION,
            AOT_SESSION_VERSION);
-    printf("SQLite %s, jansson %s\n", sqlite3_libversion(), JANSSON_VERSION);
+    printf("SQLite %s, jansson %s\n", aot_session_library(), JANSSON_VERSION);
     printf("key bindings: %s%s\n", keys,
            is_readable(keys) ? "" : " (not there: the built-in ones are used)");
     printf("%zu settings (`--set`), %zu operators known by name\n", aot_config_count(),

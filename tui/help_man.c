@@ -7,6 +7,19 @@
 #include "tui/help.h"
 #include "tui/keymap.h"
 
+/* A character of more than one byte as roff spells it; returns how many bytes it took. */
+static size_t roff_unicode(aot_sb *out, const char *s, size_t n)
+{
+    unsigned char first = (unsigned char)s[0];
+    size_t len = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    unsigned long c = first & (0xffu >> (len + 1));
+    for (size_t i = 1; i < len && i < n; i++) {
+        c = c << 6 | ((unsigned char)s[i] & 0x3f);
+    }
+    aot_sb_addf(out, "\\[u%04lX]", c);
+    return len;
+}
+
 /* Text with roff's own characters escaped. */
 static void roff(aot_sb *out, const char *s, size_t n)
 {
@@ -21,6 +34,8 @@ static void roff(aot_sb *out, const char *s, size_t n)
             aot_sb_addz(out, "\\-");
         } else if (s[i] == '"') {
             aot_sb_addz(out, "\\(dq"); // would end a macro's argument
+        } else if ((unsigned char)s[i] >= 0xc0) {
+            i += roff_unicode(out, s + i, n - i) - 1;
         } else {
             aot_sb_addc(out, s[i]);
         }

@@ -329,3 +329,8 @@ aot_status aot_session_finish(aot_session *s, aot_err *err)
     aot_session_close(s);
     return st;
 }
+
+const char *aot_session_library(void)
+{
+    return sqlite3_libversion();
+}

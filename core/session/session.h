@@ -40,6 +40,8 @@ const char *aot_session_path(const aot_session *s); /* as asked for */
 /* Value of a key of table session; NULL if absent. Borrowed until the next call. */
 const char *aot_session_value(aot_session *s, const char *key);
 
+const char *aot_session_library(void); /* version of SQLite at run time */
+
 AOT_NODISCARD aot_status aot_session_exec(aot_session *s, const char *sql, aot_err *err);
 /* E_SESSION with SQLite's own message, the session's path and what was being done. */
 aot_status aot_session_fail(const aot_session *s, aot_err *err, const char *doing);
