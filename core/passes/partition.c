@@ -10,8 +10,5 @@ aot_status pass_partition(aot_pass_ctx *p, aot_err *err)
     aot_pass_set_graph(p, AOT_STAGE_JOINT_CSE, cut->cut);
     aot_pass_set_graph(p, AOT_STAGE_FORWARD, cut->forward);
     aot_pass_set_graph(p, AOT_STAGE_BACKWARD, cut->backward);
-    if (p->observer != NULL && p->observer->on_partition != NULL) {
-        p->observer->on_partition(p->observer->arg, cut);
-    }
     return AOT_OK;
 }

@@ -31,9 +31,6 @@ const aot_pass_info *aot_pass_get(size_t i)
 void aot_pass_set_graph(aot_pass_ctx *p, aot_stage s, const aot_graph *g)
 {
     p->graphs[s] = g;
-    if (p->observer != NULL && p->observer->on_graph != NULL) {
-        p->observer->on_graph(p->observer->arg, s, g);
-    }
 }
 
 static unsigned stages_there(const aot_pass_ctx *p)
@@ -64,6 +61,20 @@ static double now_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Hands what the pass made to the observer, after the clock has stopped. */
+static void report_results(const aot_pass_ctx *p, const aot_pass_ctx *before)
+{
+    const aot_observer *o = p->observer;
+    for (int s = 0; s < AOT_N_STAGES && o != NULL && o->on_graph != NULL; s++) {
+        if (p->graphs[s] != before->graphs[s]) {
+            o->on_graph(o->arg, (unsigned)s, p->graphs[s]);
+        }
+    }
+    if (o != NULL && o->on_partition != NULL && p->partition != before->partition) {
+        o->on_partition(o->arg, p->partition);
+    }
+}
+
 static aot_status run_one(aot_pass_ctx *p, const aot_pass_info *pass, aot_err *err)
 {
     const aot_observer *o = p->observer;
@@ -71,12 +82,14 @@ static aot_status run_one(aot_pass_ctx *p, const aot_pass_info *pass, aot_err *e
         o->on_pass_begin(o->arg, pass->name);
     }
     aot_err own = {0};
+    const aot_pass_ctx before = *p;
     double start = now_seconds();
     aot_status st = pass->run(p, &own);
     aot_pass_report report = {.n_nodes_in = count_nodes(p, pass->needs),
                               .n_nodes_out = count_nodes(p, pass->makes),
                               .seconds = now_seconds() - start,
                               .err = st == AOT_OK ? NULL : &own};
+    report_results(p, &before);
     if (o != NULL && o->on_pass_end != NULL) {
         o->on_pass_end(o->arg, pass->name, &report);
     }

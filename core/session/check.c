@@ -183,8 +183,7 @@ static const char *sign_in_graphs(const aot_unit *u, const aot_graph *cut, aot_a
     for (aot_str t = 1; t < recorded.n && sign == NULL; t++) {
         int32_t have = recorded.d[t], want = *count_of(&ours, t);
         const char *name = aot_str_text(c->strs, t);
-        bool in_joint = want > 0 || uses(cut, name);
-        if (have > 0 && !in_joint && !made_by_partitioner(name)) {
+        if (have > 0 && want == 0 && !made_by_partitioner(name) && !uses(cut, name)) {
             sign =
                 aot_arena_printf(a, "the recorded graphs use %s, the joint graph does not", name);
         } else if (both && have < want && !made_by_partitioner(name)) {
@@ -199,12 +198,13 @@ static const char *sign_in_graphs(const aot_unit *u, const aot_graph *cut, aot_a
     return sign;
 }
 
-const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, aot_arena *a)
+/* Records that only Inductor writes. */
+static const char *sign_in_records(const aot_unit *u, aot_arena *a)
 {
     static const char *const signs[] = {"fx_graph_cache_",        "inductor_",
                                         "before_joint_graph",     "after_joint_graph",
-                                        "before_post_grad_graph", "after_post_grad_graph",
-                                        "fx_graph_runnable",      "fx_graph_transformed",
+                                        "before_post_grad_graph", "fx_graph_runnable",
+                                        "after_post_grad_graph",  "fx_graph_transformed",
                                         "before_pre_grad_graph",  NULL};
     for (size_t i = 0; i < u->records.n; i++) {
         if (starts_with_any(u->records.d[i].name, signs)) {
@@ -216,16 +216,23 @@ const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, ao
     }
     if (u->backend != NULL && strcmp(u->backend, "inductor") == 0) {
         return "compiled by Inductor: its joint-graph passes ran between the recorded joint graph "
-               "and "
-               "the cut";
+               "and the cut";
     }
-    const char *sign = cut != NULL ? sign_in_graphs(u, cut, a) : NULL;
+    return NULL;
+}
+
+const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, aot_arena *a)
+{
+    const char *sign = sign_in_records(u, a);
+    if (sign != NULL || cut == NULL) {
+        return sign;
+    }
+    sign = sign_in_graphs(u, cut, a);
     return sign == NULL ? NULL
-                        : aot_arena_printf(
-                              a,
-                              "passes ran between the recorded joint graph and the cut (Inductor's "
-                              "joint-graph passes?): %s",
-                              sign);
+                        : aot_arena_printf(a,
+                                           "passes ran between the recorded joint graph and the "
+                                           "cut (Inductor's joint-graph passes?): %s",
+                                           sign);
 }
 
 /* ---- the check ------------------------------------------------------------------------------- */
@@ -289,12 +296,23 @@ static const char *other_rules(const aot_unit *u, const aot_graph *cut, aot_aren
            "other versions have others";
 }
 
+/* One recorded graph of a unit whose partition is there. */
+static void check_one(aot_check_result *r, const aot_unit *u, const aot_record *rec,
+                      const aot_partition *p, aot_arena *a)
+{
+    compare(r, rec, r->stage == AOT_STAGE_FORWARD ? p->forward : p->backward, a);
+    if (r->verdict == AOT_CHECK_DIFFERS) {
+        const char *between = aot_check_passes_between(u, p->cut, a);
+        r->verdict = between != NULL ? AOT_CHECK_LEFT_OUT : AOT_CHECK_DIFFERS;
+        r->reason = between != NULL ? between : other_rules(u, p->cut, a);
+    }
+}
+
 size_t aot_check_unit(aot_check_result out[AOT_CHECK_MAX], const aot_unit *u,
                       const aot_partition *partition, const aot_err *part_err, aot_arena *a)
 {
     size_t n = 0;
-    bool asked = false;
-    const char *between = NULL;
+    const char *inductor = sign_in_records(u, a);
     for (int s = AOT_STAGE_FORWARD; s <= AOT_STAGE_BACKWARD; s++) {
         const aot_record *rec = aot_unit_stage(u, (aot_stage)s);
         if (rec == NULL || rec->text == NULL) {
@@ -305,22 +323,13 @@ size_t aot_check_unit(aot_check_result out[AOT_CHECK_MAX], const aot_unit *u,
         if (partition == NULL && part_err == NULL) {
             r->reason = aot_arena_printf(a, "the joint graph is not there to derive it from: %s",
                                          aot_unit_missing_reason(u, AOT_STAGE_JOINT));
-            continue;
-        }
-        if (!asked) {
-            between = aot_check_passes_between(u, partition != NULL ? partition->cut : NULL, a);
-            asked = true;
-        }
-        if (between != NULL) {
-            r->reason = between;
+        } else if (inductor != NULL) {
+            r->reason = inductor;
         } else if (partition == NULL) {
             r->verdict = AOT_CHECK_ERROR;
             r->reason = aot_arena_strndup(a, part_err->msg, strlen(part_err->msg));
         } else {
-            compare(r, rec, s == AOT_STAGE_FORWARD ? partition->forward : partition->backward, a);
-            if (r->verdict == AOT_CHECK_DIFFERS) {
-                r->reason = other_rules(u, partition->cut, a);
-            }
+            check_one(r, u, rec, partition, a);
         }
     }
     return n;

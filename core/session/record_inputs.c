@@ -57,7 +57,10 @@ static void record_checks(job *j, const aot_unit *u, const aot_partition *p,
         ++*count[results[i].verdict];
         aot_recorder_check(j->recorder, &results[i]);
     }
-    const char *between = p != NULL ? aot_check_passes_between(u, p->cut, a) : NULL;
+    const char *between = p != NULL && n == 0 ? aot_check_passes_between(u, NULL, a) : NULL;
+    for (size_t i = 0; i < n && p != NULL && between == NULL; i++) {
+        between = results[i].verdict == AOT_CHECK_LEFT_OUT ? results[i].reason : NULL;
+    }
     if (between != NULL) {
         aot_recorder_partition_note(j->recorder, between);
     }
