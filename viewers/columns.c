@@ -5,7 +5,7 @@
  * shorter side is stretched to the height of the taller one: as the backward mirrors the forward, what
  * belongs together comes to stand at one height. The pieces are put into one graph with all positions
  * given, which Graphviz (nop2) then only draws. Lines between columns are curves with level ends,
- * drawn below the boxes. */
+ * drawn below the boxes. A picture without two sides is one column. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void put(void *obj, const char *key, const char *value)
     agsafeset(obj, (char *)(uintptr_t)key, (char *)(uintptr_t)value, (char *)(uintptr_t) "");
 }
 
-bool aot_picture_has_columns(const aot_picture *pic)
+static bool has_columns(const aot_picture *pic)
 {
     bool fw = false, bw = false;
     for (size_t i = 0; i < pic->nodes.n; i++) {
@@ -53,7 +53,7 @@ bool aot_picture_has_columns(const aot_picture *pic)
     return fw && bw;
 }
 
-// The nodes of one zone and the lines among them.
+// The nodes of one zone (AOT_N_ZONES: of all) and the lines among them.
 static side side_of(const aot_picture *whole, aot_zone zone)
 {
     side s = {.pic = *whole, .stretch = 1};
@@ -64,7 +64,7 @@ static side side_of(const aot_picture *whole, aot_zone zone)
     memset(&s.pic.nodes, 0, sizeof s.pic.nodes);
     memset(&s.pic.edges, 0, sizeof s.pic.edges);
     for (size_t i = 0; i < n; i++) {
-        if (whole->nodes.d[i].zone == zone) {
+        if (whole->nodes.d[i].zone == zone || zone == AOT_N_ZONES) {
             to[i] = (uint32_t)s.pic.nodes.n;
             s.node[s.pic.nodes.n] = (uint32_t)i;
             aot_vec_push(&s.pic.nodes, whole->nodes.d[i]);
@@ -72,7 +72,8 @@ static side side_of(const aot_picture *whole, aot_zone zone)
     }
     for (size_t i = 0; i < m; i++) {
         aot_pic_edge e = whole->edges.d[i];
-        if (whole->nodes.d[e.from].zone == zone && whole->nodes.d[e.to].zone == zone) {
+        bool both = whole->nodes.d[e.from].zone == zone && whole->nodes.d[e.to].zone == zone;
+        if (both || zone == AOT_N_ZONES) {
             s.edge[s.pic.edges.n] = (uint32_t)i;
             e.from = to[e.from];
             e.to = to[e.to];
@@ -102,10 +103,11 @@ static double height_of(const side *s)
 // room, so the second guess fits.
 static bool grow(columns *c, side *s, double height)
 {
-    double room[2] = {0, RANK_SEP}, h[2] = {0, height_of(s)};
-    double guess = 2 * RANK_SEP;
-    int rounds = s->pic.nodes.n <= GROW_UP_TO ? 2 : 0; // a big side costs more than it gains
-    for (int round = 0; round < rounds && height - h[1] > 2; round++) {
+    double room[2] = {0, RANK_SEP}, h[2] = {0, height_of(s)}, guess = 2 * RANK_SEP;
+    if (height - h[1] < 2 || s->pic.nodes.n > GROW_UP_TO) {
+        return true; // a big side costs more than it gains
+    }
+    for (int round = 0; round < 2; round++) {
         if (round == 1) {
             if (h[1] <= h[0]) {
                 break; // one row: nothing to spread
@@ -388,45 +390,66 @@ static void place_side(columns *c, side *s)
     c->x += s->bb.UR.x - s->bb.LL.x;
 }
 
+// Forward, saved values, backward, from left to right.
+static bool place_all(columns *c, side *fw, side *saved, side *bw, double *high)
+{
+    double low = 0, left, right;
+    if (!lay_out(c, fw) || !lay_out(c, bw)) {
+        return false;
+    }
+    c->height = height_of(fw) > height_of(bw) ? height_of(fw) : height_of(bw);
+    if (!grow(c, fw, c->height) || !grow(c, bw, c->height)) {
+        return false;
+    }
+    c->height = height_of(fw) > height_of(bw) ? height_of(fw) : height_of(bw);
+    *high = c->height;
+    place_side(c, fw);
+    right = c->x + GUTTER;
+    // the backward is placed twice: the saved values between need to know how high its nodes are
+    place_side(c, bw);
+    left = c->x = right;
+    if (saved->pic.nodes.n > 0) {
+        if (!place_saved(c, saved, &low, high)) {
+            return false;
+        }
+        boxf box = {{left, low}, {c->x, *high}};
+        Agraph_t *from = agsubg(saved->g, (char *)(uintptr_t) "cluster_saved", 0);
+        set_cluster(agsubg(c->g, (char *)(uintptr_t) "cluster_saved", 0), box, GD_label(from));
+        c->x += GUTTER;
+    }
+    place_side(c, bw);
+    copy_lines(c, bw);
+    copy_clusters(c, bw, bw->g, c->g);
+    return true;
+}
+
 Agraph_t *aot_columns_layout(GVC_t *gvc, const aot_picture *pic, const char *color)
 {
     columns c = {.gvc = gvc, .pic = pic, .color = color};
-    side fw = side_of(pic, AOT_ZONE_FORWARD), bw = side_of(pic, AOT_ZONE_BACKWARD);
-    side saved = side_of(pic, AOT_ZONE_BOUNDARY);
+    bool several = has_columns(pic);
+    side first = side_of(pic, several ? AOT_ZONE_FORWARD : AOT_N_ZONES);
+    double high = 0;
     c.at = aot_xcalloc(pic->nodes.n + 1, sizeof *c.at);
     c.g = aot_picture_build(pic, color, AOT_BUILD_TITLE | AOT_BUILD_LEGEND);
-    if (!lay_out(&c, &fw) || !lay_out(&c, &bw)) {
-        return NULL;
-    }
-    c.height = height_of(&fw) > height_of(&bw) ? height_of(&fw) : height_of(&bw);
-    if (!grow(&c, &fw, c.height) || !grow(&c, &bw, c.height)) {
-        return NULL;
-    }
-    c.height = height_of(&fw) > height_of(&bw) ? height_of(&fw) : height_of(&bw);
-    place_side(&c, &fw);
-    double fw_end = c.x, low = 0, high = c.height, left = c.x + GUTTER;
-    // the backward is placed twice: the saved values between need to know how high its nodes are
-    place_side(&c, &bw);
-    c.x = fw_end + GUTTER;
-    if (saved.pic.nodes.n > 0) {
-        if (!place_saved(&c, &saved, &low, &high)) {
+    if (several) {
+        side bw = side_of(pic, AOT_ZONE_BACKWARD), saved = side_of(pic, AOT_ZONE_BOUNDARY);
+        if (!place_all(&c, &first, &saved, &bw, &high)) {
             return NULL;
         }
-        boxf box = {{left, low}, {c.x, high}};
-        Agraph_t *from = agsubg(saved.g, (char *)(uintptr_t) "cluster_saved", 0);
-        set_cluster(agsubg(c.g, (char *)(uintptr_t) "cluster_saved", 0), box, GD_label(from));
-        c.x += GUTTER;
+        cross_lines(&c);
+    } else {
+        if (!lay_out(&c, &first)) {
+            return NULL;
+        }
+        c.height = high = height_of(&first);
+        place_side(&c, &first);
     }
-    place_side(&c, &bw);
+    copy_lines(&c, &first);
+    copy_clusters(&c, &first, first.g, c.g);
     set_nodes(&c);
-    copy_lines(&c, &fw);
-    copy_lines(&c, &bw);
-    copy_clusters(&c, &fw, fw.g, c.g);
-    copy_clusters(&c, &bw, bw.g, c.g);
-    cross_lines(&c);
     if (!place_legend(&c, high)) {
         return NULL;
     }
-    put(c.g, "outputorder", "edgesfirst");
+    put(c.g, "outputorder", several ? "edgesfirst" : "breadthfirst");
     return gvLayout(gvc, c.g, "nop2") == 0 ? c.g : NULL;
 }

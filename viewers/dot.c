@@ -341,6 +341,8 @@ static const char *const legend_of_graph[] = {
     "V view   ~ random   C collective   M mutation   ! must not be recomputed",
     "thick line: saved, with its bytes   dashed line: view or part of a value",
     "heavy frame: policy says save   dashed frame: policy says recompute", NULL};
+static const char *const legend_of_plain[] = {
+    "V view   ~ random   C collective   M mutation   dashed line: view or part of a value", NULL};
 static const char *const legend_of_network[] = {
     "number: capacity   red: infinite capacity   thick: cut edge", NULL};
 
@@ -361,13 +363,15 @@ static void add_legend(builder *b)
         if (used[i]) {
             aot_sb_addz(&t, n_used > 0 && n_used % LEGEND_COLUMNS == 0 ? "</TR><TR>" : "");
             n_used++;
-            legend_class(b, &t, i, network ? " " : info->letter,
-                         !network ? info->name : i == AOT_CLASS_FORWARD ? "source side"
+            bool computed = i == AOT_CLASS_FORWARD && b->pic->plain;
+            legend_class(b, &t, i, network || computed ? " " : info->letter,
+                         computed ? "computed" : !network ? info->name : i == AOT_CLASS_FORWARD ? "source side"
                          : i == AOT_CLASS_BACKWARD ? "sink side" : "source and sink");
         }
     }
     aot_sb_addz(&t, "</TR>");
-    for (const char *const *l = network ? legend_of_network : legend_of_graph; *l; l++) {
+    const char *const *l = network ? legend_of_network : b->pic->plain ? legend_of_plain : legend_of_graph;
+    for (; *l; l++) {
         aot_sb_addf(&t, "<TR><TD COLSPAN=\"%d\" ALIGN=\"LEFT\">%s</TD></TR>", 2 * LEGEND_COLUMNS, *l);
     }
     aot_sb_addz(&t, "</TABLE>");

@@ -17,9 +17,7 @@ enum {
  * agclose. */
 Agraph_t *aot_picture_build(const aot_picture *pic, const char *color, unsigned parts);
 
-/* Whether the picture has a forward and a backward side. */
-bool aot_picture_has_columns(const aot_picture *pic);
-/* Laid out in columns: forward, saved values, backward. NULL if Graphviz fails. Nothing is freed
+/* Laid out: forward, saved values and backward in columns, or all in one. NULL if Graphviz fails. Nothing is freed
  * that the process's end would free: for a child process only. */
 Agraph_t *aot_columns_layout(GVC_t *gvc, const aot_picture *pic, const char *color);
 

@@ -267,6 +267,7 @@ void aot_draw_graph(aot_picture *pic, const aot_draw_in *in)
     pic->title = aot_arena_printf(pic->arena, "%s\n%s  ·  %zu nodes",
                                   aot_picture_text(pic, in->label ? in->label : ""),
                                   in->stage ? in->stage : "graph", g->nodes.n);
+    pic->plain = in->part == NULL;
     pic->zone_label[AOT_ZONE_FORWARD] = "forward";
     pic->zone_label[AOT_ZONE_BACKWARD] = "backward (runs upwards)";
     for (aot_node_id i = 0; i < g->nodes.n; i++) {
@@ -416,6 +417,29 @@ static void net_close(network *w)
     aot_flow_free(w->f);
 }
 
+// Values of the backward that nothing of the forward leads to say nothing about the cut.
+static void hide_sink_only(network *w)
+{
+    aot_picture *pic = w->pic;
+    uint32_t n = (uint32_t)pic->nodes.n, hidden = 0;
+    bool *keep = aot_xcalloc((size_t)n + 1, sizeof *keep);
+    for (size_t i = 0; i < pic->edges.n; i++) {
+        keep[pic->edges.d[i].from] |= pic->edges.d[i].to != 1;
+        keep[pic->edges.d[i].to] = true;
+    }
+    for (uint32_t v = 0; v < n; v++) {
+        hidden += !keep[v];
+    }
+    if (hidden > 0) {
+        aot_picture_keep(pic, keep);
+        for (size_t i = 0; i < pic->nodes.n; i++) {
+            pic->nodes.d[i].rim = false;
+        }
+        aot_picture_notice(pic, "%u values of the backward that only lead to the sink are not shown", hidden);
+    }
+    free(keep);
+}
+
 static bool word_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -473,6 +497,7 @@ void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
     pic->title = aot_arena_printf(pic->arena, "%s\nflow network: %u vertices, %zu edges  ·  cut %s",
                                   aot_picture_text(pic, in->label ? in->label : ""), w.n, pic->edges.n,
                                   !w.cut_known ? "infinite" : in->part->cut_value < 0 ? "not run" : value);
+    hide_sink_only(&w);
     net_close(&w);
 }
 

@@ -54,13 +54,7 @@ static void child(const aot_picture *pic, const char *color, const char *format,
     signal(SIGINT, SIG_DFL);
     dup2(errors, STDERR_FILENO);
     GVC_t *gvc = gvContext();
-    Agraph_t *g;
-    if (aot_picture_has_columns(pic)) {
-        g = aot_columns_layout(gvc, pic, color);
-    } else {
-        g = aot_picture_build(pic, color, AOT_BUILD_ALL);
-        g = gvLayout(gvc, g, "dot") == 0 ? g : NULL;
-    }
+    Agraph_t *g = aot_columns_layout(gvc, pic, color);
     if (!g) {
         _exit(2);
     }

@@ -67,6 +67,7 @@ typedef struct aot_picture {
     AOT_VEC(aot_pic_edge) edges;
     AOT_VEC(aot_pic_block) blocks;
     AOT_VEC(const char *) notices;
+    bool plain;        /* no partition is known: classes F and B mean nothing */
     uint32_t n_before; /* nodes before folding and cutting out */
 } aot_picture;
 
