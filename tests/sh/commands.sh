@@ -1,0 +1,82 @@
+#!/bin/sh
+# import, info, check and show on bundled logs: what they print, their exit codes, their JSON.
+. "$AOT_SRC/tests/sh/lib.sh"
+logs=$AOT_FIXTURES/logs
+one=$logs/dropout_default.log.gz
+two=$logs/train_break.log.gz
+s=$scratch/s.aots
+lines() { [ "$(wc -l <"$scratch/out")" -eq "$1" ] || { echo "not $1 lines"; cat "$scratch/out"; return 1; }; }
+
+run "$AOTSCOPE" import "$two" -o "$s"
+ok "import writes a session" exits 0
+ok "import prints nothing to standard output" silent out
+ok "import says what it found" err "2 units, 8 graphs"
+ok "import compares what was recorded" err "4 same, 0 differ"
+run "$AOTSCOPE" import "$two"
+ok "import without -o is a usage error" exits 2
+run "$AOTSCOPE" import "$scratch/nothing.log" -o "$scratch/n.aots"
+ok "import of a file that is not there exits with 2" exits 2
+ok "import that read nothing leaves no session" [ ! -e "$scratch/n.aots" ]
+echo "keep me, I am no session" >"$scratch/letter.txt"
+run "$AOTSCOPE" import "$two" -o "$scratch/letter.txt"
+ok "import does not overwrite other files" exits 2
+ok "the other file is untouched" grep -q "keep me" "$scratch/letter.txt"
+run "$AOTSCOPE" import "$one" "$scratch/nothing.log" -o "$scratch/part.aots"
+ok "import of a good and a bad input exits with 2" exits 2
+run "$AOTSCOPE" show "$scratch/part.aots" --units
+ok "and keeps the good one" out "[0/0]"
+
+for input in "$two" "$s"; do
+    run "$AOTSCOPE" check "$input"
+    ok "check exits with 0 where all is the same" exits 0
+    ok "check counts" out "4 same, 0 differ, 0 left out"
+    run "$AOTSCOPE" show "$input" --units
+    ok "show --units lists both units" lines 3
+    run "$AOTSCOPE" show "$input" --unit 1/1 --saved
+    ok "show --saved gives type, bytes, name" out "addmm"
+    ok "show --saved gives the reason" out "cannot be recomputed: not in recomputable allowlist"
+    ok "show --saved gives symbolic shapes" out "f32[16*s77, 128]"
+    ok "show --saved ends with both totals" out "without what shares memory with an input"
+done
+gunzip -c "$one" | sed 's/torch.ops.aten.sum.default(cos)/torch.ops.aten.sum.default(sin)/' >"$scratch/edited.log"
+run "$AOTSCOPE" check "$scratch/edited.log"
+ok "check exits with 1 on a difference" exits 1
+ok "check shows the derived line" out "derived:"
+ok "check names file and line" out "edited.log:"
+run "$AOTSCOPE" check --json "$one" "$logs/replace_random.log.gz"
+ok "check --json has the format" out '"format": "aotscope/1"'
+ok "check --json gives the reason of what is left out" out "inductor_seeds"
+ok "graphs that are left out are no difference" exits 0
+run "$AOTSCOPE" check "$one" "$scratch/nothing.log"
+ok "check exits with 2 if an input cannot be read" exits 2
+
+run "$AOTSCOPE" show "$one" --stage forward
+ok "show prints a stage" out "class GraphModule(torch.nn.Module):"
+run "$AOTSCOPE" show "$one" --stage forward --set activation_memory_budget=0
+ok "show derives a recorded stage anew under other settings" exits 0
+ok "and it is another graph" out "primals_1,  # SavedForBackwardsAOTOutput(idx=0)"
+run "$AOTSCOPE" show "$one" --stage aten
+ok "show of a missing stage exits with 2" exits 2
+ok "show says why a stage is missing" err "no aten graph:"
+run "$AOTSCOPE" show "$one" --stage nonsense
+ok "show lists the stages there are" err "joint_cse"
+run "$AOTSCOPE" show "$one" --unit 7
+ok "show counts units from 0" err "there is no unit 7"
+run "$AOTSCOPE" show "$logs/ddp_rank_0.log.gz" "$logs/ddp_rank_1.log.gz" --unit 0/0
+ok "a label of two units is not guessed" err "'0/0' means 2 units"
+run "$AOTSCOPE" show "$logs/ddp_rank_0.log.gz" "$logs/ddp_rank_1.log.gz" --unit "[0/0] rank 1" --stage joint
+ok "a whole label is taken" out "tangents_1"
+run "$AOTSCOPE" show "$one" --saved --csv
+ok "show --csv has a head and a row for each value" lines 4
+run "$AOTSCOPE" show "$one" --saved --json
+ok "show --json has the format" out '"format": "aotscope/1"'
+ok "show --json has bytes as numbers" out '"bytes": 32,'
+
+run "$AOTSCOPE" info "$two"
+ok "info names the writer" out "PyTorch 2.11.0"
+ok "info counts the recorded graphs" out "2 dynamo, 2 joint, 2 forward, 2 backward"
+run "$AOTSCOPE" info "$one" --set cse=False
+ok "info names settings that differ" out "cse = False, default True"
+run "$AOTSCOPE" info
+ok "info without an input tells of the program" out "session format"
+done_testing
