@@ -429,13 +429,14 @@ static void prefixed_line(logs *l, parts *p, uint64_t line)
         }
         return;
     }
-    if (st->in_graph && st->prefix == p->prefix) {
+    bool metadata = p->n > 15 && memcmp(p->msg, "aot_config id: ", 15) == 0;
+    if (st->in_graph && st->prefix == p->prefix && !metadata) {
         aot_block_line(&st->block, p->msg, p->n, line);
         return;
     }
     aot_block_end(&st->block);
     st->in_graph = false;
-    if (p->n > 15 && memcmp(p->msg, "aot_config id: ", 15) == 0) {
+    if (metadata) {
         settle(l, st);
         on_metadata(l, st, p, line);
     } else if (p->n > 14 && memcmp(p->msg, "create_symbol ", 14) == 0) {

@@ -44,6 +44,8 @@ typedef struct open_record {
     aot_sb meta, text;
     char sum[33];
     uint64_t header_line, line; /* line: of the payload */
+    bool lost_tabs;   /* a copy of the log has no tabs: what follows the header is the payload */
+    size_t indent;    /* blanks that stand for the tab */
     uint32_t blank;   /* empty lines that belong to the payload if more of it follows */
     size_t limit;
 } open_record;
@@ -57,16 +59,17 @@ typedef struct trace {
     aot_import_run *run;
     aot_trace_facts facts;
     open_record rec;
+    aot_unit_key last_key; /* of the last record that had one */
     unknown_name unknown[MAX_UNKNOWN];
     size_t n_unknown, n_notes;
     bool crlf, in_junk;
     bool last_differs; /* the last payload does not have its sum */
-    aot_sb clean;
+    aot_sb clean, header;
     aot_status status;
     aot_err *err;
 } trace;
 
-bool aot_is_trace_header(const char *s, size_t n, size_t *json)
+static bool is_header(const char *s, size_t n, size_t *json)
 {
     int rank = -1;
     size_t at = aot_import_launcher(s, n, &rank);
@@ -78,7 +81,7 @@ bool aot_is_trace_header(const char *s, size_t n, size_t *json)
 static bool header_line(const char *s, size_t n)
 {
     size_t json;
-    return aot_is_trace_header(s, n, &json);
+    return is_header(s, n, &json);
 }
 
 bool aot_trace_sniff(const char *data, size_t n)
@@ -213,7 +216,8 @@ static void check_payload(trace *t, open_record *o, aot_slot *slot, aot_record *
 {
     const char *units_say = NULL;
     if (r->n_missing > 0) {
-        units_say = "its payload was announced and is not there";
+        units_say = o->announced ? "its payload was announced and is not there"
+                                 : "it should have a payload and has none";
     } else if (o->cut) {
         units_say = "its payload is too big and was cut off";
     }
@@ -253,7 +257,7 @@ static void close_record(trace *t)
     r.is_json = strcmp(o->kind->name, "chromium_event") == 0 ||
                 (r.is_artifact && strstr(aot_sb_text(&o->meta), "\"encoding\": \"json\"") != NULL);
     r.meta = o->meta.n > 2 ? aot_sb_text(&o->meta) : NULL;
-    r.n_missing = o->announced && o->line == 0;
+    r.n_missing = o->line == 0 && (o->announced || r.stage != AOT_N_STAGES);
     if (o->line > 0) {
         r.text = aot_sb_text(&o->text);
         r.len = o->text.n;
@@ -383,6 +387,8 @@ static void open_payload(trace *t, const header *h, const aot_record_kind *kind,
     o->header_line = line;
     o->line = 0;
     o->blank = 0;
+    o->indent = 0;
+    o->lost_tabs = false;
     o->limit = kind->what == AOT_DO_GRAPH ? GRAPH_MAX : KEEP_MAX;
     snprintf(o->name, sizeof o->name, "%.*s", (int)(h->name.n < 100 ? h->name.n : 100), h->name.s);
     o->sum[0] = '\0';
@@ -400,6 +406,11 @@ static void on_header(trace *t, const aot_line *l, size_t json_at)
     header h = {.key = {-1, -1, -1, -1, -1, 0}};
     aot_slice json = {l->s + json_at, l->n - json_at};
     close_record(t);
+    aot_sb_clear(&t->header);
+    if (aot_import_clean(&t->header, json.s, json.n) > 0) {
+        damage(t, l->number, "bytes of the record's header are no UTF-8 and shown as U+FFFD");
+        json = (aot_slice){t->header.d, t->header.n};
+    }
     t->last_differs = false;
     t->crlf = l->cr;
     t->in_junk = false;
@@ -410,9 +421,15 @@ static void on_header(trace *t, const aot_line *l, size_t json_at)
         if (!salvage(&h, json)) {
             return;
         }
+        if (h.key.frame < 0 || h.key.compile < 0) {
+            h.key = t->last_key; // its neighbours' unit is the best guess
+        }
     }
     if (h.key.rank < 0) {
         h.key.rank = t->run->file_rank;
+    }
+    if (h.key.frame >= 0 || h.key.compiled_autograd_id >= 0) {
+        t->last_key = h.key;
     }
     const aot_record_kind *kind = aot_record_kind_find(h.name.s, h.name.n);
     t->rec.active = true;
@@ -440,10 +457,10 @@ static void on_header(trace *t, const aot_line *l, size_t json_at)
     }
 }
 
-static void on_payload(trace *t, const aot_line *l)
+/* text: the line without its tab. */
+static void on_payload(trace *t, const aot_line *l, const char *text, size_t n)
 {
     open_record *o = &t->rec;
-    t->in_junk = false;
     if (!o->active || !o->wanted) {
         if (!o->active) {
             damage(t, l->number, "a payload line that belongs to no record");
@@ -452,7 +469,7 @@ static void on_payload(trace *t, const aot_line *l)
         }
         return;
     }
-    if (o->text.n + l->n > o->limit || l->cut) {
+    if (o->text.n + n > o->limit || l->cut) {
         o->cut = true;
         return;
     }
@@ -463,16 +480,52 @@ static void on_payload(trace *t, const aot_line *l)
     }
     aot_sb_pad(&o->text, '\n', o->blank);
     o->blank = 0;
-    aot_sb_add(&o->text, l->s + 1, l->n - 1);
+    aot_sb_add(&o->text, text, n);
     if (l->cr && !t->crlf) {
         aot_sb_addc(&o->text, '\r'); // the payload's own
     }
+}
+
+/* Copies of a log may have blanks for the tabs, or nothing. True if the line was taken as payload. */
+static bool lost_tab(trace *t, const aot_line *l)
+{
+    static const char *const starts[] = {"class ", "{", "[", "ViewAndMutationMeta(", "SubclassMeta("};
+    open_record *o = &t->rec;
+    size_t in = 0;
+    if (!o->active || !o->wanted || !o->announced || l->cut) {
+        return false;
+    }
+    while (in < l->n && l->s[in] == ' ') {
+        in++;
+    }
+    for (size_t i = 0; i < sizeof starts / sizeof *starts && o->line == 0; i++) {
+        size_t len = strlen(starts[i]);
+        if (l->n - in >= len && memcmp(l->s + in, starts[i], len) == 0) {
+            o->lost_tabs = true;
+            o->indent = in;
+            break;
+        }
+    }
+    bool one_line = o->kind->what == AOT_DO_GRAPH && o->line > 0 && in >= 4 && in < l->n;
+    if (!o->lost_tabs && !one_line) {
+        return false;
+    }
+    if (!t->in_junk) {
+        t->in_junk = true;
+        damage(t, l->number, "the tab before a payload line is missing: taken as payload all the same");
+    }
+    size_t skip = o->indent < in ? o->indent : in;
+    on_payload(t, l, l->s + skip, l->n - skip);
+    return true;
 }
 
 static void on_junk(trace *t, const aot_line *l)
 {
     if (l->n == 0 && t->rec.active) {
         t->rec.blank++; // an editor took the blanks off an empty payload line
+        return;
+    }
+    if (lost_tab(t, l)) {
         return;
     }
     if (!t->in_junk) {
@@ -487,6 +540,7 @@ aot_status aot_trace_read(aot_import_run *run, aot_err *err)
     trace *t = aot_xcalloc(1, sizeof *t);
     t->run = run;
     t->err = err;
+    t->last_key = (aot_unit_key){run->file_rank, -1, -1, -1, -1, 0};
     aot_line l, last = {0};
     size_t json;
     while (t->status == AOT_OK && aot_import_line(run, &l)) {
@@ -496,10 +550,9 @@ aot_status aot_trace_read(aot_import_run *run, aot_err *err)
             at = aot_import_launcher(l.s, l.n, &rank);
         }
         if (at < l.n && l.s[at] == '\t') {
-            l.s += at;
-            l.n -= at;
-            on_payload(t, &l);
-        } else if (aot_is_trace_header(l.s, l.n, &json)) {
+            t->in_junk = false;
+            on_payload(t, &l, l.s + at + 1, l.n - at - 1);
+        } else if (is_header(l.s, l.n, &json)) {
             on_header(t, &l, json);
         } else {
             on_junk(t, &l);
@@ -518,6 +571,7 @@ aot_status aot_trace_read(aot_import_run *run, aot_err *err)
     aot_sb_free(&t->rec.meta);
     aot_sb_free(&t->rec.text);
     aot_sb_free(&t->clean);
+    aot_sb_free(&t->header);
     free(t);
     return st;
 }

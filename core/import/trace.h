@@ -53,6 +53,5 @@ void aot_trace_version(aot_assembler *units, const aot_record *r);
  * Returns its line in the text (from 1), 0 if there is none. (block.c) */
 uint64_t aot_text_extract_class(aot_sb *out, const char *text, size_t n);
 
-bool aot_is_trace_header(const char *s, size_t n, size_t *json);
 
 #endif
