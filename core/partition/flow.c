@@ -43,6 +43,9 @@ typedef struct cut {
     adjacency out, in;
     uint8_t *mark;
     uint32_t *queue; /* n entries */
+    uint32_t *order; /* forced vertices, nearest first: n_source of the one kind, then the other */
+    uint32_t *via;   /* edge that forced a vertex, NONE for s and t; vertices in order only */
+    uint32_t n_source, n_forced;
     uint32_t *id;    /* number in net, NONE if not in it */
     uint32_t *arc;   /* of an edge inside net: its index there */
     uint32_t *piece; /* first vertex of each piece in net, and the end */
@@ -132,64 +135,47 @@ static void adjacency_make(adjacency *a, const aot_flow *f, bool by_head)
     }
 }
 
-/* Marks what s reaches over infinite edges, nearest first; true if t is among it. from[v] is then
- * the vertex before v. */
-static bool mark_source(cut *c, uint32_t *from)
-{
-    uint32_t n_queue = 1;
-    c->queue[0] = c->s;
-    c->mark[c->s] = SOURCE;
-    from[c->s] = NONE;
-    for (uint32_t i = 0; i < n_queue && c->mark[c->t] == 0; i++) {
-        uint32_t u = c->queue[i];
-        for (uint32_t k = c->out.first[u]; k < c->out.first[u + 1]; k++) {
-            const edge *e = &c->f->edges[c->out.edges[k]];
-            if (e->capacity == AOT_FLOW_INF && c->mark[e->v] == 0) {
-                c->mark[e->v] = SOURCE;
-                from[e->v] = u;
-                c->queue[n_queue++] = e->v;
-            }
-        }
-    }
-    return c->mark[c->t] != 0;
-}
-
-static void mark_sink(cut *c)
-{
-    uint32_t n_queue = 1;
-    c->queue[0] = c->t;
-    c->mark[c->t] = SINK;
-    for (uint32_t i = 0; i < n_queue; i++) {
-        uint32_t v = c->queue[i];
-        for (uint32_t k = c->in.first[v]; k < c->in.first[v + 1]; k++) {
-            const edge *e = &c->f->edges[c->in.edges[k]];
-            if (e->capacity == AOT_FLOW_INF && c->mark[e->u] == 0) {
-                c->mark[e->u] = SINK;
-                c->queue[n_queue++] = e->u;
-            }
-        }
-    }
-}
-
-/* Marks with `with` what the vertices marked `start` reach through unforced ones, against the edges
- * if `back`. */
-static void mark_reached(cut *c, uint8_t start, uint8_t with, bool back)
+/* Marks what s reaches over infinite edges, or, if back, what reaches t; nearest first, stopping
+ * when s has reached t. */
+static void mark_forced(cut *c, bool back)
 {
     const adjacency *a = back ? &c->in : &c->out;
-    uint32_t n_queue = 0;
-    for (uint32_t v = 0; v < c->f->n; v++) {
-        if ((c->mark[v] & start) != 0) {
-            c->queue[n_queue++] = v;
-        }
-    }
-    for (uint32_t i = 0; i < n_queue; i++) {
-        uint32_t u = c->queue[i];
+    uint32_t at = c->n_forced, start = back ? c->t : c->s;
+    uint8_t mark = back ? SINK : SOURCE;
+    c->mark[start] = mark;
+    c->via[start] = NONE;
+    c->order[c->n_forced++] = start;
+    for (; at < c->n_forced && (back || c->mark[c->t] == 0); at++) {
+        uint32_t u = c->order[at];
         for (uint32_t k = a->first[u]; k < a->first[u + 1]; k++) {
             const edge *e = &c->f->edges[a->edges[k]];
             uint32_t v = back ? e->u : e->v;
-            if ((c->mark[v] & (FORCED | with)) == 0) {
-                c->mark[v] |= with;
-                c->queue[n_queue++] = v;
+            if (e->capacity == AOT_FLOW_INF && c->mark[v] == 0) {
+                c->mark[v] = mark;
+                c->via[v] = a->edges[k];
+                c->order[c->n_forced++] = v;
+            }
+        }
+    }
+}
+
+/* Marks with `with` what the first n of the forced vertices reach through unforced ones, against the
+ * edges if back. Last in, first out: what lies near in the graph lies near in memory. */
+static void mark_reached(cut *c, const uint32_t *forced, uint32_t n, uint8_t with, bool back)
+{
+    const adjacency *a = back ? &c->in : &c->out;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t n_stack = 1;
+        c->queue[0] = forced[i];
+        while (n_stack != 0) {
+            uint32_t u = c->queue[--n_stack];
+            for (uint32_t k = a->first[u]; k < a->first[u + 1]; k++) {
+                const edge *e = &c->f->edges[a->edges[k]];
+                uint32_t v = back ? e->u : e->v;
+                if ((c->mark[v] & (FORCED | with)) == 0) {
+                    c->mark[v] |= with;
+                    c->queue[n_stack++] = v;
+                }
             }
         }
     }
@@ -315,11 +301,24 @@ static int64_t take(int64_t *left, int64_t capacity)
     return part;
 }
 
+/* Leads the flow that forced vertices send or get through the infinite edges that forced them, from
+ * the farthest to the nearest. through: flow of each forced vertex over its other edges. */
+static void carry_forced(cut *c, int64_t *through)
+{
+    for (uint32_t i = c->n_forced; i-- > 0;) {
+        uint32_t v = c->order[i], e = c->via[v];
+        if (e != NONE) {
+            c->f->flow[e] = through[v];
+            through[i < c->n_source ? c->f->edges[e].u : c->f->edges[e].v] += through[v];
+        }
+    }
+}
+
 /* Gives every edge its share of the flow that was found. */
 static void carry_back(cut *c)
 {
     aot_flow_net *net = &c->net;
-    int64_t *flow = c->f->flow;
+    int64_t *flow = c->f->flow, *through = aot_xcalloc(c->f->n, sizeof *through);
     for (uint32_t i = 0; i < c->f->n_edges; i++) {
         const edge *e = &c->f->edges[i];
         if (!is_usable(e)) {
@@ -330,54 +329,63 @@ static void carry_back(cut *c)
             flow[i] = net->arcs[net->arcs[c->arc[i]].rev].res;
         } else if (v != NONE && (c->mark[e->u] & SOURCE) != 0) {
             flow[i] = take(&net->s_flow[v], e->capacity);
+            through[e->u] += flow[i];
         } else if (u != NONE && (c->mark[e->v] & SINK) != 0) {
             flow[i] = take(&net->t_flow[u], e->capacity);
+            through[e->v] += flow[i];
         } else if ((c->mark[e->u] & SOURCE) != 0 && (c->mark[e->v] & SINK) != 0) {
             flow[i] = e->capacity;
+            through[e->u] += flow[i];
+            through[e->v] += flow[i];
         }
     }
+    carry_forced(c, through);
+    free(through);
 }
 
 /* side[v] = 1 for what reaches t in the residual network. */
 static void find_side(cut *c, uint8_t *side)
 {
     const aot_flow *f = c->f;
-    uint32_t n_queue = 1;
+    uint32_t n_stack = 1;
     memset(side, 0, f->n);
     c->queue[0] = c->t;
     side[c->t] = 1;
-    for (uint32_t i = 0; i < n_queue; i++) {
-        uint32_t w = c->queue[i];
+    while (n_stack != 0) {
+        uint32_t w = c->queue[--n_stack];
         for (uint32_t k = c->in.first[w]; k < c->in.first[w + 1]; k++) {
             const edge *e = &f->edges[c->in.edges[k]];
             bool open = e->capacity == AOT_FLOW_INF || f->flow[c->in.edges[k]] < e->capacity;
             if (open && side[e->u] == 0) {
                 side[e->u] = 1;
-                c->queue[n_queue++] = e->u;
+                c->queue[n_stack++] = e->u;
             }
         }
         for (uint32_t k = c->out.first[w]; k < c->out.first[w + 1]; k++) {
             const edge *e = &f->edges[c->out.edges[k]];
             if (f->flow[c->out.edges[k]] > 0 && side[e->v] == 0) {
                 side[e->v] = 1;
-                c->queue[n_queue++] = e->v;
+                c->queue[n_stack++] = e->v;
             }
         }
     }
 }
 
-static aot_status fail_unbounded(const cut *c, const uint32_t *from, uint32_t *path,
-                                 uint32_t *n_path, aot_err *err)
+/* The vertex before v on the way from s. */
+static uint32_t before(const cut *c, uint32_t v)
+{
+    return c->via[v] == NONE ? NONE : c->f->edges[c->via[v]].u;
+}
+
+static aot_status fail_unbounded(const cut *c, uint32_t *path, uint32_t *n_path, aot_err *err)
 {
     uint32_t n = 0;
-    for (uint32_t v = c->t; v != NONE; v = from[v]) {
+    for (uint32_t v = c->t; v != NONE; v = before(c, v)) {
         n++;
     }
-    if (path != NULL) {
-        uint32_t at = n;
-        for (uint32_t v = c->t; v != NONE; v = from[v]) {
-            path[--at] = v;
-        }
+    uint32_t at = n;
+    for (uint32_t v = c->t; v != NONE && path != NULL; v = before(c, v)) {
+        path[--at] = v;
     }
     if (n_path != NULL) {
         *n_path = n;
@@ -388,8 +396,8 @@ static aot_status fail_unbounded(const cut *c, const uint32_t *from, uint32_t *p
 /* The pieces that are neither forced nor off every path. */
 static void solve_inside(cut *c)
 {
-    mark_reached(c, SOURCE, FROM_SOURCE, false);
-    mark_reached(c, SINK, TO_SINK, true);
+    mark_reached(c, c->order, c->n_source, FROM_SOURCE, false);
+    mark_reached(c, c->order + c->n_source, c->n_forced - c->n_source, TO_SINK, true);
     number_pieces(c);
     c->arc = aot_xmalloc(((size_t)c->f->n_edges + 1) * sizeof *c->arc);
     make_net(c);
@@ -404,8 +412,8 @@ static void solve_inside(cut *c)
 static void cut_free(cut *c)
 {
     void *const all[] = {c->out.first, c->out.edges, c->in.first, c->in.edges, c->mark,
-                         c->queue,     c->id,        c->arc,      c->piece,    c->net.first,
-                         c->net.mid,   c->net.arcs,  c->net.from_s};
+                         c->queue,     c->order,     c->via,      c->id,       c->arc,
+                         c->piece,     c->net.first, c->net.mid,  c->net.arcs, c->net.from_s};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         free(all[i]);
     }
@@ -420,14 +428,18 @@ aot_status aot_flow_min_cut(aot_flow *f, uint32_t s, uint32_t t, int64_t *value,
     forget_flow(f);
     c.mark = aot_xcalloc(f->n, 1);
     c.queue = aot_xmalloc(f->n * sizeof *c.queue);
+    c.order = aot_xmalloc(f->n * sizeof *c.order);
+    c.via = aot_xmalloc(f->n * sizeof *c.via);
     c.id = aot_xmalloc(f->n * sizeof *c.id);
     adjacency_make(&c.out, f, false);
-    if (mark_source(&c, c.id)) {
-        status = fail_unbounded(&c, c.id, path, n_path, err);
+    mark_forced(&c, false);
+    if (c.mark[t] != 0) {
+        status = fail_unbounded(&c, path, n_path, err);
         goto out;
     }
+    c.n_source = c.n_forced;
     adjacency_make(&c.in, f, true);
-    mark_sink(&c);
+    mark_forced(&c, true);
     solve_inside(&c);
     if (c.value == AOT_FLOW_CLAMP) {
         status = AOT_FAIL(err, AOT_E_RANGE, "the cut is worth more than %lld", (long long)c.value);

@@ -5,8 +5,8 @@
  * moves as one wave through memory that is near, however many paths of different lengths there are.
  * Labels that are too low would let excess wander; so each block of vertices counts the work done in
  * it and, when it is too much, gets exact labels for the labels around it; blocks lie in larger
- * blocks up to the whole piece. A block without a way out is thereby cut off at once (dead), as are
- * all vertices above a label that no vertex has (gap). Excess on dead vertices is sent back to the
+ * blocks up to the whole piece. A part without a way out is thereby cut off at once (dead),
+ * which does what gaps do elsewhere. Excess on dead vertices is sent back to the
  * source against the flow at the end. No recursion; memory is allocated once for all pieces. */
 #include "partition/flow_net.h"
 
@@ -35,7 +35,6 @@ typedef struct vertex {
 
 typedef struct aot_flow_scratch {
     vertex *vs;
-    uint32_t *count;           /* by label: vertices */
     uint64_t *active, *window; /* set of vertices with excess; set of its words that are not 0 */
     uint32_t *bucket, *next;   /* queue of the window being served: by label, and links */
     uint64_t *labels[N_DEPTH]; /* set of labels in the queue, of its words, and so on up to one */
@@ -51,7 +50,7 @@ typedef struct piece {
     scratch *w;
     uint32_t lo, hi;
     int64_t *end;  /* residual of the arc from each vertex to that end */
-    uint32_t dead; /* vertices of this label or higher cannot reach the end */
+    uint32_t dead; /* label of vertices that cannot reach the end; above all others */
     uint32_t here; /* window that is being served, or NONE */
     uint32_t work; /* arcs looked at in the last discharge */
 } piece;
@@ -60,7 +59,6 @@ scratch *aot_flow_scratch_new(uint32_t n)
 {
     scratch *w = aot_xcalloc(1, sizeof *w);
     w->vs = aot_xcalloc((size_t)n + 1, sizeof *w->vs);
-    w->count = aot_xcalloc((size_t)n + 3, sizeof *w->count);
     w->active = aot_xcalloc((n >> 6) + 1, sizeof *w->active);
     w->window = aot_xcalloc((n >> WINDOW_BITS) + 1, sizeof *w->window);
     w->bucket = aot_xmalloc(((size_t)n + 3) * sizeof *w->bucket);
@@ -95,7 +93,6 @@ void aot_flow_scratch_free(scratch *w)
     free(w->bucket);
     free(w->next);
     free(w->vs);
-    free(w->count);
     free(w->active);
     free(w->window);
     free(w->queue);
@@ -204,10 +201,10 @@ static void relabel_block(piece *p, uint32_t lo, uint32_t hi)
 {
     aot_flow_net *net = p->net;
     scratch *w = p->w;
-    uint32_t cut_off = p->hi - p->lo + 1, n_seeds = find_seeds(p, lo, hi), seed = 0;
+    uint32_t n_seeds = find_seeds(p, lo, hi), seed = 0;
     uint32_t n_queue = 0, at = 0;
     for (uint32_t v = lo; v < hi; v++) {
-        w->vs[v].label = cut_off;
+        w->vs[v].label = p->dead;
     }
     while (seed < n_seeds || at < n_queue) {
         uint32_t v;
@@ -234,13 +231,6 @@ static void relabel_block(piece *p, uint32_t lo, uint32_t hi)
     }
     for (uint32_t v = lo; v < hi; v++) {
         w->vs[v].cur = net->first[v];
-        w->count[w->vs[v].label]++;
-    }
-    for (uint32_t v = lo; v < hi; v++) {
-        uint32_t old = w->old[v];
-        if (--w->count[old] == 0 && old < p->dead) {
-            p->dead = old;
-        }
     }
 }
 
@@ -274,7 +264,7 @@ static void relabel(piece *p, uint32_t v)
 {
     aot_flow_net *net = p->net;
     scratch *w = p->w;
-    uint32_t old = w->vs[v].label, least = p->dead, at = net->first[v];
+    uint32_t least = p->dead - 1, at = net->first[v];
     for (uint32_t a = net->first[v]; a < net->first[v + 1]; a++) {
         if (net->arcs[a].res > 0 && w->vs[net->arcs[a].head].label < least) {
             least = w->vs[net->arcs[a].head].label;
@@ -282,11 +272,7 @@ static void relabel(piece *p, uint32_t v)
         }
     }
     p->work += RELABEL_WORK + net->first[v + 1] - net->first[v];
-    if (--w->count[old] == 0) {
-        p->dead = old; /* v is above it too */
-    }
-    w->vs[v].label = least + 1 < p->dead ? least + 1 : p->hi - p->lo + 1;
-    w->count[w->vs[v].label]++;
+    w->vs[v].label = least + 1;
     w->vs[v].cur = at;
 }
 
@@ -364,8 +350,6 @@ static void push_all(piece *p)
     uint32_t first = p->lo >> WINDOW_BITS, last = (p->hi - 1) >> WINDOW_BITS;
     p->dead = p->hi - p->lo + 1;
     p->here = NONE;
-    memset(w->count, 0, ((size_t)p->dead + 1) * sizeof *w->count);
-    w->count[1] = p->hi - p->lo;
     for (uint32_t v = p->lo; v < p->hi; v++) {
         w->vs[v].label = 1;
     }
