@@ -464,16 +464,24 @@ static void shorten(aot_sb *text, int over, bool ascii)
     *text = out;
 }
 
+/* The last " · " of a text; NULL if there is none. */
+static const char *last_dot(const char *text)
+{
+    const char *found = NULL;
+    for (const char *dot = text; (dot = strstr(dot, " · ")) != NULL; dot += strlen(" · ")) {
+        found = dot;
+    }
+    return found;
+}
+
 /* The right text loses parts from its front until it fits; for its last part the left one gives way. */
 static void draw_bar(aot_app *app, aot_canvas *c)
 {
     aot_view *v = aot_app_top(app);
     aot_sb left = {0}, right = {0}, fit = {0};
     v->ops->title(v, &left, &right);
-    const char *text = aot_sb_text(&right), *last = text;
-    for (const char *dot = text; (dot = strstr(dot, " · ")) != NULL;) {
-        last = dot += strlen(" · ");
-    }
+    const char *text = aot_sb_text(&right), *dot = last_dot(text);
+    const char *last = dot ? dot + strlen(" · ") : text;
     int w = aot_text_width(aot_sb_text(&left)), tail = aot_text_width(last);
     bool name = w + tail + 16 < c->cols;
     shorten(&left, w + tail + 4 + (name ? 10 : 0) - c->cols, c->ascii);
@@ -481,8 +489,16 @@ static void draw_bar(aot_app *app, aot_canvas *c)
     int x = name ? aot_canvas_put(c, 0, 1, AOT_STYLE_BAR, "aotscope") + 2 : 1;
     aot_text_fit(&fit, aot_sb_text(&left), c->cols - x - 1, c->ascii);
     int end = aot_canvas_put(c, 0, x, AOT_STYLE_BAR, aot_sb_text(&fit));
+    const char *cut = last_dot(aot_sb_text(&fit));
+    if (*last && cut && end + 2 + tail + 1 > c->cols) { /* the last part of the left one goes too */
+        int at = end - aot_text_width(cut);
+        if (at + 2 + tail + 1 <= c->cols) {
+            aot_canvas_fill(c, 0, at, end - at, ' ', AOT_STYLE_BAR);
+            end = at;
+        }
+    }
     while (*text && end + 2 + aot_text_width(text) + 1 > c->cols) {
-        const char *dot = strstr(text, " · ");
+        dot = strstr(text, " · ");
         text = dot ? dot + strlen(" · ") : "";
     }
     aot_canvas_put(c, 0, c->cols - 1 - aot_text_width(text), AOT_STYLE_BAR, text);
@@ -517,9 +533,10 @@ static void draw_hints(aot_app *app, aot_canvas *c, int y)
     aot_view *v = aot_app_top(app);
     const char *maps[3];
     int x = 1, kept = 0; /* columns of the hints to come that must be shown */
+    const aot_hint *hints = v->ops->hints_now ? v->ops->hints_now(v) : v->ops->hints;
     maps_of(v, maps);
     for (int pass = 0; pass < 2; pass++) {
-        for (const aot_hint *h = v->ops->hints; h && h->label; h++) {
+        for (const aot_hint *h = hints; h && h->label; h++) {
             aot_sb keys = {0};
             hint_keys(app, h, maps, &keys);
             int w = keys.n ? aot_text_width(aot_sb_text(&keys)) + 3 + aot_text_width(h->label) : 0;

@@ -102,27 +102,29 @@ static void show_rows(graph_view *gv, size_t row)
     gv->walk = AOT_ACT_NONE;
 }
 
-/* The path of the unit decides which stages are offered: what is neither here nor to be expected is
- * left out of the bar. */
+bool aot_stage_belongs(const aot_stage_status *st, aot_stage s)
+{
+    if (st[s].origin != AOT_ORIGIN_MISSING) {
+        return true;
+    }
+    bool inference = st[AOT_STAGE_INFERENCE].origin != AOT_ORIGIN_MISSING;
+    bool exported = st[AOT_STAGE_EXPORT].origin != AOT_ORIGIN_MISSING;
+    bool joint = st[AOT_STAGE_JOINT].origin != AOT_ORIGIN_MISSING ||
+                 st[AOT_STAGE_FORWARD].origin != AOT_ORIGIN_MISSING ||
+                 st[AOT_STAGE_BACKWARD].origin != AOT_ORIGIN_MISSING;
+    bool autograd = s >= AOT_STAGE_JOINT_TRACED && s <= AOT_STAGE_BACKWARD;
+    return s != AOT_STAGE_INFERENCE && s != AOT_STAGE_EXPORT &&
+           (!autograd || joint || (!inference && !exported));
+}
+
 void graph_open_stages(graph_view *gv)
 {
     aot_model *m = aot_app_model(gv->v->app);
     for (int s = 0; s < AOT_N_STAGES; s++) {
         gv->status[s] = aot_model_stage(m, gv->v->unit, (aot_stage)s);
     }
-    const aot_stage_status *st = gv->status;
-    bool inference = st[AOT_STAGE_INFERENCE].origin != AOT_ORIGIN_MISSING;
-    bool exported = st[AOT_STAGE_EXPORT].origin != AOT_ORIGIN_MISSING;
-    bool joint = st[AOT_STAGE_JOINT].origin != AOT_ORIGIN_MISSING ||
-                 st[AOT_STAGE_FORWARD].origin != AOT_ORIGIN_MISSING ||
-                 st[AOT_STAGE_BACKWARD].origin != AOT_ORIGIN_MISSING;
     for (int s = 0; s < AOT_N_STAGES; s++) {
-        bool autograd = s >= AOT_STAGE_JOINT_TRACED && s <= AOT_STAGE_BACKWARD;
-        bool hide = st[s].origin == AOT_ORIGIN_MISSING &&
-                    ((autograd && !joint && (inference || exported)) ||
-                     (s == AOT_STAGE_INFERENCE && (joint || exported || !inference)) ||
-                     (s == AOT_STAGE_EXPORT));
-        if (!hide) {
+        if (aot_stage_belongs(gv->status, (aot_stage)s)) {
             gv->bar[gv->n_bar++] = (aot_stage)s;
         }
     }

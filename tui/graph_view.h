@@ -65,6 +65,7 @@ typedef struct graph_view {
     graph_anchor anchor;
     uint32_t anchor_row;      /* row that the anchor was found at: moving away drops it */
     AOT_VEC(graph_place) history;
+    size_t pane_depth;        /* of the history when the node's pane was entered */
     aot_node_id walk_from;    /* p and c: the node whose arguments or users are gone through */
     uint32_t walk_index;
     aot_action walk;

@@ -56,12 +56,16 @@ static bool is_head(void *arg, size_t row)
     return aot_listing_row_at(graph_now(gv)->listing, row).is_source;
 }
 
+/* As the listing shows it: a view that is not saved has no memory of its own. */
 static int64_t bytes_of(const graph_stage *st, size_t row)
 {
     aot_node_id id = aot_listing_row_at(st->listing, row).node;
     aot_node_id cut = aot_listing_cut_node(st->listing, id);
-    return st->p && cut != AOT_NO_NODE ? st->p->nodes[cut].bytes
-                                       : aot_meta_bytes(st->g->ctx, aot_node_at(st->g, id)->meta);
+    const aot_node_info *info = st->p && cut != AOT_NO_NODE ? &st->p->nodes[cut] : NULL;
+    if (aot_view_base(st->g, id) != AOT_NO_NODE && !(info && info->verdict == AOT_V_SAVED)) {
+        return 0;
+    }
+    return info ? info->bytes : aot_meta_bytes(st->g->ctx, aot_node_at(st->g, id)->meta);
 }
 
 static const char *const node_columns[] = {"program order", "bytes", "name", "users", NULL};

@@ -1,7 +1,8 @@
 /* Screens without a terminal: keys from a file, screens on standard output. For tests, and for pictures
  * in documents. Lines of the file:
  *     # comment
- *     keys j j <Enter> /gelu<Enter>     keys, blanks between them mean nothing (<Space> is one)
+ *     keys j j <Enter> /gelu<Enter>     keys, blanks between them mean nothing
+ *     type :goto addmm<Enter>           keys, a blank is one
  *     size 200x60
  *     screen TITLE                      prints the screen as text
  *     styles TITLE                      prints a letter for the style of each cell */
@@ -19,10 +20,10 @@ static void settle(aot_app *app)
     }
 }
 
-static aot_status press(aot_app *app, const char *keys, aot_pos at, aot_err *err)
+static aot_status press(aot_app *app, const char *keys, bool blanks, aot_pos at, aot_err *err)
 {
     while (*keys) {
-        if (*keys == ' ') {
+        if (*keys == ' ' && !blanks) {
             keys++;
             continue;
         }
@@ -63,8 +64,8 @@ static aot_status run_line(aot_app *app, char *line, uint32_t number, aot_err *e
     size_t n = strcspn(line, " ");
     char *rest = line + n + strspn(line + n, " ");
     line[n] = 0;
-    if (strcmp(line, "keys") == 0) {
-        return press(app, rest, at, err);
+    if (strcmp(line, "keys") == 0 || strcmp(line, "type") == 0) {
+        return press(app, rest, line[0] == 't', at, err);
     }
     if (strcmp(line, "screen") == 0 || strcmp(line, "styles") == 0) {
         print_screen(app, rest, line[1] == 't');
@@ -77,7 +78,7 @@ static aot_status run_line(aot_app *app, char *line, uint32_t number, aot_err *e
         settle(app);
         return AOT_OK;
     }
-    return AOT_FAIL_POS(err, AOT_E_PARSE, at, "expected 'keys', 'size COLSxROWS', 'screen' or 'styles'");
+    return AOT_FAIL_POS(err, AOT_E_PARSE, at, "expected 'keys', 'type', 'size COLSxROWS', 'screen' or 'styles'");
 }
 
 int aot_tui_script(aot_app *app, const char *path, aot_err *err)

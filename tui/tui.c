@@ -8,35 +8,17 @@
 #include <unistd.h>
 
 #include "tui/app.h"
+#include "tui/open_model.h"
 #include "tui/screen.h"
 
 const aot_option aot_tui_options[] = {
-    {"set", 0, "NAME=VALUE", true, "A setting in place of the recorded one; see SETTINGS."},
+    AOT_OPTION_SET,
     {"ascii", 0, NULL, false, "Draw with ASCII characters only (the default unless the locale is UTF-8)."},
     {"mouse", 0, NULL, false, "Let the mouse select and scroll (Shift then selects text)."},
     {"script", 0, "FILE", false, "Take keys from a file and print screens; needs no terminal."},
     {"size", 0, "COLSxROWS", false, "Size of the screens of --script (80x24)."},
     {0},
 };
-
-/* ---- opening ---- */
-
-static aot_status open_model(aot_model **out, const aot_args *a, aot_err *err)
-{
-    const char **settings = aot_xcalloc(a->n_opts + 1, sizeof *settings);
-    aot_model_options opt = {.settings = settings};
-    if (!aot_args_has(a, "script")) {
-        opt.progress = aot_cmd_progress;
-    }
-    while (aot_args_nth(a, "set", opt.n_settings)) {
-        settings[opt.n_settings] = aot_args_nth(a, "set", opt.n_settings);
-        opt.n_settings++;
-    }
-    aot_status st = aot_model_open(out, a->inputs, a->n_inputs, &opt, err);
-    free(settings);
-    aot_cmd_progress_end();
-    return st;
-}
 
 static int run_script(const aot_args *a)
 {
@@ -48,7 +30,7 @@ static int run_script(const aot_args *a)
                  rows > 1000)) {
         return aot_cmd_usage(a->cmd, "--size takes COLSxROWS such as 80x24, not '%s'", size);
     }
-    if (open_model(&m, a, &err) != AOT_OK) {
+    if (aot_cmd_open(&m, a, &err) != AOT_OK) {
         return aot_cmd_fail(&err);
     }
     aot_app *app = aot_app_new(m, aot_args_has(a, "ascii"), false, &err);
@@ -185,10 +167,11 @@ int aot_tui_run(const aot_args *a)
     if (!screen_possible(&err)) { /* before a long import */
         return refuse(a, &err);
     }
-    if (open_model(&m, a, &err) != AOT_OK) {
+    if (aot_cmd_open(&m, a, &err) != AOT_OK) {
         return aot_cmd_fail(&err);
     }
     bool ascii = aot_args_has(a, "ascii") || !aot_locale_is_utf8();
+    aot_cmd_progress_end();
     aot_app *app = aot_app_new(m, ascii, true, &err);
     if (!app) {
         return aot_cmd_fail(&err);

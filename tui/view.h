@@ -36,6 +36,7 @@ typedef struct aot_view_ops {
     void (*click)(aot_view *v, int y, int x); /* NULL: the list's */
     void (*done)(aot_view *v);       /* NULL: nothing to free */
     const aot_hint *hints;           /* as shown, best first; ends with a NULL label */
+    const aot_hint *(*hints_now)(aot_view *v); /* NULL: always the same */
 } aot_view_ops;
 
 struct aot_view {
@@ -72,6 +73,8 @@ const char *aot_base_name(const char *path);
 /* ---- the graph view, as the application sees it (view_graph.c) ---- */
 
 void aot_graph_view_select(aot_view *v, aot_stage stage, const char *node);
+/* Whether a stage is there or could be expected on the path that the unit took (st: all stages). */
+bool aot_stage_belongs(const aot_stage_status *st, aot_stage s);
 const char *aot_graph_view_node(aot_view *v); /* name of the selected node; NULL if none */
 
 #endif

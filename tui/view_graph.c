@@ -62,14 +62,8 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     aot_model *m = aot_app_model(v->app);
     const aot_unit *u = aot_model_unit(m, v->unit);
     char buf[64];
-    aot_sb_addf(left, "%s", aot_base_name(u->input));
-    if (u->key.rank >= 0) {
-        aot_sb_addf(left, " · rank %d", u->key.rank);
-    }
-    aot_sb_addf(left, " · unit %zu/%zu", v->unit + 1, aot_model_n_units(m));
-    if (u->key.frame >= 0) {
-        aot_sb_addf(left, " [%d/%d%s]", u->key.frame, u->key.compile, u->key.attempt > 0 ? "_" : "");
-    }
+    aot_sb_addf(left, "%s · unit %zu/%zu", aot_base_name(u->input), v->unit + 1, aot_model_n_units(m));
+    aot_sb_addf(left, " %s", aot_unit_label(&u->key, buf, sizeof buf));
     if (u->title && *u->title) {
         aot_sb_addf(left, " %s", u->title);
     }
@@ -131,7 +125,9 @@ static void draw_nodes(graph_view *gv, aot_canvas *c, int y, int x, int rows, in
             aot_sb_addz(&text, " (derived)");
         }
     }
-    list_note(&gv->nodes, &note);
+    if (st->g) {
+        list_note(&gv->nodes, &note);
+    }
     head_line(c, y, x, cols, gv->focus == PANE_NODES, aot_sb_text(&text), aot_sb_text(&note));
     aot_sb_free(&text);
     aot_sb_free(&note);
@@ -251,7 +247,7 @@ static void remember(graph_view *gv)
 
 static void go_back(graph_view *gv)
 {
-    if (gv->focus == PANE_NODE && !gv->visible[PANE_NODES]) {
+    if (gv->focus == PANE_NODE && gv->history.n <= gv->pane_depth) {
         gv->focus = PANE_NODES;
     } else if (gv->subs.n > 0) {
         graph_leave_sub(gv);
@@ -305,12 +301,14 @@ static void open_selected(graph_view *gv)
         graph_enter_sub(gv, aot_node_at(st->g, id)->subgraph - 1);
     } else if (id != AOT_NO_NODE) {
         gv->focus = PANE_NODE;
+        gv->pane_depth = gv->history.n;
     }
 }
 
 static void next_pane(graph_view *gv, int dir)
 {
     gv->focus = (graph_pane)((gv->focus + (dir > 0 ? 1 : N_PANES - 1)) % N_PANES);
+    gv->pane_depth = gv->history.n;
     if (gv->focus == PANE_SAVED) {
         graph_partition(gv);
     }
@@ -409,7 +407,7 @@ static bool act(aot_view *v, aot_action a)
     case AOT_ACT_PANE_NEXT: next_pane(gv, +1); return true;
     case AOT_ACT_PANE_PREV: next_pane(gv, -1); return true;
     case AOT_ACT_SAVED:
-        gv->want_saved = !gv->visible[PANE_SAVED];
+        gv->want_saved = gv->focus != PANE_SAVED;
         gv->saved_asked = true;
         gv->focus = gv->want_saved ? PANE_SAVED : PANE_NODES;
         graph_partition(gv);
@@ -507,9 +505,42 @@ static const aot_hint hints[] = {
     {AOT_ACT_PRODUCER, AOT_ACT_CONSUMER, "producer, user", false},
     {AOT_ACT_TEXT, AOT_ACT_NONE, "text", false},
     {AOT_ACT_EXPORT, AOT_ACT_NONE, "export", false},
+    {AOT_ACT_SETTINGS, AOT_ACT_NONE, "settings", false},
     {AOT_ACT_COMMAND, AOT_ACT_NONE, "command", false},
     {0},
 };
+
+static const aot_hint node_hints[] = {
+    {AOT_ACT_UP, AOT_ACT_DOWN, "line", false},
+    {AOT_ACT_OPEN, AOT_ACT_NONE, "go to the node", false},
+    {AOT_ACT_BACK, AOT_ACT_NONE, "from there back", false},
+    {AOT_ACT_PANE_NEXT, AOT_ACT_NONE, "pane", false},
+    {AOT_ACT_HELP, AOT_ACT_NONE, "help", true},
+    {AOT_ACT_CLOSE, AOT_ACT_NONE, "graph", true},
+    {AOT_ACT_EDIT, AOT_ACT_NONE, "edit the source", false},
+    {AOT_ACT_COPY, AOT_ACT_NONE, "copy", false},
+    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search", false},
+    {0},
+};
+
+static const aot_hint saved_hints[] = {
+    {AOT_ACT_UP, AOT_ACT_DOWN, "value", false},
+    {AOT_ACT_OPEN, AOT_ACT_NONE, "go to the node", false},
+    {AOT_ACT_SORT_PREV, AOT_ACT_SORT_NEXT, "sort", false},
+    {AOT_ACT_SAVED, AOT_ACT_NONE, "hide", false},
+    {AOT_ACT_PANE_NEXT, AOT_ACT_NONE, "pane", false},
+    {AOT_ACT_HELP, AOT_ACT_NONE, "help", true},
+    {AOT_ACT_CLOSE, AOT_ACT_NONE, "graph", true},
+    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search", false},
+    {AOT_ACT_FILTER, AOT_ACT_NONE, "filter", false},
+    {0},
+};
+
+static const aot_hint *hints_now(aot_view *v)
+{
+    static const aot_hint *const panes[N_PANES] = {hints, node_hints, saved_hints};
+    return panes[state(v)->focus];
+}
 
 const aot_view_ops view_graph_ops = {
     .what = "graph",
@@ -524,4 +555,5 @@ const aot_view_ops view_graph_ops = {
     .click = click,
     .done = done,
     .hints = hints,
+    .hints_now = hints_now,
 };

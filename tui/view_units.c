@@ -215,7 +215,13 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
                     strcmp(input, aot_model_unit(m, n - 1)->input) != 0 ? " and others" : "");
     }
     aot_sb_addf(left, "%zu unit%s", n, n == 1 ? "" : "s");
-    if (notes) {
+    const aot_list *l = &state(v)->list;
+    aot_list_status(l, right);
+    if (l->column > 0 || l->descending) {
+        aot_sb_addf(right, "%sby %s%s", right->n ? "  " : "", columns[l->column],
+                    l->descending ? ", reversed" : "");
+    }
+    if (notes && right->n == 0) {
         aot_sb_addf(right, "%zu import note%s: !", notes, notes == 1 ? "" : "s");
     }
 }
@@ -225,13 +231,18 @@ static void add_stages(units_view *uv, size_t unit, int cols)
 {
     aot_model *m = aot_app_model(uv->v->app);
     aot_lines *l = &uv->detail;
-    bool ascii = aot_app_ascii(uv->v->app), told[AOT_N_STAGES] = {[AOT_STAGE_EXPORT] = true};
+    bool ascii = aot_app_ascii(uv->v->app), told[AOT_N_STAGES] = {false};
     char label[64];
     const char *reasons[AOT_N_STAGES];
+    aot_stage_status all[AOT_N_STAGES];
+    for (int s = 0; s < AOT_N_STAGES; s++) {
+        all[s] = aot_model_stage(m, unit, (aot_stage)s);
+    }
     for (int s = 0; s < AOT_N_STAGES; s++) {
         const aot_stage_info *info = aot_stage_get((aot_stage)s);
-        aot_stage_status st = aot_model_stage(m, unit, (aot_stage)s);
+        aot_stage_status st = all[s];
         reasons[s] = st.reason && *st.reason ? st.reason : info->how_to_get;
+        told[s] = !aot_stage_belongs(all, (aot_stage)s);
         if (st.origin != AOT_ORIGIN_MISSING) {
             bool recorded = st.origin == AOT_ORIGIN_RECORDED;
             told[s] = true;
@@ -326,6 +337,9 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     }
     draw_columns(uv, c, y, 1, c->cols - 1, heads, dim);
     aot_list_draw(&uv->list, c, y + 1, 0, rows - low - 1, c->cols, true);
+    if (aot_list_n_shown(&uv->list) == 0 && uv->list.filtered >= uv->list.n) {
+        aot_canvas_put(c, y + 2, 2, AOT_STYLE_NOTICE, "No unit matches the filter; Esc drops it.");
+    }
     uv->title_cols = all;
     if (low) {
         fill_detail(uv, c->cols - 2);
@@ -342,15 +356,6 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
         }
         aot_sb_free(&sb);
     }
-    aot_sb note = {0};
-    aot_list_status(&uv->list, &note);
-    if (uv->list.column > 0 || uv->list.descending) {
-        aot_sb_addf(&note, "%sby %s%s", note.n ? "  " : "", columns[uv->list.column],
-                    uv->list.descending ? ", reversed" : "");
-    }
-    aot_canvas_put(c, y, c->cols - 1 - aot_text_width(aot_sb_text(&note)), AOT_STYLE_NOTICE,
-                   aot_sb_text(&note));
-    aot_sb_free(&note);
 }
 
 /* Facts of one visible unit; the selected one first. */

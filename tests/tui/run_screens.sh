@@ -1,0 +1,35 @@
+#!/bin/sh
+# Screens of the terminal interface: each tests/tui/NAME.keys is run without a terminal, once for every
+# size, and what it prints is compared with NAME.SIZE.screen beside it. Comment lines at the top of a
+# .keys file say what to open:
+#     # input: logs/ddp                 below fixtures/
+#     # args: --ascii --set cse=False   more of the command line (none if absent)
+#     # sizes: 80x24 200x60             (these if absent)
+# AOT_BLESS=1 rewrites the .screen files; read the diff before it is committed.
+. "$AOT_SRC/tests/sh/lib.sh"
+tests=$AOT_SRC/tests/tui
+field() { sed -n "s/^# $2: //p" "$1" | head -n 1; }
+
+same_screen()
+{
+    expected=$tests/$name.$size.screen
+    # shellcheck disable=SC2086 -- args are words
+    (cd "$scratch" && "$AOTSCOPE" $AOT_FIXTURES/$input $args --size "$size" --script "$keys") \
+        >"$scratch/screen" 2>"$scratch/errors" </dev/null || { cat "$scratch/errors"; return 1; }
+    if [ -n "${AOT_BLESS:-}" ]; then
+        cp "$scratch/screen" "$expected"
+        return
+    fi
+    diff -u "$expected" "$scratch/screen"
+}
+
+for keys in "$tests"/*.keys; do
+    name=$(basename "$keys" .keys)
+    input=$(field "$keys" input)
+    args=$(field "$keys" args)
+    sizes=$(field "$keys" sizes)
+    for size in ${sizes:-80x24 200x60}; do
+        ok "$name at $size" same_screen
+    done
+done
+done_testing
