@@ -329,7 +329,7 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
         draw_empty(c, y);
         return;
     }
-    int all = uv->title_cols, room = c->cols - 57 - uv->label_cols;
+    int all = uv->title_cols, room = c->cols - 53 - uv->label_cols;
     uv->title_cols = room < 8 ? 8 : all < room ? all : room;
     int low = rows >= 16 ? 14 : 0, n = (int)uv->list.n;
     if (low && rows - low < n + 2) {
