@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum { WINDOW_SLOTS = 48, WINDOW_MIN = 4, STALE_SLOTS = 256 };
-static const size_t window_bytes = 32u << 20;
+static const size_t window_bytes = 16u << 20;
 
 struct aot_assembler {
     const char *file, *version;

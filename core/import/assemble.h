@@ -25,7 +25,7 @@ typedef struct aot_slot {
 typedef enum aot_join {
     AOT_JOIN_ANY,   /* belongs to the newest unit of that key; opens one if the key has ids */
     AOT_JOIN_FACT,  /* the same, and opens one even without ids */
-    AOT_JOIN_START, /* a compile begins: a unit that has content under the same key is another one */
+    AOT_JOIN_START, /* a compile begins: what has content under the same key is another unit */
     AOT_JOIN_META,  /* ViewAndMutationMeta: one a unit */
     AOT_JOIN_GRAPH  /* the graph of a stage: one a unit */
 } aot_join;

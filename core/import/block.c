@@ -3,9 +3,9 @@
  *    ===== Joint graph 0 =====                         heading: remembered
  *    /usr/lib/x.py class inner_f(torch.nn.Module):     a class opens a block at this indentation
  *        def forward(self, primals, tangents):         deeper lines belong to it
- *   halfway                                            shallower: another program's output, passed over
- *            return pytree.tree_unflatten(...)         after it and an empty line the text is complete,
- *        class body(torch.nn.Module):                  unless a submodule goes on
+ *   halfway                                           shallower: other output, passed over
+ *            return pytree.tree_unflatten(...)        after it and an empty line the text ends,
+ *        class body(torch.nn.Module):                 unless a submodule goes on
  *
  * Mirrors: torch/_dynamo/utils.py:_format_graph_code (the writer). */
 #include "import/block.h"

@@ -6,8 +6,9 @@
  *   # aotscope: hint s77=5
  *   # aotscope: set activation_memory_budget=0.5
  *
- * Inputs become input descriptions whose source is the parameter's name; storages are numbered in
- * order of appearance; settings go into the unit's configuration as if the log had recorded them. */
+ * Inputs become input descriptions whose source is the parameter's name (a storage is one too, its
+ * source is "storage NAME"); storages are numbered in order of appearance; settings go into the
+ * unit's configuration as if the log had recorded them. */
 #include "import/directives.h"
 
 #include <ctype.h>
@@ -204,7 +205,7 @@ static bool input(aot_unit *u, const char *p, char *why, size_t size)
     int n_out = 0, k = 0;
     p = word(p, name, sizeof name, "=");
     if (name[0] == '\0' || *p != '=') {
-        snprintf(why, size, "expected: input NAME = STORAGE[SLICES], as in: input L_x_ = base[0:6]");
+        snprintf(why, size, "expected: input NAME = STORAGE[SLICES], as: input L_x_ = base[0:6]");
         return false;
     }
     p = word(p + 1, base, sizeof base, "[");
@@ -336,6 +337,7 @@ bool aot_directive_apply(aot_unit *u, const char *text, char *why, size_t size)
         snprintf(why, size, "expected: requires_grad NAME");
         return any;
     }
-    snprintf(why, size, "%.30s is not known; known: input, storage, requires_grad, hint, set", verb);
+    snprintf(why, size, "%.30s is not known; known are input, storage, requires_grad, hint, set",
+             verb);
     return false;
 }

@@ -43,7 +43,8 @@ static span trim(span a)
 
 /* Characters that mean something between the items of a repr. */
 static const unsigned char special[256] = {
-    ['\''] = 1, ['"'] = 1, ['('] = 2, ['['] = 2, ['{'] = 2, [')'] = 3, [']'] = 3, ['}'] = 3, [','] = 4,
+    ['\''] = 1, ['"'] = 1, ['('] = 2, ['['] = 2, ['{'] = 2,
+    [')'] = 3,  [']'] = 3, ['}'] = 3, [','] = 4,
 };
 
 /* Where the item that starts at i ends: at a comma of depth 0, at the bracket that closes the
@@ -91,7 +92,7 @@ static bool next_item(span list, size_t *pos, span *item)
     return item->n > 0;
 }
 
-/* What stands between the brackets of "Name(...)", "[...]", "{...}"; the closing one may be lost. */
+/* What stands between the brackets of "Name(...)", "[...]"; the closing one may be lost. */
 static span inside(span a)
 {
     a = trim(a);

@@ -110,7 +110,8 @@ static aot_stage stage_of_text(const text_run *t, const char *s, size_t n)
         const char *ret = memmem(s, n, "return ", 7);
         size_t ret_n = ret != NULL ? n - (size_t)(ret - s) : 0;
         bool outputs = ret != NULL && has(ret, ret_n, "# PlainAOTOutput(");
-        bool joint_name = has(s, n < 200 ? n : 200, "joint") || has(s, n < 200 ? n : 200, "inner_f");
+        size_t top = n < 200 ? n : 200;
+        bool joint_name = has(s, top, "joint") || has(s, top, "inner_f");
         return outputs || (joint_name && t->previous != AOT_STAGE_FORWARD) ? AOT_STAGE_JOINT
                                                                             : AOT_STAGE_BACKWARD;
     }
@@ -188,7 +189,8 @@ static void on_graph(void *arg, aot_block *b)
     if (bad > 0) {
         t->run->stats->damaged_records++;
         aot_assemble_note(t->run->units, t->slot, b->line, "damage",
-                          "%zu byte%s no UTF-8 and shown as U+FFFD", bad, bad == 1 ? " is" : "s are");
+                          "%zu byte%s no UTF-8 and shown as U+FFFD", bad,
+                          bad == 1 ? " is" : "s are");
     }
     if (b->state == AOT_BLOCK_BODY || b->open_return) {
         t->run->stats->damaged_records++;

@@ -39,7 +39,7 @@ void aot_import_check_end(aot_import_run *run, const aot_line *last)
     if (last->number > 0 && !last->ended) {
         run->stats->damaged_records++;
         aot_assemble_note(run->units, NULL, last->number, "damage",
-                          "the input ends in the middle of a line: what stands last may be cut off");
+                          "the input ends in the middle of a line: the last record may be cut");
     }
 }
 

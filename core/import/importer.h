@@ -37,8 +37,8 @@ int aot_import_rank_of_name(const char *path);
 /* Calls fn for each line of a block of bytes until it returns true; true if it did. */
 bool aot_import_any_line(const char *data, size_t n, bool (*fn)(const char *s, size_t n));
 
-/* Parses "V1129 14:44:12.811000 25371 torch/x.py:276] "; returns the length of it, 0 if the line does
- * not start so. pid and place (a slice of s) may be NULL. */
+/* Parses "V1129 14:44:12.811000 25371 torch/x.py:276] "; returns its length, 0 if the line does not
+ * start so. pid and place (a slice of s) may be NULL. */
 size_t aot_import_glog(const char *s, size_t n, uint64_t *pid, const char **place,
                        size_t *place_len);
 /* Length of launchers' prefixes: "[rank3]:", "[default0]:", "3: " before a log line. rank is set

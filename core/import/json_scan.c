@@ -1,6 +1,6 @@
 /* JSON by slices: strings are skipped with memchr, objects and lists by counting brackets, so a
  * stack trace of 10 KB in a header costs little more than reading it. Depth needs no recursion.
- * Brackets are counted, not matched by kind; that is enough to find where a damaged header breaks. */
+ * Brackets are counted, not matched by kind: enough to find where a damaged header breaks. */
 #include "import/json_scan.h"
 
 #include <errno.h>

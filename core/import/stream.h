@@ -31,9 +31,9 @@ void aot_stream_free(aot_stream *s); /* NULL is fine */
 size_t aot_stream_peek(aot_stream *s, const char **data, size_t want);
 /* False at the end of the input. */
 bool aot_stream_line(aot_stream *s, aot_line *line);
-/* What is wrong with the input as a whole (read error, damaged .gz), one sentence; NULL if nothing. */
+/* What is wrong with the input as a whole (read error, damaged .gz); NULL if nothing. */
 const char *aot_stream_trouble(const aot_stream *s);
-uint64_t aot_stream_done(const aot_stream *s);  /* bytes taken from the input, compressed if it is */
+uint64_t aot_stream_done(const aot_stream *s);  /* bytes taken, compressed ones if it is a .gz */
 uint64_t aot_stream_total(const aot_stream *s); /* 0 if not known */
 uint64_t aot_stream_bytes(const aot_stream *s); /* bytes of the lines handed out so far */
 

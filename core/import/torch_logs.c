@@ -1,8 +1,8 @@
 /* TORCH_LOGS: what a run wrote to stderr, with anything else in between.
  *
- *   [rank3]:V1129 13:59:42.697000 17980 torch/_dynamo/output_graph.py:2417] [0/0] [__graph_code] TRACED GRAPH
- *   [2024-01-01 00:00:00,000] [0/0] torch._dynamo.output_graph.__graph_code: [DEBUG] TRACED GRAPH      (2.2)
- *   TRACED GRAPH                                                             (no prefixes: LOG_FORMAT)
+ *   [rank3]:V1129 13:59:42.697000 17980 torch/_dynamo/x.py:2417] [0/0] [__graph_code] TRACED GRAPH
+ *   [2024-01-01 00:00:00,000] [0/0] torch._dynamo.x.__graph_code: [DEBUG] TRACED GRAPH     (2.2)
+ *   TRACED GRAPH                                                 (no prefixes: LOG_FORMAT)
  *
  * A message is many lines with the same prefix (time and place). Messages of one process do not
  * interleave, those of several do: each (rank, process, artifact) has its own block of lines. Lines

@@ -1,11 +1,12 @@
-/* TORCH_TRACE logs: one record a header line, its payload in the lines after it that start with a tab.
+/* TORCH_TRACE logs: one record a header line, its payload in the tabbed lines after it.
  *
- *   V1129 14:44:12.8 25371 torch/x.py:276] {"aot_joint_graph": {}, "frame_id": 0, ..., "has_payload": MD5}
+ *   V1129 14:44:12.8 25371 torch/x.py:276] {"aot_joint_graph": {}, "frame_id": 0, ...,
+ *                                            "has_payload": MD5}            (all one line)
  *   <TAB>class inner_f(torch.nn.Module):
  *   <TAB>    def forward(
  *
  * Headers are walked by json_scan, payloads are only copied: what a record is decides whether even
- * that is needed. A header that is no JSON is salvaged by name and ids, so that its payload is kept.
+ * that is needed. A header that is no JSON is salvaged by name and ids: its payload is kept.
  * Mirrors: torch/_logging/_internal.py:trace_structured (the writer). */
 #include <ctype.h>
 #include <stdio.h>
@@ -353,7 +354,8 @@ static bool salvage(header *h, aot_slice json)
                                         "\"attempt\": ", "\"rank\": "};
     int *const to[] = {&h->key.frame, &h->key.compile, &h->key.attempt, &h->key.rank};
     aot_slice name = {json.s + 2, 0};
-    while (name.n + 2 < json.n && (isalnum((unsigned char)name.s[name.n]) || name.s[name.n] == '_')) {
+    while (name.n + 2 < json.n &&
+           (isalnum((unsigned char)name.s[name.n]) || name.s[name.n] == '_')) {
         name.n++;
     }
     h->name = name;
@@ -486,10 +488,11 @@ static void on_payload(trace *t, const aot_line *l, const char *text, size_t n)
     }
 }
 
-/* Copies of a log may have blanks for the tabs, or nothing. True if the line was taken as payload. */
+/* Copies of a log may have blanks for the tabs, or nothing. True if the line is payload. */
 static bool lost_tab(trace *t, const aot_line *l)
 {
-    static const char *const starts[] = {"class ", "{", "[", "ViewAndMutationMeta(", "SubclassMeta("};
+    static const char *const starts[] = {"class ", "{", "[", "ViewAndMutationMeta(",
+                                         "SubclassMeta("};
     open_record *o = &t->rec;
     size_t in = 0;
     if (!o->active || !o->wanted || !o->announced || l->cut) {
@@ -512,7 +515,7 @@ static bool lost_tab(trace *t, const aot_line *l)
     }
     if (!t->in_junk) {
         t->in_junk = true;
-        damage(t, l->number, "the tab before a payload line is missing: taken as payload all the same");
+        damage(t, l->number, "the tab before a payload line is missing: read all the same");
     }
     size_t skip = o->indent < in ? o->indent : in;
     on_payload(t, l, l->s + skip, l->n - skip);

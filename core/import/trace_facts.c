@@ -3,7 +3,7 @@
  *
  * PyTorch describes a tensor in three records: its storage (once), itself, and then where it comes
  * from; ids are those of one describer, so (describer, id) names a tensor within a process.
- * Mirrors: torch/_subclasses/meta_utils.py (MetaTensorDescriber), symbolic_shapes.py:create_symbol. */
+ * Mirrors: torch/_subclasses/meta_utils.py, symbolic_shapes.py:create_symbol (the writers). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,8 @@ static const char *base_name(const char *path)
 static void fix_inference(aot_slot *slot)
 {
     aot_unit *u = slot->u;
-    if (aot_unit_stage(u, AOT_STAGE_JOINT) != NULL || aot_unit_stage(u, AOT_STAGE_BACKWARD) != NULL) {
+    if (aot_unit_stage(u, AOT_STAGE_JOINT) != NULL ||
+        aot_unit_stage(u, AOT_STAGE_BACKWARD) != NULL) {
         return;
     }
     for (size_t i = 0; i < u->records.n; i++) {
