@@ -283,7 +283,6 @@ static void fill_detail(units_view *uv, int cols)
     uv->detail_of = row;
     uv->detail_cols = cols;
     uv->detail_known = f->known;
-    aot_model *m = aot_app_model(uv->v->app);
     const aot_unit *u = unit_at(uv, row);
     aot_lines *l = &uv->detail;
     char buf[64];
