@@ -57,6 +57,7 @@ static bool measure(const aot_unit *u, const char *text, size_t n, double *parse
         double t0 = now();
         aot_status s = aot_parse_graph(&g, c, text, n, 1, &err);
         double t1 = now();
+        in.joint = g;
         if (s == AOT_OK && u != NULL) {
             aot_partition_inputs(&in, u, g);
         }

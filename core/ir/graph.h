@@ -165,6 +165,7 @@ typedef struct aot_layout {
     bool bindings;        /* pytree: tree_flatten_spec line, parameters are in_args */
     bool out_spec;        /* return pytree.tree_unflatten(..., self._out_spec) */
     bool has_out_descs;   /* outputs stand one a line with their descriptors */
+    bool keeps_unused;    /* values that nobody reads are not freed (before PyTorch 2.6) */
     aot_str in_args;      /* "primals, tangents" if bindings */
     aot_str flatten_spec; /* what stands inside tree_flatten_spec(...) */
 } aot_layout;

@@ -45,6 +45,7 @@ typedef struct parser {
     AOT_VEC(uint32_t) src_scope;
     AOT_VEC(aot_arg) stack_args; /* items of containers that are still open */
     uint32_t src;
+    bool frees_unused; /* a value that nobody reads was freed on its own line */
 } parser;
 
 static aot_status fail(parser *ps, const char *expected)
@@ -693,6 +694,18 @@ static aot_status end_statement(parser *ps)
     if (!at_line_end(ps) && *ps->p != ';' && *ps->p != '#') {
         return fail(ps, "the end of the statement");
     }
+    if (!at_line_end(ps) && *ps->p == ';' && ps->g->nodes.n != 0) {
+        // is the value itself freed at once? Older printers never did that
+        const aot_node *n = &ps->g->nodes.d[ps->g->nodes.n - 1];
+        size_t len = aot_str_len(ps->c->strs, n->name);
+        const char *nl = memchr(ps->p, '\n', (size_t)(ps->end - ps->p));
+        const char *end = nl != NULL ? nl : ps->end;
+        while (end > ps->p && (end[-1] == ' ' || end[-1] == '\r')) {
+            end--;
+        }
+        ps->frees_unused |= (size_t)(end - ps->p) > len + 8 && memcmp(end - 7, " = None", 7) == 0 &&
+                            memcmp(end - 7 - len, aot_text(ps->c, n->name), len) == 0 && end[-8 - (ptrdiff_t)len] == ' ';
+    }
     next_line(ps);
     return AOT_OK;
 }
@@ -1145,6 +1158,22 @@ static aot_status begin_module(parser *ps, size_t indent)
     return AOT_OK;
 }
 
+/* Values that nobody reads, and no line that freed one: an older printer. */
+static void note_older_printer(const parser *ps, aot_graph *g)
+{
+    uint8_t *read = aot_xcalloc(g->nodes.n + 1, 1);
+    for (size_t i = 0; i < g->args.n; i++) {
+        if (g->args.d[i].kind == AOT_ARG_NODE) {
+            read[g->args.d[i].u.node] = 1;
+        }
+    }
+    for (size_t i = 0; i < g->nodes.n && !ps->frees_unused; i++) {
+        uint8_t kind = g->nodes.d[i].kind;
+        g->layout.keeps_unused |= !read[i] && kind != AOT_PLACEHOLDER && kind != AOT_OUTPUT;
+    }
+    free(read);
+}
+
 /* get_attr nodes that name a submodule learn which one. */
 static void link_subgraphs(aot_ctx *c, aot_graph *g)
 {
@@ -1244,6 +1273,7 @@ aot_status aot_parse_graph(aot_graph **out, aot_ctx *c, const char *text, size_t
     }
     for (size_t i = first_graph; status == AOT_OK && i < c->graphs.n; i++) {
         link_subgraphs(c, c->graphs.d[i]);
+        note_older_printer(ps, c->graphs.d[i]);
         if (aot_graph_output(c->graphs.d[i]) == AOT_NO_NODE) {
             status = AOT_FAIL_POS(err, AOT_E_PARSE, ((aot_pos){ps->line, 0}),
                                   "class %s: expected a return statement, found the end of the graph",

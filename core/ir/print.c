@@ -461,6 +461,9 @@ static void print_described_output(printer *p, const aot_node *n)
 static void print_free(printer *p, uint32_t id)
 {
     uint32_t first = p->free_off[id], last = p->free_off[id + 1];
+    if (p->g->layout.keeps_unused && last > first && p->free_ids[last - 1] == id) {
+        last--;
+    }
     for (uint32_t k = first; k < last; k++) {
         aot_sb_addf(p->out, k == first ? ";  %s" : " = %s", aot_node_name(p->g, p->free_ids[k]));
     }
