@@ -344,7 +344,7 @@ static const char *const legend_of_graph[] = {
 static const char *const legend_of_plain[] = {
     "V view   ~ random   C collective   M mutation   dashed line: view or part of a value", NULL};
 static const char *const legend_of_network[] = {
-    "number: capacity   red: infinite capacity   thick: cut edge", NULL};
+    "number: capacity   red: infinite capacity   thick or amber: cut", NULL};
 
 // The classes that occur with their letters, and what lines and frames mean. The only HTML label:
 // one small table, in which nothing comes from the input.
@@ -354,7 +354,7 @@ static void add_legend(builder *b)
     for (size_t i = 0; i < b->pic->nodes.n; i++) {
         used[b->pic->nodes.d[i].cls] = true;
     }
-    bool network = b->pic->edges.n > 0 && b->pic->edges.d[0].line >= AOT_LINE_CAPACITY;
+    bool network = b->pic->network;
     unsigned n_used = 0;
     aot_sb t = {0};
     aot_sb_addz(&t, "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"3\" CELLPADDING=\"1\"><TR>");
@@ -366,7 +366,8 @@ static void add_legend(builder *b)
             bool computed = i == AOT_CLASS_FORWARD && b->pic->plain;
             legend_class(b, &t, i, network || computed ? " " : info->letter,
                          computed ? "computed" : !network ? info->name : i == AOT_CLASS_FORWARD ? "source side"
-                         : i == AOT_CLASS_BACKWARD ? "sink side" : "source and sink");
+                         : i == AOT_CLASS_BACKWARD ? "sink side"
+                         : i == AOT_CLASS_SAVED ? "cut: saved" : "source and sink");
         }
     }
     aot_sb_addz(&t, "</TR>");

@@ -284,6 +284,8 @@ void aot_draw_graph(aot_picture *pic, const aot_draw_in *in)
 
 /* ---- the flow network --------------------------------------------------------------------------- */
 
+enum { COMPACT_FROM = 80 }; /* vertices */
+
 typedef struct network {
     aot_picture *pic;
     const aot_partition *p;
@@ -454,6 +456,7 @@ static void draw_chain(aot_picture *pic, const aot_draw_in *in)
     const char *remedy = strstr(in->infinite, "Remedy");
     pic->title = aot_arena_printf(pic->arena, "%s\nthe cut is infinite: the chain",
                                   aot_picture_text(pic, in->label ? in->label : ""));
+    pic->network = true;
     network w = {.pic = pic};
     net_end(&w, "source", "what hangs here must not be recomputed");
     before = 0;
@@ -485,6 +488,43 @@ static void draw_chain(aot_picture *pic, const aot_draw_in *in)
     free(box);
 }
 
+// A big network with one box a value: its capacity and what binds it to an end stand in the label,
+// as hundreds of lines to one source and one sink say nothing.
+static void draw_compact(aot_picture *pic, const network *w)
+{
+    const aot_partition *p = w->p;
+    const aot_graph *g = p->cut;
+    uint32_t *box = new_boxes(g);
+    char number[32];
+    for (aot_node_id i = 0; i < p->n_nodes; i++) {
+        const aot_node_info *info = &p->nodes[i];
+        if (info->weight < 0 && !(info->sink == AOT_SINK_IN && !info->tangent_closure)) {
+            continue;
+        }
+        bool cut = w->cut_known && w->out[i] != UINT32_MAX && !w->side[w->in[i]] && w->side[w->out[i]];
+        bool sink = w->cut_known && w->side[w->in[i]];
+        box[i] = aot_picture_graph_node(pic, g, i, p, i, "net", AOT_ZONE_NONE);
+        aot_pic_node *x = &pic->nodes.d[box[i]];
+        aot_format_count(number, sizeof number, info->weight);
+        const char *ban = info->ban ? aot_ban_text(info->ban) : NULL;
+        x->label = aot_arena_printf(pic->arena, "%s\n%s%s%s%s%s", x->name, cut ? "cut " : "",
+                                    info->weight < 0 ? "" : info->weight == AOT_WEIGHT_INF ? "inf" : number,
+                                    info->ban ? "\nsource inf: " : "",
+                                    !info->ban ? "" : ban && *ban ? ban : "must not be recomputed",
+                                    info->sink == AOT_SINK_IN ? "\nsink inf: must be recomputed"
+                                    : info->sink == AOT_SINK_OUT ? "\nsink inf: the backward needs it" : "");
+        x->cls = cut ? AOT_CLASS_SAVED : sink ? AOT_CLASS_BACKWARD : AOT_CLASS_FORWARD;
+        x->css = cut ? "cut" : sink ? "sink-side" : "source-side";
+        x->sig += x->cls;
+        for (uint32_t k = g->in_off[i]; k < g->in_off[i + 1]; k++) {
+            if (box[g->in[k]] != UINT32_MAX) {
+                aot_picture_edge(pic, box[g->in[k]], box[i], AOT_LINE_INFINITE, AOT_FLOW_INF);
+            }
+        }
+    }
+    free(box);
+}
+
 void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
 {
     char value[32];
@@ -492,13 +532,25 @@ void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
         draw_chain(pic, in);
         return;
     }
-    network w = net_open(pic, in->part);
+    aot_picture *whole = aot_picture_new();
+    network w = net_open(whole, in->part);
+    bool big = w.n > COMPACT_FROM;
+    if (big) {
+        draw_compact(pic, &w);
+        aot_picture_notice(pic, "one box for the two vertices of a value; what only the backward computes "
+                                "is not shown");
+    } else {
+        net_close(&w);
+        w = net_open(pic, in->part);
+        hide_sink_only(&w);
+    }
+    pic->network = true;
     aot_format_count(value, sizeof value, in->part->cut_value);
     pic->title = aot_arena_printf(pic->arena, "%s\nflow network: %u vertices, %zu edges  ·  cut %s",
-                                  aot_picture_text(pic, in->label ? in->label : ""), w.n, pic->edges.n,
+                                  aot_picture_text(pic, in->label ? in->label : ""), w.n, whole->edges.n,
                                   !w.cut_known ? "infinite" : in->part->cut_value < 0 ? "not run" : value);
-    hide_sink_only(&w);
     net_close(&w);
+    aot_picture_free(whole);
 }
 
 json_t *aot_json_mincut(const aot_draw_in *in)

@@ -68,6 +68,7 @@ typedef struct aot_picture {
     AOT_VEC(aot_pic_block) blocks;
     AOT_VEC(const char *) notices;
     bool plain;        /* no partition is known: classes F and B mean nothing */
+    bool network;      /* of capacities: sides of the cut in place of classes */
     uint32_t n_before; /* nodes before folding and cutting out */
 } aot_picture;
 

@@ -57,7 +57,7 @@ static aot_status reduce(aot_picture *pic, const aot_draw_options *opt, aot_err 
     if (!opt->no_fold && pic->nodes.n > FOLD_FROM) {
         aot_picture_fold(pic);
     }
-    if (!opt->no_fold && pic->nodes.n > limit && pic->nodes.n > 0 && !pic->nodes.d[0].vertex) {
+    if (!opt->no_fold && pic->nodes.n > limit && !pic->network) {
         aot_picture_group(pic);
     }
     if (pic->nodes.n > limit) {
