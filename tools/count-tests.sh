@@ -15,7 +15,7 @@ find "$build" -name '*.trs' -type f | sort | {
             echo "no result in $trs"
         elif [ "$f" -gt 0 ]; then
             echo "failed in ${trs%.trs}.log:"
-            grep -E '^:test-result: (FAIL|XPASS|ERROR)' "$trs" | sed 's/^:test-result: /  /'
+            grep -E '^:test-result: (FAIL|XPASS|ERROR)' "$trs" | sed -e 's/^:test-result: /  /' -e '/^  FAIL$/d'
             [ ! -e "${trs%.trs}.log" ] || grep -A 12 '^not ok' "${trs%.trs}.log" | head -n 60 | sed 's/^/    /'
         fi
         passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
