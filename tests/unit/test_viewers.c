@@ -443,6 +443,25 @@ static void the_cut_edges_add_up_to_the_cut(void **state)
     free(text);
 }
 
+static void an_infinite_cut_is_drawn_as_its_chain(void **state)
+{
+    (void)state;
+    aot_draw_in keep = in;
+    in.part = NULL;
+    in.infinite = "infinite cut: mm must not be recomputed; sin uses mm; cos_1 is computed. Remedy: change mul";
+    char *notes, *svg = export_as("mincut", "svg", NULL, NULL, &notes);
+    static const char *const chain[] = {"source__n_mm", "n_mm__n_sin", "n_sin__n_cos_1", "n_cos_1__sink"};
+    for (int i = 0; i < 4; i++) {
+        assert_non_null(strstr(svg, chain[i]));
+    }
+    assert_int_equal(count(svg, "class=\"edge infinite\""), 4);
+    assert_null(strstr(svg, "n_mul"));
+    assert_non_null(strstr(notes, "Remedy: change mul"));
+    free(svg);
+    free(notes);
+    in = keep;
+}
+
 static void json_names_its_format_and_every_node(void **state)
 {
     (void)state;
@@ -573,6 +592,7 @@ int main(void)
         cmocka_unit_test(laying_out_ends_at_the_time_limit_with_dot),
         cmocka_unit_test(png_and_pdf_are_what_they_say),
         cmocka_unit_test(the_cut_edges_add_up_to_the_cut),
+        cmocka_unit_test(an_infinite_cut_is_drawn_as_its_chain),
         cmocka_unit_test(json_names_its_format_and_every_node),
         cmocka_unit_test(repeated_layers_are_drawn_once),
         cmocka_unit_test(too_many_boxes_are_cut_with_a_notice),
