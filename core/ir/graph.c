@@ -68,6 +68,9 @@ uint32_t aot_graph_copy_args(aot_graph *g, const aot_graph *from, uint32_t first
                              const aot_node_id *map)
 {
     uint32_t out = (uint32_t)g->args.n;
+    if (n == 0) {
+        return out;
+    }
     aot_vec_grow(&g->args, n);
     memcpy(g->args.d + out, from->args.d + first, n * sizeof(aot_arg));
     g->args.n += n;
@@ -75,7 +78,7 @@ uint32_t aot_graph_copy_args(aot_graph *g, const aot_graph *from, uint32_t first
         aot_arg a = g->args.d[i];
         if (a.kind == AOT_ARG_NODE) {
             g->args.d[i].u.node = map[a.u.node];
-        } else if (has_items(a.kind)) {
+        } else if (has_items(a.kind) && a.n != 0) {
             uint32_t at = (uint32_t)g->args.n;
             aot_vec_grow(&g->args, a.n);
             memcpy(g->args.d + at, from->args.d + a.u.first, a.n * sizeof(aot_arg));

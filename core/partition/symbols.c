@@ -55,6 +55,9 @@ static void value_symbols(symbols *y, aot_node_id id)
     if (m->val == AOT_VAL_SYM && m->sym.expr != 0) {
         aot_sym_each(aot_text(c, m->sym.expr), aot_str_len(c->strs, m->sym.expr), see_symbol, y);
     }
+    if (y->names.n < 2) {
+        return;
+    }
     qsort_r(y->names.d, y->names.n, sizeof *y->names.d, compare_text, y->p->ctx);
 }
 
