@@ -75,7 +75,8 @@ static aot_status choose(op_vec *v, const char *typed, aot_err *err)
         collect(v, typed, holds);
     }
     if (v->n == 0) {
-        return AOT_FAIL(err, AOT_E_USAGE, "no operator matches '%s'; patterns are as in a shell: 'aten.*pool*'",
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "no operator matches '%s'; patterns are as in a shell: 'aten.*pool*'",
                         typed);
     }
     return AOT_OK;
@@ -92,7 +93,8 @@ static size_t count_gaps(aot_op_id first, aot_op_id end, aot_rule r, aot_gap g)
     return n;
 }
 
-static void add_family_row(aot_table *t, const char *name, const char *title, aot_op_id first, aot_op_id end)
+static void add_family_row(aot_table *t, const char *name, const char *title, aot_op_id first,
+                           aot_op_id end)
 {
     size_t used = 0;
     for (aot_op_id i = first; i < end; i++) {
@@ -147,12 +149,16 @@ static void print_args(const char *schema)
         for (uint32_t i = 0; i < s.n_args + s.n_returns; i++) {
             bool is_arg = i < s.n_args;
             const aot_schema_arg *x = is_arg ? &s.args[i] : &s.returns[i - s.n_args];
-            printf("  %-11s %-20.*s %.*s", i == 0 && is_arg ? "arguments" : i == s.n_args ? "returns" : "",
+            printf("  %-11s %-20.*s %.*s",
+                   i == 0 && is_arg ? "arguments"
+                   : i == s.n_args  ? "returns"
+                                    : "",
                    (int)x->name.n, x->name.s, (int)x->type.n, x->type.s);
             if (x->def.n > 0) {
                 printf(" = %.*s", (int)x->def.n, x->def.s);
             }
-            printf("%s%s%s\n", is_arg && x->kwarg_only ? ", by name only" : "", x->is_write ? ", written" : "",
+            printf("%s%s%s\n", is_arg && x->kwarg_only ? ", by name only" : "",
+                   x->is_write ? ", written" : "",
                    !is_arg && x->alias.n > 0 && !x->is_write ? ", an alias" : "");
         }
     }
@@ -171,7 +177,8 @@ static void print_rules(aot_op_id id)
         if (g == AOT_GAP_written) {
             printf("  %-11s %s\n", aot_rule_name(r), aot_op_rule(id, r));
         } else {
-            printf("  %-11s none: %s. %s\n", aot_rule_name(r), aot_gap_name(g), aot_gap_sentence(g));
+            printf("  %-11s none: %s. %s\n", aot_rule_name(r), aot_gap_name(g),
+                   aot_gap_sentence(g));
         }
     }
 }
@@ -224,7 +231,8 @@ static void print_list(const op_vec *v, unsigned flags)
         aot_table_cellf(t, "%u", aot_op_models(id));
         aot_table_cell(t, aot_sb_text(&words));
         for (aot_rule r = 0; r < AOT_N_RULES; r++) {
-            aot_table_cell(t, aot_op_rule(id, r) ? aot_op_rule(id, r) : aot_gap_name(aot_op_gap(id, r)));
+            aot_table_cell(t, aot_op_rule(id, r) ? aot_op_rule(id, r)
+                                                 : aot_gap_name(aot_op_gap(id, r)));
         }
     }
     print_table(t, flags);
@@ -316,8 +324,10 @@ static void print_markdown(void)
     op_vec all = {0};
     collect(&all, NULL, NULL);
     puts("# Operators\n\n"
-         "Made by `aotscope ops --markdown`. The rows stand in `core/ops/*.def`; `aotscope ops NAME` shows "
-         "one.\nA column *todo* counts the rows whose rule of the kind before it is still to be written.\n");
+         "Made by `aotscope ops --markdown`. The rows stand in `core/ops/*.def`; `aotscope ops "
+         "NAME` shows "
+         "one.\nA column *todo* counts the rows whose rule of the kind before it is still to be "
+         "written.\n");
     print_families(AOT_TABLE_MARKDOWN);
     puts("\n## Rules and the reasons for their absence\n");
     print_reasons(&all, AOT_TABLE_MARKDOWN);
@@ -342,19 +352,21 @@ static json_t *op_json(aot_op_id id)
 {
     const aot_op_info *o = aot_op(id);
     aot_op_id f = aot_op_functional(id);
-    json_t *tags = json_array(), *part = json_array(), *flags = json_array(), *rules = json_object();
+    json_t *tags = json_array(), *part = json_array(), *flags = json_array(),
+           *rules = json_object();
     aot_op_each_tag(o->tags, add_json_word, tags);
     aot_op_each_part(o->part, add_json_word, part);
     aot_op_each_flag(o->flags, add_json_word, flags);
     for (aot_rule r = 0; r < AOT_N_RULES; r++) {
         json_object_set_new(rules, aot_rule_name(r),
-                            json_pack("{s:o, s:s}", "function", text_or_null(aot_op_rule(id, r)), "state",
-                                      aot_gap_name(aot_op_gap(id, r))));
+                            json_pack("{s:o, s:s}", "function", text_or_null(aot_op_rule(id, r)),
+                                      "state", aot_gap_name(aot_op_gap(id, r))));
     }
-    return json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:i, s:o}", "name", o->name, "packet",
-                     o->packet, "schema", text_or_null(o->schema), "doc", text_or_null(o->doc), "family",
-                     aot_family_name(aot_op_family(id)), "tags", tags, "partitioner", part, "flags", flags,
-                     "functional", text_or_null(f == AOT_OP_UNKNOWN ? NULL : aot_op(f)->name), "models",
+    return json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:i, s:o}", "name", o->name,
+                     "packet", o->packet, "schema", text_or_null(o->schema), "doc",
+                     text_or_null(o->doc), "family", aot_family_name(aot_op_family(id)), "tags",
+                     tags, "partitioner", part, "flags", flags, "functional",
+                     text_or_null(f == AOT_OP_UNKNOWN ? NULL : aot_op(f)->name), "models",
                      (int)aot_op_models(id), "rules", rules);
 }
 
@@ -383,7 +395,8 @@ static aot_status reason_of(const char *name, aot_gap *g, aot_err *err)
         }
         add_word(&known, aot_gap_name(i));
     }
-    aot_status st = AOT_FAIL(err, AOT_E_USAGE, "--reason '%s' is none of: %s", name, aot_sb_text(&known));
+    aot_status st =
+        AOT_FAIL(err, AOT_E_USAGE, "--reason '%s' is none of: %s", name, aot_sb_text(&known));
     aot_sb_free(&known);
     return st;
 }
@@ -422,8 +435,10 @@ static int run(const aot_args *a)
 }
 
 static const aot_option options[] = {
-    {"gaps", 0, NULL, false, "Count the rules by state, then list the operators that miss one, the most used first."},
-    {"reason", 0, "REASON", false, "With --gaps: list another state than todo (primitive, composite, written, ...)."},
+    {"gaps", 0, NULL, false,
+     "Count the rules by state, then list the operators that miss one, the most used first."},
+    {"reason", 0, "REASON", false,
+     "With --gaps: list another state than todo (primitive, composite, written, ...)."},
     {"markdown", 0, NULL, false, "Print Markdown; without a name, the summary in docs/tables.md."},
     {"json", 0, NULL, false, "Print JSON."},
     {0},
@@ -433,8 +448,10 @@ const aot_cmd cmd_ops = {
     .name = "ops",
     .synopsis = "[NAME|PATTERN] [--gaps] [--reason REASON] [--markdown] [--json]",
     .summary = "The operator table: schemas, classes, rules and what is missing",
-    .doc = "Without a name, counts the operators by family. With the name of one (aten.mul.Tensor, with or "
-           "without torch.ops.) shows its schema, tags, partitioner classes and rules; with a packet (aten.mul, "
+    .doc = "Without a name, counts the operators by family. With the name of one (aten.mul.Tensor, "
+           "with or "
+           "without torch.ops.) shows its schema, tags, partitioner classes and rules; with a "
+           "packet (aten.mul, "
            "mul), a shell pattern or a part of a name lists those that match.\n\n"
            "A rule that is absent has a reason: todo is missing, the others need none.",
     .examples = "aotscope ops aten.mul.Tensor\n"

@@ -2,8 +2,8 @@
  *
  * ops.def is read once here into an array of rows with designated initialisers. A row's text
  * "aten::mul.Tensor(Tensor self, ...) -> ..." is the only place where its name stands; names as FX
- * writes them ("aten.mul.Tensor", "aten.relu.default") and the two hash tables (full names, packets)
- * are made from it at first use, in about a millisecond.
+ * writes them ("aten.mul.Tensor", "aten.relu.default") and the two hash tables (full names,
+ * packets) are made from it at first use, in about a millisecond.
  *
  * Mirrors: torch/_functorch/partitioners.py:get_default_op_list, torch/fx/node.py
  * (_side_effectful_functions), the schemas and tags of torch.ops. */
@@ -38,7 +38,7 @@ enum {
     FLEXIBLE_LAYOUT = AOT_TAG_FLEXIBLE_LAYOUT,
     CUDAGRAPH_UNSAFE = AOT_TAG_CUDAGRAPH_UNSAFE,
     REDUCTION = AOT_TAG_REDUCTION,
-    OTHER = AOT_TAG_OTHER,
+    MAYBE_ALIASING = AOT_TAG_MAYBE_ALIASING_OR_MUTATING,
     /* PART */
     FUSIBLE = AOT_PART_FUSIBLE,
     RECOMPUTABLE = AOT_PART_RECOMPUTABLE,
@@ -111,7 +111,7 @@ _Static_assert(AOT_N_OPS < NAME_SLOTS / 2, "grow NAME_SLOTS");
 static aot_op_info infos[AOT_N_OPS];
 static aot_op_id by_name[NAME_SLOTS];
 static aot_op_id by_packet[PACKET_SLOTS]; /* the packet's first row */
-static char *names;                       /* texts of names and packets; lives as long as the program */
+static char *names; /* texts of names and packets; lives as long as the program */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool ready;
 
@@ -340,8 +340,8 @@ size_t aot_op_family(aot_op_id id)
 
 /* ---- names of bits ----------------------------------------------------------------------- */
 
-static void each_bit(uint32_t bits, const char *const *text, size_t n, void (*fn)(void *, const char *),
-                     void *arg)
+static void each_bit(uint32_t bits, const char *const *text, size_t n,
+                     void (*fn)(void *, const char *), void *arg)
 {
     for (size_t i = 0; i < n; i++) {
         if (bits >> i & 1) {
@@ -352,25 +352,34 @@ static void each_bit(uint32_t bits, const char *const *text, size_t n, void (*fn
 
 void aot_op_each_tag(uint32_t tags, void (*fn)(void *, const char *), void *arg)
 {
+    // clang-format off
     static const char *const text[] = {
         "core", "pointwise", "inplace_view", "view_copy", "nondeterministic_seeded",
         "nondeterministic_bitwise", "dynamic_output_shape", "data_dependent_output", "generated",
         "pt2_compliant_tag", "needs_contiguous_strides", "needs_fixed_stride_order",
-        "needs_exact_strides", "flexible_layout", "cudagraph_unsafe", "reduction", "other"};
+        "needs_exact_strides", "flexible_layout", "cudagraph_unsafe", "reduction", "other",
+        "maybe_aliasing_or_mutating"};
+    // clang-format on
     each_bit(tags, text, sizeof text / sizeof text[0], fn, arg);
 }
 
 void aot_op_each_part(uint32_t part, void (*fn)(void *, const char *), void *arg)
 {
     static const char *const text[] = {"fusible", "recomputable", "compute_intensive",
-                                       "random", "view", "cse_random"};
+                                       "random",  "view",         "cse_random"};
     each_bit(part, text, sizeof text / sizeof text[0], fn, arg);
 }
 
 void aot_op_each_flag(uint32_t flags, void (*fn)(void *, const char *), void *arg)
 {
-    static const char *const text[] = {
-        "mutates", "aliases", "side_effect", "core_decomp", "inductor_decomp",
-        "composite_implicit", "composite_explicit", "python", "higher_order"};
+    static const char *const text[] = {"mutates",
+                                       "aliases",
+                                       "side_effect",
+                                       "core_decomp",
+                                       "inductor_decomp",
+                                       "composite_implicit",
+                                       "composite_explicit",
+                                       "python",
+                                       "higher_order"};
     each_bit(flags, text, sizeof text / sizeof text[0], fn, arg);
 }

@@ -30,7 +30,8 @@ enum {
     AOT_TAG_FLEXIBLE_LAYOUT = 1 << 13,
     AOT_TAG_CUDAGRAPH_UNSAFE = 1 << 14,
     AOT_TAG_REDUCTION = 1 << 15,
-    AOT_TAG_OTHER = 1 << 16 /* a tag that has no bit of its own */
+    AOT_TAG_OTHER = 1 << 16, /* a tag that has no bit of its own */
+    AOT_TAG_MAYBE_ALIASING_OR_MUTATING = 1 << 17
 };
 
 /* Classes of torch/_functorch/partitioners.py:get_default_op_list and compile_utils.py:rand_ops.

@@ -45,8 +45,8 @@ static aot_type type_of_word(aot_span w)
 static aot_status expected(reader *r, const char *what)
 {
     aot_pos at = {1, (uint32_t)(r->at - r->text) + 1};
-    return AOT_FAIL_POS(r->err, AOT_E_PARSE, at, "schema: expected %s, found '%.20s' in %.200s", what,
-                        r->at, r->text);
+    return AOT_FAIL_POS(r->err, AOT_E_PARSE, at, "schema: expected %s, found '%.20s' in %.200s",
+                        what, r->at, r->text);
 }
 
 static void skip_blanks(reader *r)

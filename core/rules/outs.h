@@ -11,7 +11,7 @@ struct aot_outs {
     const aot_graph *g;
     const aot_node *n;
     AOT_VEC(aot_out_type) outs;
-    unsigned skip;    /* arguments before the operator's own: (state, op, ...) of run_with_rng_state */
+    unsigned skip; /* arguments before the operator's own: (state, op, ...) of run_with_rng_state */
     unsigned n_taken; /* 1 + the highest index that a getitem takes; 0 if none does */
 };
 
@@ -24,8 +24,8 @@ bool aot_outs_tensor_arg(const aot_outs *o, const aot_arg *a, aot_out_type *t);
 int64_t aot_outs_int(const aot_outs *o, unsigned pos, const char *name, int64_t def);
 bool aot_outs_bool(const aot_outs *o, unsigned pos, const char *name, bool def);
 int64_t aot_outs_number(const aot_outs *o, const aot_arg *a); /* AOT_HINT_NONE if it is none */
-/* Item i of a list argument as a number; the last item stands for missing ones (int[2] given as one);
- * def for an empty or absent list. */
+/* Item i of a list argument as a number; the last item stands for missing ones (int[2] given as
+ * one); def for an empty or absent list. */
 int64_t aot_outs_item(const aot_outs *o, const aot_arg *list, unsigned i, int64_t def);
 /* Bit i of an output mask; true if there is no mask. */
 bool aot_outs_mask(const aot_outs *o, unsigned pos, const char *name, unsigned i);
@@ -46,7 +46,7 @@ void aot_outs_of_subgraph(aot_outs *o, const aot_arg *a);
 
 /* A tensor type of ndim sizes that follow. */
 aot_out_type aot_outs_type(aot_dtype dtype, unsigned ndim, const int64_t *sizes);
-void aot_outs_push(aot_outs *o, aot_out_type t);           /* numel is set here */
+void aot_outs_push(aot_outs *o, aot_out_type t);                     /* numel is set here */
 void aot_outs_push_as(aot_outs *o, aot_out_type t, aot_dtype dtype); /* with another dtype */
 void aot_outs_push_none(aot_outs *o);
 /* Like a tensor argument; None if that is absent or not wanted. */

@@ -1,5 +1,6 @@
 /* Outputs of fused attention. query is [B, H, L, E], key [B, H, S, E], value [B, H, S, Ev]; the
- * log-sum-exp of each row is kept for the backward, with the generator's state where dropout needs it. */
+ * log-sum-exp of each row is kept for the backward, with the generator's state where dropout needs
+ * it. */
 #include "rules/outs.h"
 
 /* Output and log-sum-exp [B, H, L]. */
@@ -64,11 +65,13 @@ void outs_efficient_attention(aot_outs *o)
     }
 }
 
-/* output, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, philox_seed, philox_offset, debug_attn_mask */
+/* output, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, philox_seed, philox_offset,
+ * debug_attn_mask */
 void outs_cudnn_attention(aot_outs *o)
 {
     aot_out_type q;
-    if (!aot_outs_tensor(o, 0, "query", &q) || q.ndim != 4 || !push_output(o, true, AOT_HINT_NONE)) {
+    if (!aot_outs_tensor(o, 0, "query", &q) || q.ndim != 4 ||
+        !push_output(o, true, AOT_HINT_NONE)) {
         return;
     }
     int64_t lse[] = {q.sizes[0], q.sizes[1], q.sizes[2], 1};
@@ -113,8 +116,8 @@ void outs_flex_attention(aot_outs *o)
     }
 }
 
-/* (query, key, value, out, logsumexp, grad_out, grad_logsumexp, ...): gradients, and those of captured
- * buffers, which are a tuple of their own. */
+/* (query, key, value, out, logsumexp, grad_out, grad_logsumexp, ...): gradients, and those of
+ * captured buffers, which are a tuple of their own. */
 void outs_flex_attention_backward(aot_outs *o)
 {
     aot_outs_push_like(o, 0, "query", true);

@@ -8,7 +8,8 @@ void outs_convolution_backward(aot_outs *o)
     aot_out_type g;
     aot_outs_push_like(o, 1, "input", aot_outs_mask(o, 10, "output_mask", 0));
     aot_outs_push_like(o, 2, "weight", aot_outs_mask(o, 10, "output_mask", 1));
-    if (aot_outs_mask(o, 10, "output_mask", 2) && aot_outs_tensor(o, 0, "grad_output", &g) && g.ndim > 1) {
+    if (aot_outs_mask(o, 10, "output_mask", 2) && aot_outs_tensor(o, 0, "grad_output", &g) &&
+        g.ndim > 1) {
         aot_outs_push(o, aot_outs_type(g.dtype, 1, &g.sizes[1]));
     } else {
         aot_outs_push_none(o);
@@ -17,7 +18,8 @@ void outs_convolution_backward(aot_outs *o)
 
 /* floor or ceil((in + 2 pad - dilation (kernel - 1) - 1) / stride) + 1; a last window that would
  * start in the right padding is dropped. */
-static int64_t pooled(int64_t in, int64_t kernel, int64_t pad, int64_t stride, int64_t dilation, bool ceil)
+static int64_t pooled(int64_t in, int64_t kernel, int64_t pad, int64_t stride, int64_t dilation,
+                      bool ceil)
 {
     if (in == AOT_HINT_NONE || kernel == AOT_HINT_NONE || pad == AOT_HINT_NONE || stride <= 0) {
         return AOT_HINT_NONE;
@@ -33,7 +35,8 @@ static void push_pooled(aot_outs *o, unsigned rank, aot_dtype index)
     if (!aot_outs_tensor(o, 0, "self", &t) || t.ndim < rank) {
         return;
     }
-    const aot_arg *kernel = aot_outs_arg(o, 1, "kernel_size"), *stride = aot_outs_arg(o, 2, "stride");
+    const aot_arg *kernel = aot_outs_arg(o, 1, "kernel_size"),
+                  *stride = aot_outs_arg(o, 2, "stride");
     const aot_arg *pad = aot_outs_arg(o, 3, "padding"), *dilation = aot_outs_arg(o, 4, "dilation");
     bool ceil = aot_outs_bool(o, 5, "ceil_mode", false);
     for (unsigned i = 0; i < rank; i++) {

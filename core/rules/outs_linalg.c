@@ -74,7 +74,8 @@ static void push_svd(aot_outs *o, bool full, bool vectors)
 
 void outs_linalg_svd(aot_outs *o)
 {
-    push_svd(o, aot_outs_bool(o, 1, "full_matrices", false), aot_outs_bool(o, 2, "compute_uv", true));
+    push_svd(o, aot_outs_bool(o, 1, "full_matrices", false),
+             aot_outs_bool(o, 2, "compute_uv", true));
 }
 
 void outs_prims_svd(aot_outs *o)

@@ -1,4 +1,6 @@
-/* Outputs of dropout, losses, quantisation, embeddings, cells, collectives and higher-order operators. */
+/* Outputs of dropout, losses, quantisation, embeddings, cells, collectives and higher-order
+ * operators. */
+#include "ops/op_ids.h"
 #include "rules/outs.h"
 
 static bool is_list(const aot_arg *a)
@@ -66,7 +68,7 @@ void outs_rrelu_functional(aot_outs *o)
 void outs_prelu_backward(aot_outs *o)
 {
     aot_outs_push_like(o, 1, "self", true);
-    aot_outs_push_like(o, 2, "weight", true);
+    aot_outs_push_like(o, 1, "self", true); /* summed to the weight's size later */
 }
 
 /* ---- losses -------------------------------------------------------------------------------- */
@@ -110,7 +112,8 @@ void outs_linear_backward(aot_outs *o)
     aot_out_type w;
     aot_outs_push_like(o, 0, "self", aot_outs_mask(o, 3, "output_mask", 0));
     aot_outs_push_like(o, 2, "weight", aot_outs_mask(o, 3, "output_mask", 1));
-    if (aot_outs_mask(o, 3, "output_mask", 2) && aot_outs_tensor(o, 2, "weight", &w) && w.ndim == 2) {
+    if (aot_outs_mask(o, 3, "output_mask", 2) && aot_outs_tensor(o, 2, "weight", &w) &&
+        w.ndim == 2) {
         aot_outs_push(o, aot_outs_type(w.dtype, 1, &w.sizes[0]));
     } else {
         aot_outs_push_none(o);
@@ -141,9 +144,11 @@ void outs_embedding_bag(aot_outs *o)
     int64_t out[] = {bags, w.sizes[1]};
     bool cpu = aot_outs_on_cpu(o, 0, "weight");
     aot_outs_push(o, aot_outs_type(w.dtype, 2, out));
-    bool fast = cpu && mode == BAG_SUM; /* sums need no map from offset to bag on CPU */
+    /* plain sums need no map from offset to bag on CPU */
+    bool fast = cpu && mode == BAG_SUM && aot_outs_int(o, 8, "padding_idx", -1) < 0 &&
+                (w.dtype == AOT_F32 || w.dtype == AOT_F16);
     aot_outs_push(o, aot_outs_type(indices.dtype, 1, fast ? &none : indices.sizes));
-    aot_outs_push(o, aot_outs_type(indices.dtype, 1, &bags));
+    aot_outs_push(o, aot_outs_type(indices.dtype, 1, cpu ? &bags : offsets.sizes));
     if (mode == BAG_MAX) {
         aot_outs_push(o, aot_outs_type(indices.dtype, 2, out));
     } else {
@@ -173,7 +178,8 @@ void outs_fused_gru_cell(aot_outs *o)
     }
 }
 
-/* (input, w0..w3, hx, cx, reverse, batch_sizes, mode, hidden_size, ...): output, hy, cy, workspace */
+/* (input, w0..w3, hx, cx, reverse, batch_sizes, mode, hidden_size, ...): output, hy, cy, workspace
+ */
 void outs_mkldnn_rnn_layer(aot_outs *o)
 {
     aot_out_type t;
@@ -220,7 +226,8 @@ static void push_coalesced(aot_outs *o, unsigned group_pos, bool gather)
             continue;
         }
         if (t.ndim > 0) {
-            t.sizes[0] = gather ? aot_mul_size(t.sizes[0], group) : aot_ceil_div_size(t.sizes[0], group);
+            t.sizes[0] =
+                gather ? aot_mul_size(t.sizes[0], group) : aot_ceil_div_size(t.sizes[0], group);
         }
         aot_outs_push(o, t);
     }
@@ -257,6 +264,22 @@ void outs_run_and_save_rng_state(aot_outs *o)
     int64_t state = cuda ? CUDA_STATE_BYTES : CPU_STATE_BYTES;
     aot_outs_push(o, aot_outs_type(AOT_U8, 1, &state));
     aot_outs_push_none(o);
+}
+
+/* A getitem that takes a tuple: what the random operator gave beside its state. */
+void outs_getitem(aot_outs *o)
+{
+    const aot_node *getitem = o->n;
+    const aot_arg *from = aot_outs_arg(o, 0, "a");
+    if (!from || from->kind != AOT_ARG_NODE || aot_outs_int(o, 1, "b", 0) != 1) {
+        return;
+    }
+    const aot_node *n = aot_node_at(o->g, from->u.node);
+    if (n->op == AOT_OP_higher_order_run_and_save_rng_state) {
+        o->n = n;
+        aot_outs_of_op(o, aot_outs_arg(o, 0, "op"), 1);
+        o->n = getitem;
+    }
 }
 
 /* (state, op, *args): what op gives */

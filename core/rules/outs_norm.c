@@ -6,7 +6,8 @@
 static bool row_stat(const aot_outs *o, aot_out_type *t, unsigned shape_pos)
 {
     const aot_arg *shape = aot_outs_arg(o, shape_pos, "normalized_shape");
-    unsigned n = shape && (shape->kind == AOT_ARG_LIST || shape->kind == AOT_ARG_TUPLE) ? shape->n : 0;
+    unsigned n =
+        shape && (shape->kind == AOT_ARG_LIST || shape->kind == AOT_ARG_TUPLE) ? shape->n : 0;
     for (unsigned i = t->ndim > n ? t->ndim - n : 0; i < t->ndim; i++) {
         t->sizes[i] = 1;
     }
@@ -57,10 +58,10 @@ void outs_native_group_norm(aot_outs *o)
         return;
     }
     aot_outs_push(o, t);
-    int64_t sizes[] = {aot_outs_int(o, 3, "N", AOT_HINT_NONE), aot_outs_int(o, 6, "group", AOT_HINT_NONE)};
-    aot_dtype d = aot_outs_on_cpu(o, 0, "input") ? t.dtype : aot_outs_acc_dtype(t.dtype);
-    aot_outs_push(o, aot_outs_type(d, 2, sizes));
-    aot_outs_push(o, aot_outs_type(d, 2, sizes));
+    int64_t sizes[] = {aot_outs_int(o, 3, "N", AOT_HINT_NONE),
+                       aot_outs_int(o, 6, "group", AOT_HINT_NONE)};
+    aot_outs_push(o, aot_outs_type(t.dtype, 2, sizes));
+    aot_outs_push(o, aot_outs_type(t.dtype, 2, sizes));
 }
 
 void outs_native_group_norm_backward(aot_outs *o)
@@ -77,7 +78,8 @@ void outs_native_group_norm_backward(aot_outs *o)
     }
 }
 
-/* out, then two statistics per channel: of the batch when training, empty otherwise. */
+/* out, then two statistics per channel: of the batch when training, else the running ones on CUDA
+ * and none on CPU. */
 static bool push_batch_norm(aot_outs *o, bool training)
 {
     aot_out_type t;
@@ -85,10 +87,11 @@ static bool push_batch_norm(aot_outs *o, bool training)
         return false;
     }
     aot_outs_push(o, t);
-    int64_t n = !training ? 0 : t.ndim > 1 ? t.sizes[1] : 1;
-    aot_out_type stat = aot_outs_type(training ? aot_outs_acc_dtype(t.dtype) : (aot_dtype)t.dtype, 1, &n);
-    aot_outs_push(o, stat);
-    aot_outs_push(o, stat);
+    bool cpu = aot_outs_on_cpu(o, 0, "input");
+    int64_t n = !training && cpu ? 0 : t.ndim > 1 ? t.sizes[1] : 1;
+    aot_dtype d = cpu ? t.dtype : aot_outs_acc_dtype(t.dtype);
+    aot_outs_push(o, aot_outs_type(d, 1, &n));
+    aot_outs_push(o, aot_outs_type(d, 1, &n));
     return true;
 }
 
@@ -145,6 +148,20 @@ void outs_batch_norm_with_update_functional(aot_outs *o)
     }
 }
 
+/* (input, weight, bias, running_mean, running_var, training, ...): statistics in the weight's type */
+void outs_cudnn_batch_norm(aot_outs *o)
+{
+    aot_out_type t, w;
+    if (!aot_outs_tensor(o, 0, "input", &t) || !aot_outs_tensor(o, 1, "weight", &w)) {
+        return;
+    }
+    aot_outs_push(o, t);
+    int64_t n = !aot_outs_bool(o, 5, "training", true) ? 0 : t.ndim > 1 ? t.sizes[1] : 1;
+    aot_outs_push(o, aot_outs_type(w.dtype, 1, &n));
+    aot_outs_push(o, aot_outs_type(w.dtype, 1, &n));
+    push_reserve(o);
+}
+
 /* Gradients of weight and bias: one value a channel, in the weight's type. */
 static void push_channel_grads(aot_outs *o, unsigned input, unsigned weight, unsigned mask)
 {
@@ -154,7 +171,8 @@ static void push_channel_grads(aot_outs *o, unsigned input, unsigned weight, uns
         return;
     }
     int64_t channels = t.ndim > 1 ? t.sizes[1] : 1;
-    aot_dtype d = aot_outs_tensor(o, weight, "weight", &w) ? (aot_dtype)w.dtype : (aot_dtype)t.dtype;
+    aot_dtype d =
+        aot_outs_tensor(o, weight, "weight", &w) ? (aot_dtype)w.dtype : (aot_dtype)t.dtype;
     for (unsigned i = 1; i < 3; i++) {
         if (aot_outs_mask(o, mask, "output_mask", i)) {
             aot_outs_push(o, aot_outs_type(d, 1, &channels));

@@ -1,4 +1,5 @@
-/* Outputs of operators along a dimension: values with indices, variance with mean, sorting, pieces. */
+/* Outputs of operators along a dimension: values with indices, variance with mean, sorting, pieces.
+ */
 #include "rules/outs.h"
 
 /* t without dimension dim, or with size 1 there. */
@@ -99,9 +100,12 @@ void outs_var_mean(aot_outs *o)
         return;
     }
     const aot_arg *dims = aot_outs_arg(o, 1, "dim");
-    bool all = !dims || ((dims->kind == AOT_ARG_LIST || dims->kind == AOT_ARG_TUPLE) && dims->n == 0);
+    bool all =
+        !dims || ((dims->kind == AOT_ARG_LIST || dims->kind == AOT_ARG_TUPLE) && dims->n == 0);
     bool gone[AOT_OUT_MAX_NDIM] = {false};
-    unsigned n = all ? t.ndim : dims->kind == AOT_ARG_LIST || dims->kind == AOT_ARG_TUPLE ? dims->n : 1;
+    unsigned n = all                                                         ? t.ndim
+                 : dims->kind == AOT_ARG_LIST || dims->kind == AOT_ARG_TUPLE ? dims->n
+                                                                             : 1;
     for (unsigned i = 0; i < n; i++) {
         unsigned d = all ? i : aot_outs_dim(aot_outs_item(o, dims, i, AOT_HINT_NONE), t.ndim);
         if (d < t.ndim) {
@@ -152,7 +156,8 @@ void outs_split(aot_outs *o)
     unsigned d = aot_outs_dim(aot_outs_int(o, 2, "dim", 0), t.ndim);
     int64_t piece = aot_outs_int(o, 1, "split_size", AOT_HINT_NONE);
     int64_t rest = d < t.ndim ? t.sizes[d] : AOT_HINT_NONE;
-    if (rest == AOT_HINT_NONE || piece == AOT_HINT_NONE || piece <= 0 || rest / piece > MAX_PIECES) {
+    if (rest == AOT_HINT_NONE || piece == AOT_HINT_NONE || piece <= 0 ||
+        rest / piece > MAX_PIECES) {
         return;
     }
     do {
@@ -255,14 +260,14 @@ static void push_unique(aot_outs *o, bool inverse, bool counts, bool has_counts)
 
 void outs_unique2(aot_outs *o)
 {
-    push_unique(o, aot_outs_bool(o, 2, "return_inverse", false), aot_outs_bool(o, 3, "return_counts", false),
-                true);
+    push_unique(o, aot_outs_bool(o, 2, "return_inverse", false),
+                aot_outs_bool(o, 3, "return_counts", false), true);
 }
 
 void outs_unique_consecutive(aot_outs *o)
 {
-    push_unique(o, aot_outs_bool(o, 1, "return_inverse", false), aot_outs_bool(o, 2, "return_counts", false),
-                true);
+    push_unique(o, aot_outs_bool(o, 1, "return_inverse", false),
+                aot_outs_bool(o, 2, "return_counts", false), true);
 }
 
 /* Values along one dimension: the inverse has that dimension's length. */
@@ -278,7 +283,8 @@ void outs_unique_dim(aot_outs *o)
         t.sizes[d] = AOT_HINT_NONE;
     }
     aot_outs_push(o, t);
-    bool sorted = aot_op(o->n->op)->name[sizeof "aten.unique_dim" - 1] == '.'; /* not _consecutive */
+    bool sorted =
+        aot_op(o->n->op)->name[sizeof "aten.unique_dim" - 1] == '.'; /* not _consecutive */
     unsigned at = sorted ? 3 : 2;
     bool inverse = aot_outs_bool(o, at, "return_inverse", false);
     bool counts = aot_outs_bool(o, at + 1, "return_counts", false);
@@ -295,4 +301,16 @@ void outs_histogram(aot_outs *o)
     int64_t bins = aot_outs_int(o, 1, "bins", 100), edges = aot_add_size(bins, 1);
     aot_outs_push(o, aot_outs_type(t.dtype, 1, &bins));
     aot_outs_push(o, aot_outs_type(t.dtype, 1, &edges));
+}
+
+/* The same with the edges given. */
+void outs_histogram_edges(aot_outs *o)
+{
+    aot_out_type t, bins;
+    if (aot_outs_tensor(o, 0, "self", &t) && aot_outs_tensor(o, 1, "bins", &bins) &&
+        bins.ndim == 1) {
+        int64_t n = aot_add_size(bins.sizes[0], -1);
+        aot_outs_push(o, aot_outs_type(t.dtype, 1, &n));
+        aot_outs_push(o, aot_outs_type(t.dtype, 1, bins.sizes));
+    }
 }

@@ -1,12 +1,12 @@
-/* Outputs and bytes of a node's value: printed type, else the OUTS rule of its operator, corrected by
- * the getitems that take outputs, whose printed types are the truth.
+/* Outputs and bytes of a node's value: printed type, else the OUTS rule of its operator, corrected
+ * by the getitems that take outputs, whose printed types are the truth.
  *
  *     native_layer_norm: (f32[8, 16], f32[8, 1], f32[8, 1])        rule: all three
  *     getitem = native_layer_norm[0]                                printed: the first
  *     bytes = 512 + 32 + 32, though nobody takes the last
  *
- * Mirrors: torch/_functorch/partitioners.py:_size_of. Differs: PyTorch has the values at hand; where
- * an operator has no rule, outputs that no getitem takes count as nothing here. */
+ * Mirrors: torch/_functorch/partitioners.py:_size_of. Differs: PyTorch has the values at hand;
+ * where an operator has no rule, outputs that no getitem takes count as nothing here. */
 #include "rules/sizes.h"
 
 #include <string.h>
@@ -124,7 +124,8 @@ aot_dtype aot_outs_dtype(const aot_outs *o, unsigned pos, const char *name, aot_
     if (!a || a->kind != AOT_ARG_NAME) {
         return def;
     }
-    aot_dtype d = aot_dtype_of_torch(aot_text(o->g->ctx, a->u.s), aot_str_len(o->g->ctx->strs, a->u.s));
+    aot_dtype d =
+        aot_dtype_of_torch(aot_text(o->g->ctx, a->u.s), aot_str_len(o->g->ctx->strs, a->u.s));
     return d == AOT_NO_DTYPE ? def : d;
 }
 
@@ -196,7 +197,7 @@ void aot_outs_push(aot_outs *o, aot_out_type t)
         for (unsigned i = 0; i < t.ndim; i++) {
             t.numel = aot_mul_size(t.numel, t.sizes[i]);
         }
-        t.numel = t.numel == AOT_HINT_NONE ? 4096 : t.numel;
+        t.numel = t.numel == AOT_HINT_NONE ? 4096 : t.numel < 0 ? 0 : t.numel;
     }
     aot_vec_push(&o->outs, t);
 }
