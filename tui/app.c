@@ -1,5 +1,5 @@
-/* The application without a terminal: a stack of views over one model. A key goes to the prompt if one
- * is open, else through the key table to an action, which is offered to the view, then to its list,
+/* The application without a terminal: a stack of views over one model. A key goes to the prompt if
+ * one is open, else through the key table to an action, which is offered to the view, then to its list,
  * then done here. Drawing puts a bar, the view and a foot on a canvas. */
 #include "tui/app.h"
 
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tui/frame.h"
 #include "tui/screen.h"
 
 enum { MAX_VIEWS = 16, MIN_ROWS = 10, MIN_COLS = 40, N_MARKS = 128 };
@@ -125,7 +126,8 @@ void aot_app_pop(aot_app *app)
 
 void aot_app_goto(aot_app *app, size_t unit, aot_stage stage, const char *node)
 {
-    while (app->n_views > 1 && (aot_app_top(app)->ops != &view_graph_ops || aot_app_top(app)->unit != unit)) {
+    while (app->n_views > 1 &&
+           (aot_app_top(app)->ops != &view_graph_ops || aot_app_top(app)->unit != unit)) {
         aot_app_pop(app);
     }
     if (aot_app_top(app)->ops != &view_graph_ops &&
@@ -149,7 +151,7 @@ void aot_app_edit(aot_app *app, const char *file, unsigned line)
     } else {
         char at[32];
         snprintf(at, sizeof at, "+%u", line ? line : 1);
-        /* $EDITOR may hold options, so a shell splits it; file names are passed as they are */
+        // $EDITOR may hold options, so a shell splits it; file names are passed as they are
         const char *const argv[] = {"sh", "-c", "eval \"$0\" '\"$@\"'", editor, at, file, NULL};
         int code = screen_run(argv);
         if (code != 0) {
@@ -165,7 +167,8 @@ void aot_app_copy(aot_app *app, const char *text)
     } else if (screen_copy(text)) {
         aot_app_say(app, "Copied to the terminal's clipboard (if it allows OSC 52)");
     } else {
-        aot_app_say(app, "This terminal has no clipboard that can be reached: 'aotscope show' prints the text");
+        aot_app_say(app, "This terminal has no clipboard that can be reached; "
+                         "'aotscope show' prints the text");
     }
 }
 
@@ -271,7 +274,7 @@ static void open_over_unit(aot_app *app, const aot_view_ops *ops)
 {
     aot_view *v = aot_app_top(app);
     size_t unit = v->unit;
-    if (unit == AOT_NO_UNIT) { /* the list of units: the one under its cursor */
+    if (unit == AOT_NO_UNIT) { // the list of units: the one under its cursor
         aot_list *l = list_now(app);
         unit = l && v->ops == &view_units_ops ? aot_list_row(l) : AOT_NO_ROW;
         if (unit == AOT_NO_ROW) {
@@ -361,7 +364,7 @@ void aot_app_do(aot_app *app, aot_action a)
 {
     aot_view *v = aot_app_top(app);
     aot_list *l = list_now(app);
-    if (v->ops->act && v->ops->act(v, a)) { /* v may be gone now */
+    if (v->ops->act && v->ops->act(v, a)) { // v may be gone now
         return;
     }
     bool search = a == AOT_ACT_SEARCH_NEXT || a == AOT_ACT_SEARCH_PREV;
@@ -370,19 +373,6 @@ void aot_app_do(aot_app *app, aot_action a)
     } else if (!l || !aot_list_act(l, a)) {
         do_own(app, a);
     }
-}
-
-static size_t maps_of(aot_view *v, const char *maps[3])
-{
-    size_t n = 0;
-    if (v->ops->pane && v->ops->pane(v)) {
-        maps[n++] = v->ops->pane(v);
-    }
-    if (n == 0 || strcmp(maps[0], v->ops->what) != 0) {
-        maps[n++] = v->ops->what;
-    }
-    maps[n] = NULL;
-    return n;
 }
 
 void aot_app_key(aot_app *app, aot_key key)
@@ -403,7 +393,7 @@ void aot_app_key(aot_app *app, aot_key key)
         key_to_prompt(app, key);
         return;
     }
-    maps_of(aot_app_top(app), maps);
+    frame_maps(aot_app_top(app), maps);
     aot_action a = aot_keymap_find(app->keys, maps, key);
     if (a != AOT_ACT_NONE) {
         aot_app_do(app, a);
@@ -447,135 +437,6 @@ bool aot_app_work(aot_app *app)
 
 /* ---- drawing ---- */
 
-/* Cuts what stands before the first " · " so that the text loses up to `over` columns. */
-static void shorten(aot_sb *text, int over, bool ascii)
-{
-    const char *dot = strstr(aot_sb_text(text), " · ");
-    if (!dot || over <= 0) {
-        return;
-    }
-    aot_sb first = {0}, out = {0};
-    aot_sb_add(&first, text->d, (size_t)(dot - text->d));
-    int w = aot_text_width(aot_sb_text(&first)), keep = w - over < 8 ? 8 : w - over;
-    aot_text_fit(&out, aot_sb_text(&first), keep, ascii);
-    aot_sb_addz(&out, dot);
-    aot_sb_free(&first);
-    aot_sb_free(text);
-    *text = out;
-}
-
-/* The last " · " of a text; NULL if there is none. */
-static const char *last_dot(const char *text)
-{
-    const char *found = NULL;
-    for (const char *dot = text; (dot = strstr(dot, " · ")) != NULL; dot += strlen(" · ")) {
-        found = dot;
-    }
-    return found;
-}
-
-/* The right text loses parts from its front until it fits; for its last part the left one gives way. */
-static void draw_bar(aot_app *app, aot_canvas *c)
-{
-    aot_view *v = aot_app_top(app);
-    aot_sb left = {0}, right = {0}, fit = {0};
-    v->ops->title(v, &left, &right);
-    const char *text = aot_sb_text(&right), *dot = last_dot(text);
-    const char *last = dot ? dot + strlen(" · ") : text;
-    int w = aot_text_width(aot_sb_text(&left)), tail = aot_text_width(last);
-    bool name = w + tail + 16 < c->cols;
-    shorten(&left, w + tail + 4 + (name ? 10 : 0) - c->cols, c->ascii);
-    aot_canvas_field(c, 0, 0, c->cols, AOT_STYLE_BAR, "");
-    int x = name ? aot_canvas_put(c, 0, 1, AOT_STYLE_BAR, "aotscope") + 2 : 1;
-    aot_text_fit(&fit, aot_sb_text(&left), c->cols - x - 1, c->ascii);
-    int end = aot_canvas_put(c, 0, x, AOT_STYLE_BAR, aot_sb_text(&fit));
-    const char *cut = last_dot(aot_sb_text(&fit));
-    if (*last && cut && end + 2 + tail + 1 > c->cols) { /* the last part of the left one goes too */
-        int at = end - aot_text_width(cut);
-        if (at + 2 + tail + 1 <= c->cols) {
-            aot_canvas_fill(c, 0, at, end - at, ' ', AOT_STYLE_BAR);
-            end = at;
-        }
-    }
-    while (*text && end + 2 + aot_text_width(text) + 1 > c->cols) {
-        dot = strstr(text, " · ");
-        text = dot ? dot + strlen(" · ") : "";
-    }
-    aot_canvas_put(c, 0, c->cols - 1 - aot_text_width(text), AOT_STYLE_BAR, text);
-    aot_sb_free(&left);
-    aot_sb_free(&right);
-    aot_sb_free(&fit);
-}
-
-/* "←→" or "Left/Right". */
-static void hint_keys(aot_app *app, const aot_hint *h, const char *const *maps, aot_sb *out)
-{
-    aot_key a = aot_keymap_first(app->keys, maps, h->a);
-    aot_key b = h->b == AOT_ACT_NONE ? AOT_KEY_NONE : aot_keymap_first(app->keys, maps, h->b);
-    if (a == AOT_KEY_NONE && b == AOT_KEY_NONE) {
-        return;
-    }
-    if (a != AOT_KEY_NONE) {
-        aot_key_show(out, a, app->canvas.ascii);
-    }
-    if (a != AOT_KEY_NONE && b != AOT_KEY_NONE) {
-        aot_sb second = {0};
-        aot_key_show(&second, b, app->canvas.ascii);
-        bool letters = out->n == 1 && second.n == 1;
-        bool signs = aot_text_width(aot_sb_text(out)) == 1 && !letters;
-        aot_sb_addf(out, "%s%s", letters ? " " : signs ? "" : "/", aot_sb_text(&second));
-        aot_sb_free(&second);
-    }
-}
-
-static void draw_hints(aot_app *app, aot_canvas *c, int y)
-{
-    aot_view *v = aot_app_top(app);
-    const char *maps[3];
-    int x = 1, kept = 0; /* columns of the hints to come that must be shown */
-    const aot_hint *hints = v->ops->hints_now ? v->ops->hints_now(v) : v->ops->hints;
-    maps_of(v, maps);
-    for (int pass = 0; pass < 2; pass++) {
-        for (const aot_hint *h = hints; h && h->label; h++) {
-            aot_sb keys = {0};
-            hint_keys(app, h, maps, &keys);
-            int w = keys.n ? aot_text_width(aot_sb_text(&keys)) + 3 + aot_text_width(h->label) : 0;
-            if (pass == 0) {
-                kept += h->keep ? w : 0;
-            } else if (w && x + w + (h->keep ? 0 : kept) <= c->cols + 1) {
-                aot_canvas_put(c, y, x, AOT_STYLE_KEY, aot_sb_text(&keys));
-                aot_canvas_put(c, y, x + aot_text_width(aot_sb_text(&keys)) + 1, AOT_STYLE_NORMAL,
-                               h->label);
-                x += w;
-            }
-            if (pass == 1 && h->keep) {
-                kept -= w;
-            }
-            aot_sb_free(&keys);
-        }
-    }
-}
-
-/* A message; a long one takes as many rows as it needs, upwards. */
-static void draw_message(aot_app *app, aot_canvas *c, int y)
-{
-    const char *text = aot_sb_text(&app->message);
-    int w = aot_text_width(text), room = c->cols - 2;
-    int rows = (w + room - 1) / room;
-    rows = rows > c->rows / 2 ? c->rows / 2 : rows;
-    for (int i = 0; i < rows; i++) {
-        aot_sb line = {0};
-        for (int used = 0; *text && used < room;) {
-            const char *from = text;
-            used += aot_char_width(aot_utf8_next(&text));
-            aot_sb_add(&line, from, (size_t)(text - from));
-        }
-        aot_canvas_field(c, y - rows + 1 + i, 0, c->cols, app->message_style, "");
-        aot_canvas_put(c, y - rows + 1 + i, 1, app->message_style, aot_sb_text(&line));
-        aot_sb_free(&line);
-    }
-}
-
 const aot_canvas *aot_app_draw(aot_app *app, int *cursor_col)
 {
     aot_canvas *c = &app->canvas;
@@ -588,13 +449,13 @@ const aot_canvas *aot_app_draw(aot_app *app, int *cursor_col)
     }
     aot_view *v = aot_app_top(app);
     v->ops->draw(v, c, 1, c->rows - 2);
-    draw_bar(app, c);
+    frame_draw_bar(v, c);
     if (app->prompt.kind != PROMPT_NONE) {
         *cursor_col = prompt_draw(&app->prompt, c, c->rows - 1);
     } else if (app->message.n) {
-        draw_message(app, c, c->rows - 1);
+        frame_draw_message(aot_sb_text(&app->message), app->message_style, c);
     } else {
-        draw_hints(app, c, c->rows - 1);
+        frame_draw_hints(v, c);
     }
     return c;
 }
@@ -614,7 +475,7 @@ aot_app *aot_app_new(aot_model *model, bool ascii, bool live, aot_err *err)
         return NULL;
     }
     aot_app_push(app, &view_units_ops, AOT_NO_UNIT, AOT_N_STAGES);
-    if (aot_model_n_units(model) == 1) { /* no choice to make */
+    if (aot_model_n_units(model) == 1) { // no choice to make
         aot_app_push(app, &view_graph_ops, 0, AOT_N_STAGES);
     }
     return app;

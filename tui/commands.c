@@ -173,7 +173,7 @@ static void export_to(aot_app *app, const aot_viewer *viewer, const char *path)
                       .unit = (int)v->unit};
     aot_draw_options opt = {.time_limit = 10};
     const char *node = v->ops == &view_graph_ops ? aot_graph_view_node(v) : NULL;
-    if (in.graph->nodes.n > 2000 && node) { /* the whole would be neither drawn nor read */
+    if (in.graph->nodes.n > 2000 && node) { // the whole would be neither drawn nor read
         opt.around = node;
     }
     aot_sb out = {0}, notes = {0};
@@ -218,7 +218,8 @@ const aot_app_command aot_app_commands[] = {
     {"search", "RE", "As /", do_search},
     {"filter", "RE", "As f; !RE shows what does not match", do_filter},
     {"sort", "COLUMN", "Sort the list by a column", do_sort},
-    {"export", "WHAT FILE", "Write graph, partition or mincut as .svg, .pdf, .png, .dot or .json", do_export},
+    {"export", "WHAT FILE", "Write graph, partition or mincut as .svg, .pdf, .png, .dot or .json",
+     do_export},
     {"screen", "FILE", "Save this screen as text", do_screen},
     {NULL, NULL, NULL, NULL},
 };

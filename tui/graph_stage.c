@@ -75,7 +75,7 @@ static void load_stage(graph_view *gv, aot_stage s)
         st->g = NULL;
         return;
     }
-    if (!st->g->user_off) { /* users are what c and the node pane need */
+    if (!st->g->user_off) { // users are what c and the node pane need
         aot_graph_link((aot_graph *)(uintptr_t)st->g);
     }
     st->p = follows_cut(s) ? graph_partition(gv) : NULL;
@@ -153,7 +153,7 @@ void graph_fit_listing(graph_view *gv, int cols)
 
 bool graph_load_near(graph_view *gv)
 {
-    enum { MAX_NODES = 200000 }; /* beyond, waiting for a key of no use would be felt */
+    enum { MAX_NODES = 200000 }; // beyond, waiting for a key of no use would be felt
     const aot_graph *g = graph_now(gv)->g;
     for (int i = 0; i < 2 && g && g->nodes.n < MAX_NODES; i++) {
         aot_stage s = graph_near_stage(gv, i ? -1 : 1);
@@ -185,7 +185,7 @@ bool graph_select(graph_view *gv, aot_node_id id)
     if (aot_list_select(&gv->nodes, row)) {
         return true;
     }
-    aot_err err = {0}; /* the filter hides it: show all */
+    aot_err err = {0}; // the filter hides it: show all
     return aot_list_filter(&gv->nodes, "", &err) == AOT_OK && aot_list_select(&gv->nodes, row);
 }
 

@@ -163,7 +163,7 @@ aot_keymap *aot_keymap_new(void)
     aot_keymap *k = aot_xcalloc(1, sizeof *k);
     aot_err err = {0};
     if (aot_keymap_read(k, aot_keys_default, "keys.default", &err) != AOT_OK) {
-        fprintf(stderr, "aotscope: keys.default:%u: %s\n", err.at.line, err.msg); /* our own bug */
+        fprintf(stderr, "aotscope: keys.default:%u: %s\n", err.at.line, err.msg); // our own bug
         abort();
     }
     return k;
@@ -299,7 +299,7 @@ aot_key aot_keymap_first(const aot_keymap *k, const char *const *maps, aot_actio
 
 void aot_keymap_add_all(aot_sb *out, const aot_keymap *k, aot_action a, bool ascii)
 {
-    aot_sb done = {0}; /* what is there already: one key may stand in several maps */
+    aot_sb done = {0}; // what is there already: one key may stand in several maps
     bool first = true;
     for (size_t i = 0; i < k->rows.n; i++) {
         const binding *b = &k->rows.d[i];

@@ -245,7 +245,7 @@ void aot_list_reset(aot_list *l, size_t n, size_t row)
 
 static void filter_row(aot_list *l, size_t row)
 {
-    bool ordered = l->column > 0 || l->descending; /* heads say nothing there */
+    bool ordered = l->column > 0 || l->descending; // heads say nothing there
     if (is_head(l, row)) {
         l->head = (uint32_t)row;
         return;
@@ -259,7 +259,7 @@ static void filter_row(aot_list *l, size_t row)
     }
     if (!ordered && l->head != AOT_NO_ROW) {
         aot_vec_push(&l->shown, l->head);
-        l->head = AOT_NO_ROW; /* once */
+        l->head = AOT_NO_ROW; // once
     }
     l->n_kept++;
     aot_vec_push(&l->shown, (uint32_t)row);
@@ -365,7 +365,7 @@ aot_status aot_list_search(aot_list *l, const char *pattern, size_t start, aot_e
     l->pending = 0;
     start_scan(l);
     if (l->search.text && l->n > 0) {
-        /* the row itself counts as the first match ahead */
+        // the row itself counts as the first match ahead
         size_t n = aot_list_n_shown(l);
         if (n > 0 && !is_head(l, row_at(l, l->cursor))) {
             search_row(l);

@@ -19,7 +19,8 @@ typedef struct aot_list_ops {
     void (*draw)(void *arg, aot_canvas *c, int y, int x, int cols, size_t row);
     /* Appends what search and filter look at. */
     void (*text)(void *arg, size_t row, aot_sb *out);
-    /* A head cannot be selected: a search goes to the row under it; a filter keeps it if a row under it is kept. NULL: no heads. */
+    /* A head cannot be selected: a search goes to the row under it, a filter keeps it if a row under
+     * it is kept. NULL: no heads. */
     bool (*is_head)(void *arg, size_t row);
     /* Names of the sort columns; columns[0] is the order of the rows themselves. NULL: not sorted. */
     const char *const *columns;

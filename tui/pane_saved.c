@@ -6,7 +6,8 @@
 #include "tui/graph_view.h"
 #include "viewers/format.h"
 
-enum { MAX_NAME = 30, MAX_TYPE = 26, MAX_SOURCE = 28, BYTES_COLS = 10, USED_COLS = 30, MEASURED = 4000 };
+enum { MAX_NAME = 30, MAX_TYPE = 26, MAX_SOURCE = 28, BYTES_COLS = 10, USED_COLS = 30 };
+enum { MEASURED = 4000 }; // rows that column widths are taken from
 
 /* ---- the node list ---- */
 
@@ -78,7 +79,7 @@ static int compare_nodes(void *arg, int column, size_t a, size_t b)
     aot_node_id nb = aot_listing_row_at(st->listing, b).node;
     int64_t x = 0, y = 0;
     switch (column) {
-    case 1: x = bytes_of(st, b), y = bytes_of(st, a); break; /* the largest first */
+    case 1: x = bytes_of(st, b), y = bytes_of(st, a); break; // the largest first
     case 2: return strcmp(aot_node_name(st->g, na), aot_node_name(st->g, nb));
     case 3: x = aot_n_users(st->g, nb), y = aot_n_users(st->g, na); break;
     default: break;

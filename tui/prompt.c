@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CTRL_A = 1, CTRL_E = 5, CTRL_K = 11, CTRL_U = 21, CTRL_W = 23, CTRL_C = 3, CTRL_G = 7, CTRL_H = 8,
-       CTRL_N = 14, CTRL_P = 16, CTRL_B = 2, CTRL_F = 6, CTRL_D = 4, MAX_HISTORY = 100 };
+enum { CTRL_A = 1, CTRL_B, CTRL_C, CTRL_D, CTRL_E, CTRL_F, CTRL_G, CTRL_H };
+enum { CTRL_K = 11, CTRL_N = 14, CTRL_P = 16, CTRL_U = 21, CTRL_W = 23, MAX_HISTORY = 100 };
 
 static void drop_words(aot_prompt *p)
 {
@@ -37,7 +37,7 @@ void prompt_done(aot_prompt *p)
 
 static void set_text(aot_prompt *p, const char *text)
 {
-    char *copy = aot_xstrdup(text); /* text may be our own */
+    char *copy = aot_xstrdup(text); // text may be our own
     aot_sb_clear(&p->text);
     aot_sb_addz(&p->text, copy);
     p->at = p->text.n;
@@ -133,7 +133,7 @@ static void add_history(aot_prompt *p)
 
 static prompt_event tab(aot_prompt *p, int dir)
 {
-    if (p->words.n > 1) { /* the next of those offered */
+    if (p->words.n > 1) { // the next of those offered
         p->word = p->word == SIZE_MAX ? (dir > 0 ? 0 : p->words.n - 1)
                                       : (p->word + (dir > 0 ? 1 : p->words.n - 1)) % p->words.n;
         replace(p, p->word_start, p->at, p->words.d[p->word]);
@@ -215,7 +215,7 @@ prompt_event prompt_key(aot_prompt *p, aot_key key)
         }
         return erase(p, char_before(p, p->at), p->at);
     case AOT_KEY_DEL:
-    case CTRL_D: return erase(p, p->at, char_after(p, p->at)) ;
+    case CTRL_D: return erase(p, p->at, char_after(p, p->at));
     case CTRL_W: return erase(p, word_before(p), p->at);
     case CTRL_U: return erase(p, 0, p->at);
     case CTRL_K: return erase(p, p->at, p->text.n);
@@ -248,7 +248,7 @@ int prompt_draw(const aot_prompt *p, aot_canvas *c, int y)
     int cursor = x + aot_text_width(before), room = c->cols - 1;
     free(before);
     const char *text = aot_sb_text(&p->text);
-    for (int skip = cursor - room; skip > 0 && *text;) { /* long lines move left */
+    for (int skip = cursor - room; skip > 0 && *text;) { // long lines move left
         int w = aot_char_width(aot_utf8_next(&text));
         skip -= w;
         cursor -= w;

@@ -9,7 +9,13 @@
 #include "tui/keymap.h"
 #include "viewers/canvas.h"
 
-typedef enum prompt_kind { PROMPT_NONE, PROMPT_SEARCH, PROMPT_FILTER, PROMPT_COMMAND, N_PROMPTS } prompt_kind;
+typedef enum prompt_kind {
+    PROMPT_NONE,
+    PROMPT_SEARCH,
+    PROMPT_FILTER,
+    PROMPT_COMMAND,
+    N_PROMPTS
+} prompt_kind;
 
 typedef enum prompt_event {
     PROMPT_NOTHING,

@@ -84,7 +84,7 @@ static void catch_signals(void)
         catch_signal(ends[i], on_end, false);
     }
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
-        catch_signal(crashes[i], on_crash, true); /* a sanitizer's handler is left alone */
+        catch_signal(crashes[i], on_crash, true); // a sanitizer's handler is left alone
     }
 }
 
@@ -122,7 +122,7 @@ static void make_styles(void)
     if (colors == 0 || !has_colors() || start_color() == ERR) {
         colors = 0;
     }
-    /* some terminals refuse their own colours as default: white on black then */
+    // some terminals refuse their own colours as default: white on black then
     bool own = colors && use_default_colors() == OK;
     bool many = colors >= 256 && COLORS >= 256;
     short next = 1;
@@ -178,7 +178,7 @@ aot_status screen_open(bool mouse, aot_err *err)
     if (!screen_possible(err)) {
         return AOT_E_USAGE;
     }
-    /* the log may have come through a pipe: keys come from the terminal then */
+    // the log may have come through a pipe: keys come from the terminal then
     if (!isatty(STDIN_FILENO)) {
         int tty = open("/dev/tty", O_RDWR);
         if (tty < 0 || dup2(tty, STDIN_FILENO) < 0) {
@@ -235,7 +235,7 @@ bool screen_wants_end(void)
 static void show_cell(int y, int x, const aot_cell *cell)
 {
     wchar_t text[3] = {(wchar_t)cell->ch, (wchar_t)cell->mark, 0};
-    /* where our table and the C library's differ, what is drawn must still be as wide as we think */
+    // where our table and the C library's differ, what is drawn must still be as wide as we think
     if (cell->ch > 126 && wcwidth(text[0]) != cell->width) {
         text[0] = cell->width == 1 ? L'?' : 0xff1f;
         text[1] = 0;
@@ -344,7 +344,7 @@ void screen_suspend(void)
     struct sigaction old, sa = {.sa_handler = SIG_DFL};
     sigemptyset(&sa.sa_mask);
     sigaction(SIGTSTP, &sa, &old);
-    kill(0, SIGTSTP); /* the whole job, a wrapping shell script too */
+    kill(0, SIGTSTP); // the whole job, a wrapping shell script too
     sigaction(SIGTSTP, &old, NULL);
     reset_prog_mode();
     clearok(stdscr, TRUE);

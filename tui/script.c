@@ -15,7 +15,7 @@
 static void settle(aot_app *app)
 {
     int cursor;
-    aot_app_draw(app, &cursor); /* lists learn their heights */
+    aot_app_draw(app, &cursor); // lists learn their heights
     while (aot_app_work(app)) {
     }
 }

@@ -54,7 +54,7 @@ static bool history_path(char *buf, size_t size, bool make)
         return false;
     }
     if (make) {
-        mkdir(buf, 0700); /* its parent may be missing too: then there is no history */
+        mkdir(buf, 0700); // its parent may be missing too: then there is no history
     }
     size_t n = strlen(buf);
     snprintf(buf + n, size - n, "/history");
@@ -132,7 +132,7 @@ static void loop(aot_app *app)
             dirty = true;
             continue;
         }
-        /* a terminal that is gone answers at once, again and again */
+        // a terminal that is gone answers at once, again and again
         nothing = k == AOT_KEY_NONE ? nothing + 1 : 0;
         if (nothing > 1000) {
             return;
@@ -164,7 +164,7 @@ int aot_tui_run(const aot_args *a)
     if (aot_args_has(a, "script")) {
         return run_script(a);
     }
-    if (!screen_possible(&err)) { /* before a long import */
+    if (!screen_possible(&err)) { // before a long import
         return refuse(a, &err);
     }
     if (aot_cmd_open(&m, a, &err) != AOT_OK) {
@@ -186,5 +186,5 @@ int aot_tui_run(const aot_args *a)
     screen_close();
     write_history(aot_app_prompt(app));
     aot_app_free(app);
-    return AOT_EXIT_SAME;
+    return screen_wants_end() ? AOT_EXIT_ERROR : AOT_EXIT_SAME; // stopped from outside
 }

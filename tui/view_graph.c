@@ -29,7 +29,7 @@ static aot_status open_view(aot_view *v, aot_err *err)
     aot_list_init(&gv->saved, &graph_saved_ops, gv);
     aot_lines_init(&gv->node, NODE_LABELS);
     graph_open_stages(gv);
-    if (v->stage >= AOT_N_STAGES) { /* the most telling one that is there */
+    if (v->stage >= AOT_N_STAGES) { // the most telling one that is there
         static const aot_stage best[] = {AOT_STAGE_JOINT_CSE, AOT_STAGE_JOINT,  AOT_STAGE_FORWARD,
                                          AOT_STAGE_INFERENCE, AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD,
                                          AOT_STAGE_DYNAMO};
@@ -194,7 +194,8 @@ static void draw_narrow(graph_view *gv, aot_canvas *c, int y, int rows)
         draw_node_pane(gv, c, y, 0, rows, c->cols);
         return;
     }
-    int low = gv->visible[PANE_SAVED] ? rows * 2 / 5 : 0, brief = rows >= 14 && graph_now(gv)->g ? 3 : 0;
+    int low = gv->visible[PANE_SAVED] ? rows * 2 / 5 : 0;
+    int brief = rows >= 14 && graph_now(gv)->g ? 3 : 0;
     draw_nodes(gv, c, y, 0, rows - low - brief, c->cols);
     if (brief) {
         aot_canvas_hline(c, y + rows - low - brief, 0, c->cols, AOT_STYLE_BORDER);
@@ -392,7 +393,7 @@ static void step_unit(graph_view *gv, int dir)
     }
     aot_node_id id = graph_node_now(gv);
     char *node = id == AOT_NO_NODE ? NULL : aot_xstrdup(aot_node_name(graph_now(gv)->g, id));
-    aot_app_goto(gv->v->app, dir < 0 ? u - 1 : u + 1, gv->v->stage, node); /* frees gv */
+    aot_app_goto(gv->v->app, dir < 0 ? u - 1 : u + 1, gv->v->stage, node); // frees gv
     free(node);
 }
 

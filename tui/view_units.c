@@ -246,8 +246,8 @@ static void add_stages(units_view *uv, size_t unit, int cols)
         if (st.origin != AOT_ORIGIN_MISSING) {
             bool recorded = st.origin == AOT_ORIGIN_RECORDED;
             told[s] = true;
-            snprintf(label, sizeof label, "%s %s", recorded ? (ascii ? "*" : "●") : (ascii ? "+" : "○"),
-                     info->name);
+            const char *sign = recorded ? (ascii ? "*" : "●") : (ascii ? "+" : "○");
+            snprintf(label, sizeof label, "%s %s", sign, info->name);
             aot_sb text = {0};
             aot_sb_addf(&text, "%s  %s", recorded ? "recorded" : "derived ", info->sentence);
             aot_lines_pair(l, 0, label, AOT_STYLE_NORMAL, aot_sb_text(&text));
