@@ -126,7 +126,7 @@ static void free_blocks(net *b)
     blocks_of(b, false);
 }
 
-/* Forward chain and backward chain, each forward value used at its backward node, which must run. */
+/* Forward and backward chain; each forward value is used at its backward node, which must run. */
 static void mirror(net *b)
 {
     uint32_t half = b->n / 2;

@@ -1,11 +1,11 @@
 /* Minimum cut: what is forced is decided first, the rest is solved piece by piece.
  * A vertex that the source reaches over infinite edges is on the source side, one that reaches the
- * sink over them is on the sink side, and one that lies on no path between these two sets carries no
- * flow. The others, numbered by connected piece, make a smaller network (flow_net.h) whose pieces
+ * sink over them is on the sink side, and one that lies on no path between these two sets carries
+ * no flow. The others, numbered by connected piece, make a smaller network (flow_net.h) whose pieces
  * are solved one after the other (flow_push.c): on joint graphs a million vertices become many
  * small pieces. The flow is then carried back to the edges, and one search from the sink over the
  * residual network gives the canonical side of every vertex, forced or not.
- * Mirrors: networkx.minimum_cut and torch/_functorch/partitioners.py:_find_infinite_capacity_path. */
+ * Mirrors: networkx.minimum_cut; partitioners.py:_find_infinite_capacity_path. */
 #include "partition/flow.h"
 
 #include <assert.h>
@@ -32,8 +32,7 @@ typedef struct adjacency {
 } adjacency;
 
 enum { SOURCE = 1, SINK = 2, FROM_SOURCE = 4, TO_SINK = 8 }; /* marks of a vertex */
-#define FORCED (SOURCE | SINK)
-#define ON_PATH (FROM_SOURCE | TO_SINK)
+#define INSIDE (FROM_SOURCE | TO_SINK)
 #define NONE UINT32_MAX
 
 /* One call of aot_flow_min_cut. */
@@ -47,7 +46,9 @@ typedef struct cut {
     uint32_t *via;   /* edge that forced a vertex, NONE for s and t; vertices in order only */
     uint32_t n_source, n_forced;
     uint32_t *id;    /* number in net, NONE if not in it */
-    uint32_t *arc;   /* of an edge inside net: its index there */
+    uint32_t *used;  /* edges that can carry flow from forced to forced */
+    uint32_t *arc;   /* of each of them: its index in net if it lies inside */
+    uint32_t n_used;
     uint32_t *piece; /* first vertex of each piece in net, and the end */
     uint32_t n_pieces;
     aot_flow_net net;
@@ -109,7 +110,7 @@ int64_t aot_flow_on(const aot_flow *f, uint32_t e)
     return f->flow != NULL ? f->flow[e] : 0;
 }
 
-/* Edges that can carry flow at all. */
+/* Can carry flow at all. */
 static bool is_usable(const edge *e)
 {
     return e->capacity > 0 && e->u != e->v;
@@ -159,9 +160,10 @@ static void mark_forced(cut *c, bool back)
     }
 }
 
-/* Marks with `with` what the first n of the forced vertices reach through unforced ones, against the
+/* Marks with `with` what n forced vertices reach through unforced ones of mark `old`, against the
  * edges if back. Last in, first out: what lies near in the graph lies near in memory. */
-static void mark_reached(cut *c, const uint32_t *forced, uint32_t n, uint8_t with, bool back)
+static void mark_reached(cut *c, const uint32_t *forced, uint32_t n, uint8_t old, uint8_t with,
+                         bool back)
 {
     const adjacency *a = back ? &c->in : &c->out;
     for (uint32_t i = 0; i < n; i++) {
@@ -172,7 +174,7 @@ static void mark_reached(cut *c, const uint32_t *forced, uint32_t n, uint8_t wit
             for (uint32_t k = a->first[u]; k < a->first[u + 1]; k++) {
                 const edge *e = &c->f->edges[a->edges[k]];
                 uint32_t v = back ? e->u : e->v;
-                if ((c->mark[v] & (FORCED | with)) == 0) {
+                if (c->mark[v] == old) {
                     c->mark[v] |= with;
                     c->queue[n_stack++] = v;
                 }
@@ -183,7 +185,7 @@ static void mark_reached(cut *c, const uint32_t *forced, uint32_t n, uint8_t wit
 
 static bool is_inside(const cut *c, uint32_t v)
 {
-    return (c->mark[v] & ON_PATH) == ON_PATH;
+    return c->mark[v] == INSIDE;
 }
 
 static uint32_t root_of(uint32_t *parent, uint32_t v)
@@ -195,6 +197,24 @@ static uint32_t root_of(uint32_t *parent, uint32_t v)
     return v;
 }
 
+/* Collects the edges that matter; parent becomes a forest whose trees are the connected pieces. */
+static void find_used(cut *c, uint32_t *parent)
+{
+    c->used = aot_xmalloc(((size_t)c->f->n_edges + 1) * sizeof *c->used);
+    for (uint32_t i = 0; i < c->f->n_edges; i++) {
+        const edge *e = &c->f->edges[i];
+        uint8_t from = c->mark[e->u], to = c->mark[e->v];
+        if ((from != SOURCE && from != INSIDE) || (to != SINK && to != INSIDE) || !is_usable(e)) {
+            continue;
+        }
+        c->used[c->n_used++] = i;
+        if (from == to) {
+            uint32_t a = root_of(parent, e->u), b = root_of(parent, e->v);
+            parent[a > b ? a : b] = a > b ? b : a; /* a root is the least of its piece */
+        }
+    }
+}
+
 /* Numbers the vertices inside so that each connected piece is a range, in their old order. */
 static void number_pieces(cut *c)
 {
@@ -202,26 +222,27 @@ static void number_pieces(cut *c)
     for (uint32_t v = 0; v < n; v++) {
         parent[v] = v;
     }
-    for (uint32_t i = 0; i < c->f->n_edges; i++) {
-        const edge *e = &c->f->edges[i];
-        if (is_usable(e) && is_inside(c, e->u) && is_inside(c, e->v)) {
-            uint32_t a = root_of(parent, e->u), b = root_of(parent, e->v);
-            parent[a > b ? a : b] = a > b ? b : a; /* a root is the least of its piece */
-        }
-    }
+    find_used(c, parent);
     /* Sizes, then starts: the root of a piece is met before its other vertices. */
     uint32_t *start = aot_xcalloc((size_t)n + 1, sizeof *start);
     for (uint32_t v = 0; v < n; v++) {
-        start[root_of(parent, v)] += is_inside(c, v);
+        if (is_inside(c, v)) {
+            start[root_of(parent, v)]++;
+        }
     }
     c->piece = aot_xmalloc(((size_t)n + 1) * sizeof *c->piece);
     for (uint32_t v = 0; v < n; v++) {
-        if (is_inside(c, v) && parent[v] == v) {
+        c->id[v] = NONE;
+        if (!is_inside(c, v)) {
+            continue;
+        }
+        uint32_t root = root_of(parent, v);
+        if (root == v) {
             uint32_t size = start[v];
             c->piece[c->n_pieces++] = start[v] = c->net.n;
             c->net.n += size;
         }
-        c->id[v] = is_inside(c, v) ? start[parent[v] == v ? v : root_of(parent, v)]++ : NONE;
+        c->id[v] = start[root]++;
     }
     c->piece[c->n_pieces] = c->net.n;
     free(start);
@@ -243,9 +264,9 @@ static void count_arcs(cut *c)
     aot_flow_net *net = &c->net;
     net->first = aot_xcalloc((size_t)net->n + 2, sizeof *net->first);
     net->mid = aot_xcalloc((size_t)net->n + 1, sizeof *net->mid);
-    for (uint32_t i = 0; i < c->f->n_edges; i++) {
-        const edge *e = &c->f->edges[i];
-        if (is_usable(e) && c->id[e->u] != NONE && c->id[e->v] != NONE) {
+    for (uint32_t i = 0; i < c->n_used; i++) {
+        const edge *e = &c->f->edges[c->used[i]];
+        if (c->id[e->u] != NONE && c->id[e->v] != NONE) {
             net->first[c->id[e->u] + 1]++;
             net->first[c->id[e->v] + 1]++;
             net->mid[c->id[e->u]]++;
@@ -272,22 +293,19 @@ static void make_net(cut *c)
     uint32_t *out = aot_xmalloc(n * 2 * sizeof *out), *in = out + n;
     memcpy(out, net->first, n * sizeof *out);
     memcpy(in, net->mid, n * sizeof *in);
-    for (uint32_t i = 0; i < c->f->n_edges; i++) {
-        const edge *e = &c->f->edges[i];
-        if (!is_usable(e)) {
-            continue;
-        }
+    for (uint32_t i = 0; i < c->n_used; i++) {
+        const edge *e = &c->f->edges[c->used[i]];
         uint32_t u = c->id[e->u], v = c->id[e->v];
         int64_t capacity = clamp(e->capacity);
         if (u != NONE && v != NONE) {
             c->arc[i] = out[u]++;
             net->arcs[c->arc[i]] = (aot_flow_arc){v, in[v], capacity};
             net->arcs[in[v]++] = (aot_flow_arc){u, c->arc[i], 0};
-        } else if (v != NONE && (c->mark[e->u] & SOURCE) != 0) {
+        } else if (v != NONE) {
             net->from_s[v] = add_clamped(net->from_s[v], capacity);
-        } else if (u != NONE && (c->mark[e->v] & SINK) != 0) {
+        } else if (u != NONE) {
             net->to_t[u] = add_clamped(net->to_t[u], capacity);
-        } else if ((c->mark[e->u] & SOURCE) != 0 && (c->mark[e->v] & SINK) != 0) {
+        } else {
             c->value = add_clamped(c->value, capacity);
         }
     }
@@ -319,24 +337,23 @@ static void carry_back(cut *c)
 {
     aot_flow_net *net = &c->net;
     int64_t *flow = c->f->flow, *through = aot_xcalloc(c->f->n, sizeof *through);
-    for (uint32_t i = 0; i < c->f->n_edges; i++) {
-        const edge *e = &c->f->edges[i];
-        if (!is_usable(e)) {
-            continue;
-        }
+    for (uint32_t i = 0; i < c->n_used; i++) {
+        const edge *e = &c->f->edges[c->used[i]];
         uint32_t u = c->id[e->u], v = c->id[e->v];
+        int64_t part = e->capacity; /* from forced to forced */
         if (u != NONE && v != NONE) {
-            flow[i] = net->arcs[net->arcs[c->arc[i]].rev].res;
-        } else if (v != NONE && (c->mark[e->u] & SOURCE) != 0) {
-            flow[i] = take(&net->s_flow[v], e->capacity);
-            through[e->u] += flow[i];
-        } else if (u != NONE && (c->mark[e->v] & SINK) != 0) {
-            flow[i] = take(&net->t_flow[u], e->capacity);
-            through[e->v] += flow[i];
-        } else if ((c->mark[e->u] & SOURCE) != 0 && (c->mark[e->v] & SINK) != 0) {
-            flow[i] = e->capacity;
-            through[e->u] += flow[i];
-            through[e->v] += flow[i];
+            part = net->arcs[net->arcs[c->arc[i]].rev].res;
+        } else if (v != NONE) {
+            part = take(&net->s_flow[v], part);
+        } else if (u != NONE) {
+            part = take(&net->t_flow[u], part);
+        }
+        flow[c->used[i]] = part;
+        if (u == NONE) {
+            through[e->u] += part;
+        }
+        if (v == NONE) {
+            through[e->v] += part;
         }
     }
     carry_forced(c, through);
@@ -360,6 +377,9 @@ static void find_side(cut *c, uint8_t *side)
                 side[e->u] = 1;
                 c->queue[n_stack++] = e->u;
             }
+        }
+        if (!is_inside(c, w)) {
+            continue; /* what it sends goes to vertices that are forced as well */
         }
         for (uint32_t k = c->out.first[w]; k < c->out.first[w + 1]; k++) {
             const edge *e = &f->edges[c->out.edges[k]];
@@ -396,10 +416,10 @@ static aot_status fail_unbounded(const cut *c, uint32_t *path, uint32_t *n_path,
 /* The pieces that are neither forced nor off every path. */
 static void solve_inside(cut *c)
 {
-    mark_reached(c, c->order, c->n_source, FROM_SOURCE, false);
-    mark_reached(c, c->order + c->n_source, c->n_forced - c->n_source, TO_SINK, true);
+    mark_reached(c, c->order, c->n_source, 0, FROM_SOURCE, false);
+    mark_reached(c, c->order + c->n_source, c->n_forced - c->n_source, FROM_SOURCE, TO_SINK, true);
     number_pieces(c);
-    c->arc = aot_xmalloc(((size_t)c->f->n_edges + 1) * sizeof *c->arc);
+    c->arc = aot_xmalloc(((size_t)c->n_used + 1) * sizeof *c->arc);
     make_net(c);
     struct aot_flow_scratch *scratch = aot_flow_scratch_new(c->net.n);
     for (uint32_t i = 0; i < c->n_pieces; i++) {
@@ -412,8 +432,9 @@ static void solve_inside(cut *c)
 static void cut_free(cut *c)
 {
     void *const all[] = {c->out.first, c->out.edges, c->in.first, c->in.edges, c->mark,
-                         c->queue,     c->order,     c->via,      c->id,       c->arc,
-                         c->piece,     c->net.first, c->net.mid,  c->net.arcs, c->net.from_s};
+                         c->queue,     c->order,     c->via,      c->id,       c->used,
+                         c->arc,       c->piece,     c->net.first, c->net.mid,   c->net.arcs,
+                         c->net.from_s};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         free(all[i]);
     }

@@ -1,13 +1,13 @@
 /* Maximum flow of one piece by push-relabel, made for networks that are long and thin.
- * The source fills all its arcs; excess is pushed along arcs that lead one label down, a label being
- * a lower bound of the distance to the sink in the residual network. Vertices with excess are served
- * in the order of their numbers, up and down, window by window: numbers follow the graph, so excess
- * moves as one wave through memory that is near, however many paths of different lengths there are.
- * Labels that are too low would let excess wander; so each block of vertices counts the work done in
- * it and, when it is too much, gets exact labels for the labels around it; blocks lie in larger
- * blocks up to the whole piece. A part without a way out is thereby cut off at once (dead),
- * which does what gaps do elsewhere. Excess on dead vertices is sent back to the
- * source against the flow at the end. No recursion; memory is allocated once for all pieces. */
+ * The source fills all its arcs; excess is pushed along arcs that lead one label down, a label
+ * being a lower bound of the distance to the sink in the residual network. The highest label is
+ * served first, so excess moves to the sink as one wave however many paths of different lengths
+ * there are; first within a window of near numbers, then elsewhere, so the wave stays in the cache.
+ * Labels that are too low let excess wander between a few vertices. Each block of vertices counts
+ * the work done in it and, when it is too much, gets exact labels for the labels around it; blocks
+ * lie in larger blocks up to the whole piece, so the cost follows the size of the trouble. A part
+ * that has no way out any more is found in the same way (dead). Excess on dead vertices is sent
+ * back to the source at the end. No recursion; memory is allocated once for all pieces. */
 #include "partition/flow_net.h"
 
 #include <stdbool.h>
@@ -20,13 +20,13 @@
 __extension__ typedef unsigned __int128 wide;
 
 #define RELABEL_WORK 12 /* of one relabelling, in arcs looked at */
-#define BLOCK_WORK 12   /* for each vertex of a block, before its labels are made exact */
+#define BLOCK_WORK 4    /* for each vertex and arc of a block, before its labels are made exact */
 #define BLOCK_BITS 6    /* vertices of the smallest block */
 #define LEVEL_BITS 2    /* blocks in the next larger one */
-#define N_LEVELS 13
-#define N_DEPTH 6      /* 64^6 labels */
+#define N_LEVELS 13     /* of blocks: up to 2^30 vertices */
+#define WINDOW 4096     /* vertices; fits into a near cache with their arcs */
+#define N_DEPTH 6       /* 64^6 labels */
 #define NONE UINT32_MAX
-#define WINDOW_BITS 12 /* one bit for each word of the set of active vertices */
 
 typedef struct vertex {
     wide excess;
@@ -35,8 +35,9 @@ typedef struct vertex {
 
 typedef struct aot_flow_scratch {
     vertex *vs;
-    uint64_t *active, *window; /* set of vertices with excess; set of its words that are not 0 */
-    uint32_t *bucket, *next;   /* queue of the window being served: by label, and links */
+    uint32_t *waiting, *top;   /* by window: first active vertex, highest label (0: none waits) */
+    uint32_t *bucket;          /* by label: first vertex in the queue of the window being served */
+    uint32_t *next;            /* next vertex of the same list, of either kind */
     uint64_t *labels[N_DEPTH]; /* set of labels in the queue, of its words, and so on up to one */
     uint32_t depth;
     uint64_t *work[N_LEVELS];  /* by block: since its labels were exact */
@@ -59,8 +60,9 @@ scratch *aot_flow_scratch_new(uint32_t n)
 {
     scratch *w = aot_xcalloc(1, sizeof *w);
     w->vs = aot_xcalloc((size_t)n + 1, sizeof *w->vs);
-    w->active = aot_xcalloc((n >> 6) + 1, sizeof *w->active);
-    w->window = aot_xcalloc((n >> WINDOW_BITS) + 1, sizeof *w->window);
+    w->waiting = aot_xmalloc((size_t)(n / WINDOW + 1) * sizeof *w->waiting);
+    memset(w->waiting, 0xff, (size_t)(n / WINDOW + 1) * sizeof *w->waiting);
+    w->top = aot_xcalloc((size_t)(n / WINDOW) + 1, sizeof *w->top);
     w->bucket = aot_xmalloc(((size_t)n + 3) * sizeof *w->bucket);
     memset(w->bucket, 0xff, ((size_t)n + 3) * sizeof *w->bucket);
     w->next = aot_xmalloc(((size_t)n + 1) * sizeof *w->next);
@@ -93,8 +95,8 @@ void aot_flow_scratch_free(scratch *w)
     free(w->bucket);
     free(w->next);
     free(w->vs);
-    free(w->active);
-    free(w->window);
+    free(w->waiting);
+    free(w->top);
     free(w->queue);
     free(w->old);
     free(w->seeds);
@@ -103,7 +105,7 @@ void aot_flow_scratch_free(scratch *w)
 
 static bool is_here(const piece *p, uint32_t v)
 {
-    return v >> WINDOW_BITS == p->here;
+    return v / WINDOW == p->here;
 }
 
 /* Puts v into the queue of the window that is being served. */
@@ -153,8 +155,10 @@ static void activate(piece *p, uint32_t v)
     if (is_here(p, v)) {
         enqueue(w, v);
     } else {
-        w->active[v >> 6] |= (uint64_t)1 << (v & 63);
-        w->window[v >> WINDOW_BITS] |= (uint64_t)1 << ((v >> 6) & 63);
+        uint32_t window = v / WINDOW, label = w->vs[v].label;
+        w->next[v] = w->waiting[window];
+        w->waiting[window] = v;
+        w->top[window] = w->top[window] > label ? w->top[window] : label;
     }
 }
 
@@ -195,8 +199,8 @@ static uint32_t find_seeds(piece *p, uint32_t lo, uint32_t hi)
     return n_seeds;
 }
 
-/* Exact labels for lo .. hi-1, those of the others given: a search from the arcs that leave the range
- * against residual arcs. Seeds and queue are both in the order of labels. */
+/* Exact labels for lo .. hi-1, those of the others given: a search against residual arcs from the
+ * arcs that leave the range. Seeds and queue are both in the order of labels. */
 static void relabel_block(piece *p, uint32_t lo, uint32_t hi)
 {
     aot_flow_net *net = p->net;
@@ -237,29 +241,33 @@ static void relabel_block(piece *p, uint32_t lo, uint32_t hi)
 /* Counts work done at v in its blocks; the largest one that has had enough gets exact labels. */
 static void charge(piece *p, uint32_t v)
 {
+    const uint32_t *first = p->net->first;
     uint64_t amount = p->work;
-    uint32_t bits = 0;
+    uint32_t lo = 0, hi = 0;
     for (uint32_t level = 0; level < N_LEVELS; level++) {
-        uint32_t b = BLOCK_BITS + LEVEL_BITS * level;
-        uint64_t *work = &p->w->work[level][v >> b];
+        uint32_t bits = BLOCK_BITS + LEVEL_BITS * level;
+        uint64_t from = (uint64_t)(v >> bits) << bits, to = from + ((uint64_t)1 << bits);
+        from = from > p->lo ? from : p->lo;
+        to = to < p->hi ? to : p->hi;
+        uint64_t *work = &p->w->work[level][v >> bits];
         *work += amount;
-        if (*work >> b < BLOCK_WORK) {
+        if (*work < BLOCK_WORK * (uint64_t)(to - from + first[to] - first[from])) {
             break;
         }
         amount = *work;
         *work = 0;
-        bits = b;
-        if ((v >> b) == (p->lo >> b) && (v >> b) == ((p->hi - 1) >> b)) {
+        lo = (uint32_t)from;
+        hi = (uint32_t)to;
+        if (lo == p->lo && hi == p->hi) {
             break;
         }
     }
-    if (bits != 0) {
-        uint64_t lo = (uint64_t)(v >> bits) << bits, hi = lo + ((uint64_t)1 << bits);
-        relabel_block(p, lo > p->lo ? (uint32_t)lo : p->lo, hi < p->hi ? (uint32_t)hi : p->hi);
+    if (hi != 0) {
+        relabel_block(p, lo, hi);
     }
 }
 
-/* Label of v from its neighbours; dead if it has no way out. */
+/* Raises the label of v as its neighbours allow; dead if it has no way out. */
 static void relabel(piece *p, uint32_t v)
 {
     aot_flow_net *net = p->net;
@@ -323,20 +331,21 @@ static void discharge(piece *p, uint32_t v)
 }
 
 /* Serves the active vertices of one window until there are none. */
-static void push_window(piece *p, uint32_t index)
+static void push_window(piece *p, uint32_t window)
 {
     scratch *w = p->w;
-    p->here = index;
-    for (; w->window[index] != 0; w->window[index] &= w->window[index] - 1) {
-        uint32_t i = index << 6 | (uint32_t)__builtin_ctzll(w->window[index]);
-        for (; w->active[i] != 0; w->active[i] &= w->active[i] - 1) {
-            uint32_t v = i << 6 | (uint32_t)__builtin_ctzll(w->active[i]);
-            if (w->vs[v].label < p->dead) {
-                enqueue(w, v);
-            }
+    uint32_t v = w->waiting[window];
+    p->here = window;
+    w->waiting[window] = NONE;
+    w->top[window] = 0;
+    while (v != NONE) {
+        uint32_t next = w->next[v];
+        if (w->vs[v].label < p->dead) {
+            enqueue(w, v);
         }
+        v = next;
     }
-    for (uint32_t v = dequeue(w); v != NONE; v = dequeue(w)) {
+    for (v = dequeue(w); v != NONE; v = dequeue(w)) {
         discharge(p, v);
         charge(p, v);
     }
@@ -347,7 +356,7 @@ static void push_window(piece *p, uint32_t index)
 static void push_all(piece *p)
 {
     scratch *w = p->w;
-    uint32_t first = p->lo >> WINDOW_BITS, last = (p->hi - 1) >> WINDOW_BITS;
+    uint32_t first = p->lo / WINDOW, last = (p->hi - 1) / WINDOW;
     p->dead = p->hi - p->lo + 1;
     p->here = NONE;
     for (uint32_t v = p->lo; v < p->hi; v++) {
@@ -359,15 +368,15 @@ static void push_all(piece *p)
             activate(p, v);
         }
     }
-    for (bool any = true; any;) {
-        any = false;
+    for (;;) {
+        uint32_t best = first; /* the window with the highest label known to wait */
         for (uint32_t i = first; i <= last; i++) {
-            any |= w->window[i] != 0;
-            push_window(p, i);
+            best = w->top[i] > w->top[best] ? i : best;
         }
-        for (uint32_t i = last; any && i > first; i--) {
-            push_window(p, i - 1);
+        if (w->top[best] == 0) {
+            break;
         }
+        push_window(p, best);
     }
 }
 
@@ -411,14 +420,35 @@ static bool return_excess(piece *p)
     return n_done == p->hi - p->lo;
 }
 
+/* Takes from each arc what could never get on from its head, so that less has to be sent back: a
+ * bound for each vertex, from the highest number down; arcs to lower numbers stay as they are. */
+static void tighten(piece *p)
+{
+    aot_flow_net *net = p->net;
+    for (uint32_t v = p->hi; v-- > p->lo;) {
+        wide bound = (wide)p->end[v];
+        for (uint32_t a = net->first[v]; a < net->mid[v]; a++) {
+            aot_flow_arc *arc = &net->arcs[a];
+            wide after = p->w->vs[arc->head].excess; /* the bound of a vertex that is done */
+            if (arc->head > v && (wide)arc->res > after) {
+                arc->res = (int64_t)after;
+            }
+            bound += (wide)arc->res;
+        }
+        p->w->vs[v].excess = bound;
+    }
+    for (uint32_t v = p->lo; v < p->hi; v++) {
+        vertex *from = &p->w->vs[v];
+        net->s_flow[v] = part_of(from, net->from_s[v]);
+        from->excess = (wide)net->s_flow[v];
+    }
+}
+
 int64_t aot_flow_solve(aot_flow_net *net, uint32_t lo, uint32_t hi, scratch *w)
 {
     piece p = {.net = net, .w = w, .lo = lo, .hi = hi, .end = net->to_t};
-    for (uint32_t v = lo; v < hi; v++) {
-        w->vs[v].excess = (wide)net->from_s[v];
-        net->s_flow[v] = net->from_s[v];
-        net->t_flow[v] = net->to_t[v];
-    }
+    memcpy(net->t_flow + lo, net->to_t + lo, (hi - lo) * sizeof *net->to_t);
+    tighten(&p);
     push_all(&p);
     wide value = 0, left = 0;
     for (uint32_t v = lo; v < hi; v++) {

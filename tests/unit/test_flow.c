@@ -123,7 +123,7 @@ static bool simple_flow(const tnet *g, int64_t *flow, int64_t *value)
     return bounded;
 }
 
-/* Solves; checks that the flow is one, that the cut is worth as much, and that side is canonical. */
+/* Solves; checks that the flow is one, that the cut is worth as much, that side is canonical. */
 static int64_t check_certificate(const tnet *g, aot_flow *f, uint8_t *side)
 {
     int64_t value = -1, cut = 0;
@@ -288,9 +288,9 @@ static void large_networks_have_a_certificate(void **state)
         {9000, 8, 1000, 100, 2}, {20000, 20, 500, 1000, 0}, {5000, 5000, 200, 10, 0},
         {20000, 3, 5000, 1000000, 1}, {3000, 3000, 40, 5, 20},
     };
-    for (uint32_t i = 0; i < 3 * sizeof kinds / sizeof *kinds; i++) {
+    for (uint32_t i = 0; i < 2 * sizeof kinds / sizeof *kinds; i++) {
         random_state = 998877 + i;
-        uint32_t k = i / 3;
+        uint32_t k = i / 2;
         tnet g = node_net(kinds[k].n, kinds[k].reach, kinds[k].rare, kinds[k].top, kinds[k].back);
         uint8_t *side = aot_xcalloc(g.n, 1);
         aot_flow *f = build(&g);
