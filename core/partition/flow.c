@@ -3,8 +3,8 @@
  * sink over them is on the sink side, and one that lies on no path between these two sets carries
  * no flow. The others, numbered by connected piece, make a smaller network (flow_net.h) whose
  * pieces are solved one after the other (flow_push.c): on joint graphs a million vertices become
- * many small pieces. The flow is then carried back to the edges, and one search from the sink over the
- * residual network gives the canonical side of every vertex, forced or not.
+ * many small pieces. The flow is then carried back to the edges, and one search from the sink over
+ * the residual network gives the canonical side of every vertex, forced or not.
  * Mirrors: networkx.minimum_cut; partitioners.py:_find_infinite_capacity_path. */
 #include "partition/flow.h"
 
