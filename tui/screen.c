@@ -166,8 +166,11 @@ bool screen_possible(aot_err *err)
         return false;
     }
     const char *cup = tigetstr("cup");
-    if (!cup || cup == (const char *)-1) {
-        (void)AOT_FAIL(err, AOT_E_USAGE, "this terminal cannot place its cursor (TERM is %s)", term);
+    bool moves = cup && cup != (const char *)-1;
+    del_curterm(cur_term); // newterm makes its own
+    if (!moves) {
+        (void)AOT_FAIL(err, AOT_E_USAGE, "this terminal cannot place its cursor (TERM is %s)",
+                       term);
         return false;
     }
     return true;
