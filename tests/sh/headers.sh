@@ -22,7 +22,7 @@ all_listed()
     for f in $(find core viewers tui -name '*.[ch]' -o -name '*.def' | sort); do
         is_listed "$f" || status=1
     done
-    for f in $(cd tests && find unit fuzz -name '*.c' ! -name replay.c | sort); do
+    for f in $(cd tests && find unit fuzz golden -name '*.c' ! -name replay.c | sort); do
         grep -qE "%D%/${f%.c}(\.c)?( |\$)" tests/tests.am || { echo "tests/$f is not in tests/tests.am"; status=1; }
     done
     for f in $(cd tests && find sh tui -name '*.sh' | sort); do
