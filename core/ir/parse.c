@@ -1265,6 +1265,7 @@ aot_status aot_parse_graph(aot_graph **out, aot_ctx *c, const char *text, size_t
     aot_status status = AOT_OK;
     *ps = (parser){.c = c, .p = text, .end = text + n, .line_start = text, .err = err};
     ps->line = first_line != 0 ? first_line : 1;
+    aot_vec_grow(&ps->stack_args, 16);
     while (status == AOT_OK && !stop && ps->p < ps->end) {
         status = parse_line(ps, &stop);
     }
