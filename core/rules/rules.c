@@ -7,6 +7,7 @@
 static const aot_rules rules[AOT_N_OPS] = {
 #define OP(id, text, cells) [AOT_OP_##id] = {cells},
 #define OUTS(fn) .outs = fn,
+#define META(fn) .meta = fn,
 #include "ops/op_cells.h"
 };
 
