@@ -154,6 +154,14 @@ uint32_t part_class_of(part *p, const aot_node *n)
            (aot_starts_with(t, "torch.ops._c10d_functional.") ? PART_IS_COLLECTIVE : 0);
 }
 
+bool part_is_custom(const part *p, aot_node_id id)
+{
+    const aot_node *n = aot_node_at(p->g, id);
+    const char *t = aot_text(p->ctx, n->target);
+    return n->kind == AOT_CALL_FUNCTION && n->op == AOT_OP_UNKNOWN && aot_starts_with(t, "torch.ops.") &&
+           !aot_starts_with(t, "torch.ops.higher_order.");
+}
+
 bool part_is_view(const part *p, aot_node_id id)
 {
     return (p->m.part[id] & AOT_PART_VIEW) != 0;

@@ -134,12 +134,19 @@ void part_complete_symbols(const part *p, const part_ids *saved, part_ids *sym);
 typedef struct part_cut_options {
     bool used_far_apart, long_fusible_chains, materialized_backward, not_in_allowlist, reduction;
 } part_cut_options;
+/* An operator of a library other than PyTorch's own. */
+bool part_is_custom(const part *p, aot_node_id id);
 bool part_fusible(const part *p, aot_node_id a, aot_node_id b);
 bool part_is_materialized(const part *p, aot_node_id id);
 /* saved: ids in graph order. record: fill p->out's node facts from this cut. dont_ban may be NULL. */
 AOT_NODISCARD aot_status part_solve(part *p, const part_cut_options *o, const uint8_t *dont_ban,
                                     bool record, part_ids *saved);
 AOT_NODISCARD aot_status part_choose_saved(part *p, part_ids *saved);
+double part_gigabytes(const part *p, const aot_node_id *ids, size_t n);
+void part_save_inputs(const part *p, part_ids *saved);
+/* ---- budget.c: the last rung, a knapsack over the banned values and a fourth cut. p->banned is the
+ * third cut's; range is the gigabytes between the inputs and the default cut. */
+AOT_NODISCARD aot_status part_spend_budget(part *p, const part_cut_options *o, double range, part_ids *saved);
 /* ---- chains.c: the two heuristics on distance along fusible chains ---- */
 typedef void (*part_ban_fn)(void *arg, aot_node_id id, aot_ban reason);
 void part_ban_used_far_apart(const part *p, const uint8_t *banned, part_ban_fn ban, void *arg);

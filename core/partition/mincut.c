@@ -116,13 +116,6 @@ static bool is_small_result(const part *p, aot_node_id id)
     return out * 4 < in;
 }
 
-/* Operators of a library other than PyTorch's own. */
-static bool is_custom(const part *p, const aot_node *n)
-{
-    const char *t = aot_text(p->ctx, n->target);
-    return aot_starts_with(t, "torch.ops.") && n->op == AOT_OP_UNKNOWN && !aot_starts_with(t, "torch.ops.higher_order.");
-}
-
 static aot_ban ban_reason(cutter *c, aot_node_id id)
 {
     const part *p = c->p;
@@ -145,7 +138,7 @@ static aot_ban ban_reason(cutter *c, aot_node_id id)
         return AOT_BAN_RANDOM;
     } else if ((cls & AOT_PART_COMPUTE_INTENSIVE) != 0) {
         return AOT_BAN_COMPUTE;
-    } else if (p->config->is_non_builtin_to_include && is_custom(p, n)) {
+    } else if (p->config->is_non_builtin_to_include && part_is_custom(p, id)) {
         return AOT_BAN_NON_BUILTIN;
     }
     if (c->o->materialized_backward && materialized_in_backward(c, id)) {
@@ -318,7 +311,7 @@ aot_status part_solve(part *p, const part_cut_options *o, const uint8_t *dont_ba
 
 /* ---- the ladder ------------------------------------------------------------------------------- */
 
-static double gigabytes(const part *p, const aot_node_id *ids, size_t n)
+double part_gigabytes(const part *p, const aot_node_id *ids, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -327,7 +320,7 @@ static double gigabytes(const part *p, const aot_node_id *ids, size_t n)
     return sum / 1e9;
 }
 
-static void save_inputs(const part *p, part_ids *saved)
+void part_save_inputs(const part *p, part_ids *saved)
 {
     saved->n = 0;
     for (uint32_t i = 0; i < p->n_inputs; i++) {
@@ -340,7 +333,7 @@ static aot_status try_rung(part *p, const part_cut_options *o, double low, doubl
 {
     part_ids ids = {0};
     aot_status status = part_solve(p, o, NULL, false, &ids);
-    *fits = status == AOT_OK && (gigabytes(p, ids.d, ids.n) - low) / range < p->config->activation_memory_budget;
+    *fits = status == AOT_OK && (part_gigabytes(p, ids.d, ids.n) - low) / range < p->config->activation_memory_budget;
     if (*fits) {
         saved->n = 0;
         for (size_t i = 0; i < ids.n; i++) {
@@ -367,7 +360,7 @@ aot_status part_choose_saved(part *p, part_ids *saved)
         o = (part_cut_options){.reduction = o.reduction};
     }
     if (budget == 0) {
-        save_inputs(p, saved);
+        part_save_inputs(p, saved);
         p->out->rung = "inputs only";
         return AOT_OK;
     }
@@ -376,7 +369,7 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     if (budget == 1) {
         return AOT_OK;
     }
-    double low = gigabytes(p, p->inputs, p->n_inputs), high = gigabytes(p, saved->d, saved->n);
+    double low = part_gigabytes(p, p->inputs, p->n_inputs), high = part_gigabytes(p, saved->d, saved->n);
     bool fits;
     if (high <= low) {
         p->out->rung = "one cut: smaller than the inputs";
@@ -394,8 +387,5 @@ aot_status part_choose_saved(part *p, part_ids *saved)
         p->out->rung = "third cut: allowlist off";
         return AOT_OK;
     }
-    return AOT_FAIL(p->err, AOT_E_UNSUPPORTED,
-                    "activation_memory_budget %g needs the knapsack solver '%s', which is not built yet; budgets 0 "
-                    "and 1 are",
-                    budget, f->activation_memory_budget_solver);
+    return part_spend_budget(p, &o, high - low, saved);
 }

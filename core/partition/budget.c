@@ -1,0 +1,116 @@
+/* The last rung of the budget ladder. Values that the third cut bans are the items of a knapsack:
+ * memory as a share of the range between inputs and default, runtime from the estimator; what the
+ * solver does not keep loses its ban, and a fourth cut decides.
+ * Mirrors: the end of partitioners.py:choose_saved_values_set, estimate_runtime. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/internal.h"
+#include "partition/knapsack.h"
+#include "rules/flops.h"
+
+enum { FAR = 1000000000 };
+
+typedef struct item {
+    aot_node_id id;
+    int64_t bytes;
+} item;
+
+/* Larger ones first; equal ones stay in graph order. */
+static int by_bytes(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+    if (x->bytes != y->bytes) {
+        return x->bytes > y->bytes ? -1 : 1;
+    }
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+typedef struct items {
+    AOT_VEC(item) v;
+    part_ids must_save;
+} items;
+
+/* Banned values that may be recomputed: those the backward needs, in memory that is not an input's.
+ * PyTorch compares storages, and values without one (tuples, symbols) all count as the same. */
+static void collect(const part *p, items *out)
+{
+    const aot_graph *g = p->g;
+    uint32_t *storage = part_storages(p);
+    uint8_t *of_input = AOT_NEW_ARRAY(p->scratch, uint8_t, g->nodes.n + 1);
+    bool none_is_input = false;
+    for (uint32_t i = 0; i < p->n_inputs; i++) {
+        bool tensor = part_is_tensor(g, aot_node_at(g, p->inputs[i]));
+        of_input[storage[p->inputs[i]]] |= tensor;
+        none_is_input |= !tensor;
+    }
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        if (!p->banned[i] || p->dist[i] >= FAR) {
+            continue;
+        }
+        bool shared = part_is_tensor(g, aot_node_at(g, i)) ? of_input[storage[i]] != 0 : none_is_input;
+        if (shared && !(p->config->is_non_builtin_to_include && part_is_custom(p, i))) {
+            continue;
+        }
+        if (p->m.policy[i] == AOT_POLICY_MUST_SAVE) {
+            aot_vec_push(&out->must_save, i);
+        } else {
+            aot_vec_push(&out->v, ((item){i, p->out->nodes[i].bytes}));
+        }
+    }
+    if (out->v.n != 0) {
+        qsort(out->v.d, out->v.n, sizeof *out->v.d, by_bytes);
+    }
+}
+
+static double runtime_of(const part *p, aot_node_id id)
+{
+    if (strcmp(p->config->activation_memory_budget_runtime_estimator, "testing") == 0) {
+        return 1;
+    }
+    double flops = aot_node_flops(p->g, id);
+    return flops > 1 ? flops : 1;
+}
+
+static aot_status solve(part *p, const items *x, double range, uint8_t *dont_ban)
+{
+    uint32_t n = (uint32_t)x->v.n;
+    double *memory = AOT_NEW_ARRAY(p->scratch, double, n), *runtime = AOT_NEW_ARRAY(p->scratch, double, n);
+    aot_knapsack k = {memory, runtime, n, p->config->activation_memory_budget};
+    aot_knapsack_choice c = {.saved = AOT_NEW_ARRAY(p->scratch, uint32_t, n),
+                             .recomputed = AOT_NEW_ARRAY(p->scratch, uint32_t, n)};
+    for (uint32_t i = 0; i < n; i++) {
+        memory[i] = (double)x->v.d[i].bytes / 1e9 / range;
+        runtime[i] = runtime_of(p, x->v.d[i].id);
+    }
+    AOT_TRY(aot_knapsack_solve(&c, &k, p->config->activation_memory_budget_solver, p->err));
+    for (uint32_t i = 0; i < c.n_recomputed; i++) {
+        dont_ban[x->v.d[c.recomputed[i]].id] = 1;
+    }
+    return AOT_OK;
+}
+
+aot_status part_spend_budget(part *p, const part_cut_options *o, double range, part_ids *saved)
+{
+    items x = {0};
+    aot_status status = AOT_OK;
+    collect(p, &x);
+    if (x.v.n == 0) {
+        part_save_inputs(p, saved);
+        for (size_t i = 0; i < x.must_save.n; i++) {
+            aot_vec_push(saved, x.must_save.d[i]);
+        }
+        p->out->rung = "inputs, and what must be saved: nothing else is banned";
+    } else {
+        uint8_t *dont_ban = AOT_NEW_ARRAY(p->scratch, uint8_t, p->g->nodes.n + 1);
+        p->out->rung = "knapsack, then a fourth cut";
+        status = solve(p, &x, range, dont_ban);
+        saved->n = 0;
+        if (status == AOT_OK) {
+            status = part_solve(p, o, dont_ban, false, saved);
+        }
+    }
+    aot_vec_free(&x.v);
+    aot_vec_free(&x.must_save);
+    return status;
+}

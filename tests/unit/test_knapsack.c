@@ -1,0 +1,132 @@
+/* The budget's solvers on instances that PyTorch solved (fixtures/knapsack), and their known faults. */
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "partition/knapsack.h"
+
+enum { MAX = 64 };
+
+static void read_numbers(json_t *list, double *out)
+{
+    size_t i;
+    json_t *v;
+    json_array_foreach(list, i, v) {
+        out[i] = json_number_value(v);
+    }
+}
+
+static void same_list(json_t *want, const uint32_t *got, uint32_t n, const char *what)
+{
+    if (json_array_size(want) != n) {
+        fail_msg("%s: want %zu items, got %u", what, json_array_size(want), n);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(json_integer_value(json_array_get(want, i)), got[i]);
+    }
+}
+
+static void instances_are_solved_as_pytorch_solves_them(const char *solver)
+{
+    char path[4096];
+    const char *fixtures = getenv("AOT_FIXTURES");
+    json_error_t je;
+    snprintf(path, sizeof path, "%s/knapsack/instances.json", fixtures != NULL ? fixtures : "fixtures");
+    json_t *all = json_load_file(path, 0, &je), *c;
+    size_t i, solved = 0;
+    assert_non_null(all);
+    json_array_foreach(all, i, c) {
+        json_t *want = json_object_get(c, solver);
+        double memory[MAX], runtime[MAX];
+        uint32_t saved[MAX], recomputed[MAX];
+        aot_knapsack k = {memory, runtime, (uint32_t)json_array_size(json_object_get(c, "memory")),
+                          json_number_value(json_object_get(c, "max_memory"))};
+        aot_knapsack_choice got = {.saved = saved, .recomputed = recomputed};
+        aot_err err = {0};
+        assert_true(k.n <= MAX);
+        read_numbers(json_object_get(c, "memory"), memory);
+        read_numbers(json_object_get(c, "runtime"), runtime);
+        if (json_object_get(want, "error") != NULL) {
+            continue;
+        }
+        assert_int_equal(aot_knapsack_solve(&got, &k, solver, &err), AOT_OK);
+        same_list(json_object_get(want, "saved"), got.saved, got.n_saved, "saved");
+        same_list(json_object_get(want, "recomputed"), got.recomputed, got.n_recomputed, "recomputed");
+        solved++;
+    }
+    assert_true(solved > 10);
+    json_decref(all);
+}
+
+static void greedy_chooses_as_pytorch_does(void **state)
+{
+    (void)state;
+    instances_are_solved_as_pytorch_solves_them("greedy");
+}
+
+static void dp_chooses_as_pytorch_does(void **state)
+{
+    (void)state;
+    instances_are_solved_as_pytorch_solves_them("dp");
+}
+
+static void hirschberg_chooses_as_pytorch_does(void **state)
+{
+    (void)state;
+    instances_are_solved_as_pytorch_solves_them("dp_knapsack_sliding_hirschberg");
+}
+
+static void hirschberg_exceeds_its_capacity_as_pytorch_does(void **state)
+{
+    (void)state;
+    const double memory[] = {1e-4, 1e-4, 1e-4}, runtime[] = {1, 1, 1};
+    uint32_t saved[3], recomputed[3];
+    aot_knapsack k = {memory, runtime, 3, 1e-4};
+    aot_knapsack_choice c = {.saved = saved, .recomputed = recomputed};
+    assert_int_equal(aot_knapsack_solve(&c, &k, "dp_knapsack_sliding_hirschberg", NULL), AOT_OK);
+    assert_int_equal(c.n_saved, 2);
+    assert_int_equal(saved[0], 0);
+    assert_int_equal(saved[1], 1);
+}
+
+static void greedy_refuses_items_without_memory(void **state)
+{
+    (void)state;
+    const double memory[] = {0.5, 0}, runtime[] = {1, 1};
+    uint32_t saved[2], recomputed[2];
+    aot_knapsack k = {memory, runtime, 2, 1};
+    aot_knapsack_choice c = {.saved = saved, .recomputed = recomputed};
+    aot_err err = {0};
+    assert_int_equal(aot_knapsack_solve(&c, &k, "greedy", &err), AOT_E_RANGE);
+    assert_non_null(strstr(err.msg, "item 1 takes no memory"));
+}
+
+static void other_solvers_are_named_as_missing(void **state)
+{
+    (void)state;
+    uint32_t none[1];
+    aot_knapsack k = {NULL, NULL, 0, 1};
+    aot_knapsack_choice c = {.saved = none, .recomputed = none};
+    aot_err err = {0};
+    assert_int_equal(aot_knapsack_solve(&c, &k, "ilp", &err), AOT_E_UNSUPPORTED);
+    assert_non_null(strstr(err.msg, "'ilp'"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(greedy_chooses_as_pytorch_does),
+        cmocka_unit_test(dp_chooses_as_pytorch_does),
+        cmocka_unit_test(hirschberg_chooses_as_pytorch_does),
+        cmocka_unit_test(hirschberg_exceeds_its_capacity_as_pytorch_does),
+        cmocka_unit_test(greedy_refuses_items_without_memory),
+        cmocka_unit_test(other_solvers_are_named_as_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
