@@ -71,6 +71,7 @@ typedef struct aot_partition {
     int64_t cut_value;     /* -1: no cut was run */
     int64_t saved_bytes;   /* sum over saved and saved_sym of bytes */
     int64_t saved_new_bytes; /* without what aliases a primal */
+    double recompute_flops;  /* of what is in both modules, as PyTorch counts flops (rules/flops.h) */
     const char *rung;      /* "one cut", "inputs only", "default partition", ... static text */
     uint32_t n_vertices, n_edges; /* of the network */
     int n_forward_outputs;

@@ -37,6 +37,7 @@ json_t *aot_partition_json(const aot_partition *p, int unit)
     json_object_set_new(o, "cut_value", p->cut_value >= 0 ? json_integer(p->cut_value) : json_null());
     json_object_set_new(o, "rung", json_string(p->rung));
     json_object_set_new(o, "saved_bytes", json_integer(p->saved_bytes));
+    json_object_set_new(o, "recompute_flops", json_integer((json_int_t)p->recompute_flops));
     json_object_set_new(o, "network", json_pack("{s:I, s:I}", "vertices", (json_int_t)p->n_vertices, "edges",
                                                 (json_int_t)p->n_edges));
     for (uint32_t i = 0; i < p->n_nodes; i++) {
