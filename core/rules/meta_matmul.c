@@ -1,0 +1,215 @@
+/* Matrix products: results are contiguous and of the operands' type.
+ *
+ * Mirrors: torch/_meta_registrations.py:meta_mm, common_meta_baddbmm_bmm, meta_baddbmm,
+ * torch/_decomp/decompositions.py:addmm, addmv, mv. */
+#include "rules/meta_shared.h"
+
+static aot_status check_inner(aot_call *k, aot_dim a, aot_dim b)
+{
+    if (a.value != AOT_HINT_NONE && b.value != AOT_HINT_NONE && a.value != b.value) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: inner sizes %lld and %lld differ",
+                        aot_op(k->n->op)->name, (long long)a.value, (long long)b.value);
+    }
+    return AOT_OK;
+}
+
+static aot_status check_rank(aot_call *k, const aot_fake *t, unsigned ndim, const char *name)
+{
+    if (t->ndim != ndim) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: %s has %u dimensions, not %u",
+                        aot_op(k->n->op)->name, name, t->ndim, ndim);
+    }
+    return AOT_OK;
+}
+
+/* The product of the matrices at pos and pos + 1. */
+static aot_status product2(aot_call *k, unsigned pos, const char *a_name, const char *b_name,
+                           aot_fake *out)
+{
+    aot_fake a, b;
+    AOT_TRY(aot_call_need(k, pos, a_name, &a));
+    AOT_TRY(aot_call_need(k, pos + 1, b_name, &b));
+    AOT_TRY(check_rank(k, &a, 2, a_name));
+    AOT_TRY(check_rank(k, &b, 2, b_name));
+    AOT_TRY(check_inner(k, a.size[1], b.size[0]));
+    *out = aot_fake_make(k, a.dtype, 2, (aot_dim[]){a.size[0], b.size[1]}, a.device);
+    return AOT_OK;
+}
+
+aot_status meta_mm(aot_call *k)
+{
+    aot_fake out;
+    AOT_TRY(product2(k, 0, "self", "mat2", &out));
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+/* mm.dtype(self, mat2, out_dtype) */
+aot_status meta_mm_dtype(aot_call *k)
+{
+    aot_fake out;
+    AOT_TRY(product2(k, 0, "self", "mat2", &out));
+    out.dtype = (uint8_t)aot_call_dtype(k, 2, "out_dtype", out.dtype);
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+aot_status meta_addmm(aot_call *k)
+{
+    aot_fake self, out;
+    AOT_TRY(aot_call_need(k, 0, "self", &self));
+    AOT_TRY(product2(k, 1, "mat1", "mat2", &out));
+    out.dtype = (uint8_t)aot_promote_types(out.dtype, self.dtype);
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+/* addmm.dtype(self, mat1, mat2, out_dtype) */
+aot_status meta_addmm_dtype(aot_call *k)
+{
+    aot_fake out;
+    AOT_TRY(product2(k, 1, "mat1", "mat2", &out));
+    out.dtype = (uint8_t)aot_call_dtype(k, 3, "out_dtype", out.dtype);
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+static aot_status product3(aot_call *k, unsigned pos, const char *a_name, const char *b_name,
+                           aot_fake *out)
+{
+    aot_fake a, b;
+    AOT_TRY(aot_call_need(k, pos, a_name, &a));
+    AOT_TRY(aot_call_need(k, pos + 1, b_name, &b));
+    AOT_TRY(check_rank(k, &a, 3, a_name));
+    AOT_TRY(check_rank(k, &b, 3, b_name));
+    AOT_TRY(check_inner(k, a.size[2], b.size[1]));
+    *out = aot_fake_make(k, b.dtype, 3, (aot_dim[]){a.size[0], a.size[1], b.size[2]}, b.device);
+    return AOT_OK;
+}
+
+aot_status meta_bmm(aot_call *k)
+{
+    aot_fake out;
+    AOT_TRY(product3(k, 0, "self", "mat2", &out));
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+aot_status meta_bmm_dtype(aot_call *k)
+{
+    aot_fake out;
+    AOT_TRY(product3(k, 0, "self", "mat2", &out));
+    out.dtype = (uint8_t)aot_call_dtype(k, 2, "out_dtype", out.dtype);
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+aot_status meta_baddbmm(aot_call *k)
+{
+    aot_fake self, out;
+    AOT_TRY(aot_call_need(k, 0, "self", &self));
+    AOT_TRY(product3(k, 1, "batch1", "batch2", &out));
+    out.dtype = self.dtype;
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+/* addbmm(self, batch1, batch2): the products of a batch added up. */
+aot_status meta_addbmm(aot_call *k)
+{
+    aot_fake self, out;
+    AOT_TRY(aot_call_need(k, 0, "self", &self));
+    AOT_TRY(product3(k, 1, "batch1", "batch2", &out));
+    out = aot_fake_make(k, self.dtype, 2, out.size + 1, self.device);
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+/* ---- vectors ------------------------------------------------------------------------------- */
+
+static aot_status product_mv(aot_call *k, unsigned pos, const char *a_name)
+{
+    aot_fake a, b;
+    AOT_TRY(aot_call_need(k, pos, a_name, &a));
+    AOT_TRY(aot_call_need(k, pos + 1, "vec", &b));
+    AOT_TRY(check_rank(k, &a, 2, a_name));
+    AOT_TRY(check_rank(k, &b, 1, "vec"));
+    AOT_TRY(check_inner(k, a.size[1], b.size[0]));
+    aot_push_vector(k, &a, a.dtype, a.size[0]);
+    return AOT_OK;
+}
+
+aot_status meta_mv(aot_call *k)
+{
+    return product_mv(k, 0, "self");
+}
+
+aot_status meta_addmv(aot_call *k)
+{
+    return product_mv(k, 1, "mat");
+}
+
+/* dot, vdot */
+aot_status meta_dot(aot_call *k)
+{
+    aot_fake a;
+    AOT_TRY(aot_call_need(k, 0, "self", &a));
+    AOT_TRY(check_rank(k, &a, 1, "self"));
+    aot_push_scalar(k, &a, a.dtype);
+    return AOT_OK;
+}
+
+/* addr(self, vec1, vec2): the outer product added to self. */
+aot_status meta_addr(aot_call *k)
+{
+    aot_fake self, a, b;
+    AOT_TRY(aot_call_need(k, 0, "self", &self));
+    AOT_TRY(aot_call_need(k, 1, "vec1", &a));
+    AOT_TRY(aot_call_need(k, 2, "vec2", &b));
+    aot_dtype d = aot_promote_types(self.dtype, aot_promote_types(a.dtype, b.dtype));
+    aot_fake out = aot_fake_make(k, d, 2, (aot_dim[]){a.size[0], b.size[0]}, self.device);
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+/* ---- distances ----------------------------------------------------------------------------- */
+
+aot_status meta_cdist_forward(aot_call *k)
+{
+    aot_fake batch[2], out;
+    AOT_TRY(aot_call_need(k, 0, "x1", &batch[0]));
+    AOT_TRY(aot_call_need(k, 1, "x2", &batch[1]));
+    if (batch[0].ndim < 2 || batch[1].ndim < 2) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: operands need two dimensions",
+                        aot_op(k->n->op)->name);
+    }
+    aot_dim rows = batch[0].size[batch[0].ndim - 2];
+    aot_dim cols = batch[1].size[batch[1].ndim - 2];
+    batch[0].ndim = (uint8_t)(batch[0].ndim - 2);
+    batch[1].ndim = (uint8_t)(batch[1].ndim - 2);
+    AOT_TRY(aot_fake_elementwise(k, batch, 2, batch[0].dtype, &out));
+    out.size[out.ndim] = rows;
+    out.size[out.ndim + 1] = cols;
+    out.ndim = (uint8_t)(out.ndim + 2);
+    aot_push_contiguous(k, &out, out.dtype);
+    return AOT_OK;
+}
+
+/* (grad, x1, ...): like x1, contiguous. */
+aot_status meta_like_second(aot_call *k)
+{
+    aot_fake t;
+    AOT_TRY(aot_call_need(k, 1, "x1", &t));
+    aot_push_contiguous(k, &t, t.dtype);
+    return AOT_OK;
+}
+
+/* _scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype) */
+aot_status meta_scaled_mm(aot_call *k)
+{
+    aot_fake out;
+    AOT_TRY(product2(k, 0, "self", "mat2", &out));
+    out.dtype = (uint8_t)aot_call_dtype(k, 6, "out_dtype", out.dtype);
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
