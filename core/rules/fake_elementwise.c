@@ -147,6 +147,15 @@ static aot_dtype mixed_dtype(const mix *m, aot_promote kind)
     }
 }
 
+aot_dtype aot_mixed_dtype(const aot_fake *in, unsigned n, aot_dtype number, aot_promote kind)
+{
+    mix m = {.in = in, .n = n, .top = number != AOT_NO_DTYPE ? category(number) : 0};
+    for (unsigned i = 0; i < n; i++) {
+        m.top = category(in[i].dtype) > m.top ? category(in[i].dtype) : m.top;
+    }
+    return mixed_dtype(&m, kind);
+}
+
 /* ---- strides -------------------------------------------------------------------------------- */
 
 /* -1: dimension a is inside b; 1: it is outside; 0: no tensor tells. */

@@ -7,6 +7,9 @@
 /* Dense strides for t in the order of the strides of n tensors of t's size, earlier tensors first.
  * Ties and broadcast dimensions keep their place. */
 void aot_fake_set_ordered(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned n);
+/* dtype of n tensors and a Python number's type (AOT_NO_DTYPE: no number). */
+aot_dtype aot_mixed_dtype(const aot_fake *in, unsigned n, aot_dtype number, aot_promote kind);
+/* At least as large, as far as it can be told. */
 bool aot_dim_ge(aot_dim a, aot_dim b);
 /* The number v, at the hints. */
 static inline bool aot_dim_is_at_hint(aot_dim a, int64_t v)
