@@ -11,12 +11,13 @@
 #include "ir/text.h"
 #include "partition/partition.h"
 #include "session/model.h"
-#include "tui/cmd.h"
+#include "tui/open_model.h"
 
 typedef struct job {
     const aot_args *a;
     const char *dir;
     int next;     /* k of the next joint graph */
+    size_t unit;  /* its unit */
     int failed;
     int *static_inputs; /* of --static-inputs; n < 0: not given */
     int n_static_inputs;
@@ -74,6 +75,23 @@ static aot_status configure(const job *j, const aot_unit *u, aot_config *c, aot_
     return AOT_OK;
 }
 
+/* Indices of --static-inputs count the primals. */
+static aot_status check_indices(const job *j, const aot_graph *joint, aot_err *err)
+{
+    int n = 0;
+    for (size_t i = 0; i < joint->nodes.n; i++) {
+        const aot_node *node = &joint->nodes.d[i];
+        n += node->kind == AOT_PLACEHOLDER && strstr(aot_text(joint->ctx, node->target), "tangents") == NULL;
+    }
+    for (int i = 0; i < j->n_static_inputs; i++) {
+        if (j->static_inputs[i] >= n) {
+            return AOT_FAIL(err, AOT_E_USAGE, "--static-inputs: there is no input %d, the joint graph has %d, counted from 0",
+                            j->static_inputs[i], n);
+        }
+    }
+    return AOT_OK;
+}
+
 static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int k, aot_err *err)
 {
     aot_config config;
@@ -88,21 +106,24 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
         if (j->n_static_inputs >= 0) {
             in.static_inputs = j->static_inputs;
             in.n_static_inputs = j->n_static_inputs;
+            s = check_indices(j, joint, err);
         }
+    }
+    if (s == AOT_OK) {
         s = aot_partition_run(&p, &in, &config, err);
     }
     if (s == AOT_OK) {
+        aot_cmd_warn_passes(u, j->unit, p->cut);
         s = write_partition(j, k, p, err);
     }
     aot_ctx_free(ctx);
     return s;
 }
 
-static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
+static void on_unit(void *arg, const aot_unit *u)
 {
     job *j = arg;
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
-    (void)err;
     if (r != NULL && r->text != NULL) {
         aot_err mine = {0};
         int k = j->next++;
@@ -113,8 +134,7 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
             j->failed++;
         }
     }
-    aot_unit_free(u);
-    return AOT_OK;
+    j->unit++;
 }
 
 static bool parse_indices(const char *text, int **out, int *n)
@@ -139,7 +159,6 @@ static int run(const aot_args *a)
 {
     aot_err err = {0};
     job j = {.a = a, .dir = aot_args_get(a, "output"), .n_static_inputs = -1};
-    aot_import_sink sink = {.arg = &j, .on_unit = on_unit};
     aot_config check;
     const char *v;
     if (j.dir == NULL) {
@@ -161,7 +180,7 @@ static int run(const aot_args *a)
         free(j.static_inputs);
         return aot_cmd_fail(&err);
     }
-    aot_status s = aot_import(a->inputs[0], &sink, NULL, &err);
+    aot_status s = aot_cmd_each_unit(a->inputs[0], on_unit, &j, &err);
     free(j.static_inputs);
     if (s != AOT_OK) {
         return aot_cmd_fail(&err);

@@ -9,7 +9,7 @@
 #include "ir/text.h"
 #include "partition/partition.h"
 #include "session/model.h"
-#include "tui/cmd.h"
+#include "tui/open_model.h"
 
 typedef struct grid {
     double from, to, step;
@@ -100,16 +100,13 @@ static void sweep_graph(job *j, const aot_unit *u, const aot_record *r, int k)
     json_array_append_new(j->graphs, json_pack("{s:i, s:o}", "unit", k, "points", points));
 }
 
-static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
+static void on_unit(void *arg, const aot_unit *u)
 {
     job *j = arg;
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
-    (void)err;
     if (r != NULL && r->text != NULL) {
         sweep_graph(j, u, r, j->next++);
     }
-    aot_unit_free(u);
-    return AOT_OK;
 }
 
 /* "A:B:STEP", or one number. */
@@ -169,7 +166,6 @@ static int run(const aot_args *a)
 {
     aot_err err = {0};
     job j = {.a = a, .graphs = json_array()};
-    aot_import_sink sink = {.arg = &j, .on_unit = on_unit};
     const char *budgets = aot_args_get(a, "budgets"), *solvers = aot_args_get(a, "solvers");
     const char *format = aot_args_get(a, "format"), *v;
     int code;
@@ -185,7 +181,7 @@ static int run(const aot_args *a)
         code = aot_cmd_usage(a->cmd, "--budgets takes FROM:TO:STEP within 0 and 1, not '%s'", budgets);
     } else if (format != NULL && strcmp(format, "json") != 0) {
         code = aot_cmd_usage(a->cmd, "--format takes json, not '%s'", format);
-    } else if (aot_import(a->inputs[0], &sink, NULL, &err) != AOT_OK) {
+    } else if (aot_cmd_each_unit(a->inputs[0], on_unit, &j, &err) != AOT_OK) {
         code = aot_cmd_fail(&err);
     } else if (j.next == 0) {
         AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s", aot_stage_get(AOT_STAGE_JOINT)->how_to_get);

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/check.h"
+#include "session/session.h"
+
 const char **aot_cmd_settings(const aot_args *a, size_t *n)
 {
     const char **settings = aot_xcalloc(a->n_opts + 1, sizeof *settings);
@@ -36,6 +39,51 @@ aot_status aot_cmd_open(aot_model **out, const aot_args *a, aot_err *err)
 aot_status aot_cmd_open_one(aot_model **out, const aot_args *a, const char *input, aot_err *err)
 {
     return open_inputs(out, a, &input, 1, err);
+}
+
+typedef struct visitor {
+    void (*visit)(void *arg, const aot_unit *u);
+    void *arg;
+} visitor;
+
+static aot_status visit_unit(void *arg, aot_unit *u, aot_err *err)
+{
+    visitor *v = arg;
+    (void)err;
+    v->visit(v->arg, u);
+    aot_unit_free(u);
+    return AOT_OK;
+}
+
+aot_status aot_cmd_each_unit(const char *input, void (*visit)(void *arg, const aot_unit *u),
+                             void *arg, aot_err *err)
+{
+    if (strcmp(input, "-") == 0 || !aot_session_sniff(input)) {
+        visitor v = {visit, arg};
+        aot_import_sink sink = {.arg = &v, .on_unit = visit_unit};
+        return aot_import(input, &sink, NULL, err);
+    }
+    aot_model *m = NULL;
+    AOT_TRY(aot_model_open(&m, &input, 1, NULL, err));
+    for (size_t i = 0; i < aot_model_n_units(m); i++) {
+        visit(arg, aot_model_unit(m, i));
+    }
+    aot_model_free(m);
+    return AOT_OK;
+}
+
+void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut)
+{
+    aot_arena *a = aot_arena_new();
+    const char *why = aot_check_passes_between(u, cut, a);
+    char label[96];
+    if (why != NULL) {
+        fprintf(stderr,
+                "aotscope: unit %zu %s: not the graphs that ran, only what the recorded joint "
+                "graph gives: %s\n",
+                unit, aot_unit_label(&u->key, label, sizeof label), why);
+    }
+    aot_arena_free(a);
 }
 
 static bool is_number(const char *s)

@@ -38,6 +38,26 @@ for input in "$two" "$s"; do
     ok "show --saved gives symbolic shapes" out "f32[16*s77, 128]"
     ok "show --saved ends with both totals" out "without what shares memory with an input"
 done
+run "$AOTSCOPE" partition "$two" -o "$scratch/cut-log"
+ok "partition of a log" exits 0
+ok "partition of what needs no warning writes none" [ "$(wc -l <"$scratch/err")" -eq 1 ]
+run "$AOTSCOPE" partition "$s" -o "$scratch/cut-session"
+ok "partition of a session" exits 0
+ok "gives what the log gives" diff -r "$scratch/cut-log" "$scratch/cut-session"
+run "$AOTSCOPE" sweep "$two" --budgets 0:1:0.5 -o "$scratch/sweep-log"
+run "$AOTSCOPE" sweep "$s" --budgets 0:1:0.5 -o "$scratch/sweep-session"
+ok "sweep of a session" exits 0
+ok "gives what that of the log gives" cmp "$scratch/sweep-log" "$scratch/sweep-session"
+run "$AOTSCOPE" partition "$two" -o "$scratch/cut" --static-inputs 0,999
+ok "an index of no input is an error" exits 2
+ok "the index is named" err "there is no input 999"
+run "$AOTSCOPE" partition "$logs/replace_random.log.gz" -o "$scratch/cut"
+ok "partition warns where passes ran after the joint graph" err "unit 0 [0/0]: not the graphs that ran"
+run "$AOTSCOPE" show "$logs/replace_random.log.gz" --saved
+ok "show --saved warns, too" err "inductor_seeds"
+ok "and shows what the joint graph gives" out "saved: 1 value"
+run "$AOTSCOPE" show "$logs/replace_random.log.gz" --stage forward
+ok "a recorded stage needs no warning" silent err
 gunzip -c "$one" | sed 's/torch.ops.aten.sum.default(cos)/torch.ops.aten.sum.default(sin)/' >"$scratch/edited.log"
 run "$AOTSCOPE" check "$scratch/edited.log"
 ok "check exits with 1 on a difference" exits 1
