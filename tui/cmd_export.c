@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "tui/open_model.h"
@@ -55,15 +56,22 @@ static aot_status read_options(aot_draw_options *opt, const aot_args *a, aot_err
     return AOT_OK;
 }
 
-static const char *format_of(const aot_args *a)
+// --format, else the ending of -o. An ending that names no format would promise what the file is not.
+static aot_status find_format(const char **out, const aot_args *a, aot_err *err)
 {
     const char *f = aot_args_get(a, "format"), *o = aot_args_get(a, "output");
     static const char *const endings[] = {"svg", "pdf", "png", "dot", "json"};
-    const char *dot = o ? strrchr(o, '.') : NULL;
+    const char *slash = o ? strrchr(o, '/') : NULL, *name = slash ? slash + 1 : o;
+    const char *dot = name ? strrchr(name, '.') : NULL;
     for (size_t i = 0; !f && dot && i < 5; i++) {
-        f = strcmp(dot + 1, endings[i]) == 0 ? endings[i] : NULL;
+        f = strcasecmp(dot + 1, endings[i]) == 0 ? endings[i] : NULL;
     }
-    return f ? f : "svg";
+    if (!f && dot && dot[1]) {
+        return AOT_FAIL(err, AOT_E_USAGE, "-o %s: the name should end in .svg, .pdf, .png, .dot or .json, "
+                                          "or -f should name the format", o);
+    }
+    *out = f ? f : "svg";
+    return AOT_OK;
 }
 
 /* ---- what to draw ------------------------------------------------------------------------------- */
@@ -232,8 +240,9 @@ static int run(const aot_args *a)
     char title[512];
     aot_sb data = {0}, notes = {0};
     bool fell_back = false;
-    const char *format = format_of(a);
-    if (read_options(&opt, a, &err) != AOT_OK || aot_cmd_open(&m, a, &err) != AOT_OK) {
+    const char *format = "svg";
+    if (find_format(&format, a, &err) != AOT_OK || read_options(&opt, a, &err) != AOT_OK ||
+        aot_cmd_open(&m, a, &err) != AOT_OK) {
         return aot_cmd_fail(&err);
     }
     aot_cmd_progress_end();
