@@ -10,7 +10,8 @@
 #include "ir/text.h"
 #include "viewers/format.h"
 
-enum { MAX_NAME = 34, MAX_TYPE = 30, MAX_OP = 30, BYTES_COLS = 10 };
+enum { MAX_NAME = 34, MAX_TYPE = 30, MAX_OP = 30, BYTES_COLS = 10, MARK_COLS = 6 };
+enum { MIN_COLS = 10, REASON_COLS = 17 }; // what a column keeps where there is little room
 
 struct aot_listing {
     const aot_graph *g;
@@ -146,7 +147,26 @@ static int draw_marks(const aot_listing *l, aot_canvas *c, int row, int col, int
     char letters[8];
     char text[16] = {' ', out ? ' ' : side, saved ? 'S' : again ? 'R' : ' ', 0};
     strcat(text, out ? "" : aot_mark_letters(letters, sizeof letters, l->g, id, l->p, cut));
-    return part(c, row, col, end, 6, style, text, false);
+    return part(c, row, col, end, MARK_COLS, style, text, false);
+}
+
+// Widths of name, operator and type in `cols` columns: the widest gives way first, so that bytes and
+// reason stay.
+static void fit_columns(const aot_listing *l, int cols, int fit[3])
+{
+    int fixed = MARK_COLS + 2 + 1 + BYTES_COLS + 2 + (l->map ? REASON_COLS : 0);
+    fit[0] = l->name_cols;
+    fit[1] = l->flags & AOT_LIST_OP ? l->op_cols : 0;
+    fit[2] = l->type_cols;
+    fixed += fit[1] ? 2 : 0;
+    for (int over = fit[0] + fit[1] + fit[2] + fixed - cols; over > 0; over--) {
+        int *widest = fit[1] >= fit[0] ? &fit[1] : &fit[0]; // of equals the type keeps its width
+        widest = fit[2] > *widest ? &fit[2] : widest;
+        if (*widest <= MIN_COLS) {
+            break;
+        }
+        --*widest;
+    }
 }
 
 // What stands in the columns of sizes and reasons where there is no partition to ask.
@@ -173,20 +193,21 @@ void aot_listing_draw(const aot_listing *l, aot_canvas *c, int row, int col, int
     aot_node_id cut = aot_listing_cut_node(l, r.node);
     aot_style style = aot_class_get(aot_class_of(g, r.node, l->p, cut))->style;
     char buf[256];
-    int end = col + cols;
+    int end = col + cols, fit[3];
+    fit_columns(l, cols, fit);
     aot_canvas_field(c, row, col, cols, AOT_STYLE_NORMAL, "");
     col = draw_marks(l, c, row, col, end, r.node, style);
     if (n->kind == AOT_OUTPUT) {
         draw_output(l, c, row, col, end, r.node);
         return;
     }
-    col = part(c, row, col, end, l->name_cols, style, aot_node_name(g, r.node), false) + 2;
+    col = part(c, row, col, end, fit[0], style, aot_node_name(g, r.node), false) + 2;
     if (l->flags & AOT_LIST_OP) {
         aot_format_op(buf, sizeof buf, g, r.node);
-        col = part(c, row, col, end, l->op_cols, AOT_STYLE_NORMAL, buf, false) + 2;
+        col = part(c, row, col, end, fit[1], AOT_STYLE_NORMAL, buf, false) + 2;
     }
     aot_format_type(buf, sizeof buf, g->ctx, n->meta);
-    col = part(c, row, col, end, l->type_cols, AOT_STYLE_TYPE, buf, false) + 1;
+    col = part(c, row, col, end, fit[2], AOT_STYLE_TYPE, buf, false) + 1;
     bool saved = cut != AOT_NO_NODE && l->p->nodes[cut].verdict == AOT_V_SAVED;
     bool view = aot_view_base(g, r.node) != AOT_NO_NODE && !saved;
     int64_t bytes = view ? 0 : cut != AOT_NO_NODE ? l->p->nodes[cut].bytes : aot_meta_bytes(g->ctx, n->meta);
