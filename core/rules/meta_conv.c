@@ -260,3 +260,44 @@ aot_status meta_pad_backward(aot_call *k)
     aot_push_contiguous(k, &t, t.dtype);
     return AOT_OK;
 }
+
+/* ---- sampling ------------------------------------------------------------------------------ */
+
+/* grid_sampler_*(input, grid, ...): sizes of the grid's points. */
+aot_status meta_grid_sampler(aot_call *k)
+{
+    aot_fake t, grid;
+    AOT_TRY(aot_call_need(k, 0, "input", &t));
+    AOT_TRY(aot_call_need(k, 1, "grid", &grid));
+    for (unsigned i = 2; i < t.ndim && i - 1 < grid.ndim; i++) {
+        t.size[i] = grid.size[i - 1];
+    }
+    aot_push_contiguous(k, &t, t.dtype);
+    return AOT_OK;
+}
+
+/* (grad_output, input, grid, ..., output_mask); the grid's gradient is always there. */
+aot_status meta_grid_sampler_backward(aot_call *k)
+{
+    aot_fake t, grid;
+    AOT_TRY(aot_call_need(k, 1, "input", &t));
+    AOT_TRY(aot_call_need(k, 2, "grid", &grid));
+    if (aot_call_flag(k, 6, "output_mask", 0)) {
+        aot_push_contiguous(k, &t, t.dtype);
+    } else {
+        aot_call_push_none(k);
+    }
+    aot_push_contiguous(k, &grid, grid.dtype);
+    return AOT_OK;
+}
+
+/* channel_shuffle(self, groups) */
+aot_status meta_channel_shuffle(aot_call *k)
+{
+    aot_fake t;
+    AOT_TRY(aot_call_need(k, 0, "self", &t));
+    aot_memory_format f = aot_fake_suggest(&t);
+    aot_fake_to_format(k, &t, f);
+    aot_call_push(k, &t);
+    return AOT_OK;
+}

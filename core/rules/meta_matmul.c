@@ -204,12 +204,83 @@ aot_status meta_like_second(aot_call *k)
     return AOT_OK;
 }
 
+/* _pdist_forward(self, p): one distance for each pair of rows. */
+aot_status meta_pdist_forward(aot_call *k)
+{
+    aot_fake t;
+    AOT_TRY(aot_call_need(k, 0, "self", &t));
+    AOT_TRY(check_rank(k, &t, 2, "self"));
+    aot_dim n = t.size[0];
+    aot_dim pairs = aot_dim_mul(k->c, n, aot_dim_sub(k->c, n, aot_dim_of(1)));
+    aot_push_vector(k, &t, t.dtype,
+                    n.value <= 1 ? aot_dim_of(0) : aot_dim_floordiv(k->c, pairs, aot_dim_of(2)));
+    return AOT_OK;
+}
+
+/* ---- the rest ------------------------------------------------------------------------------ */
+
 /* _scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype) */
 aot_status meta_scaled_mm(aot_call *k)
 {
     aot_fake out;
     AOT_TRY(product2(k, 0, "self", "mat2", &out));
     out.dtype = (uint8_t)aot_call_dtype(k, 6, "out_dtype", out.dtype);
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+/* _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim): operands get dimensions of size 1,
+ * are multiplied and added up over sumdim. */
+aot_status meta_trilinear(aot_call *k)
+{
+    static const char *const names[] = {"i1", "i2", "i3"};
+    static const char *const expand[] = {"expand1", "expand2", "expand3"};
+    aot_fake in[3], out;
+    unsigned total = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        AOT_TRY(aot_call_need(k, i, names[i], &in[i]));
+        total = in[i].ndim + aot_call_n_items(k, 3 + i, expand[i]);
+        total = total < AOT_FAKE_MAX_NDIM ? total : AOT_FAKE_MAX_NDIM;
+        uint32_t added = 0;
+        for (unsigned j = 0; j < aot_call_n_items(k, 3 + i, expand[i]); j++) {
+            int64_t d = aot_call_item(k, 3 + i, expand[i], j, 0).value;
+            added |= d >= 0 && d < total ? 1u << d : 0;
+        }
+        aot_dim sizes[AOT_FAKE_MAX_NDIM];
+        for (unsigned d = 0, from = 0; d < total; d++) {
+            sizes[d] = added >> d & 1 ? aot_dim_of(1) : in[i].size[from++];
+        }
+        in[i] = aot_fake_make(k, in[i].dtype, total, sizes, in[i].device);
+    }
+    AOT_TRY(aot_fake_elementwise(k, in, 3, in[0].dtype, &out));
+    uint32_t mask = aot_call_n_items(k, 6, "sumdim") ? aot_call_dim_mask(k, 6, "sumdim", total) : 0;
+    out = aot_fake_reduce(k, &out, mask, false, out.dtype);
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+/* block_diag(tensors): rows and columns add up; vectors are rows. */
+aot_status meta_block_diag(aot_call *k)
+{
+    aot_fake first, t;
+    aot_dim rows = aot_dim_of(0), columns = aot_dim_of(0), one = aot_dim_of(1);
+    unsigned n = aot_call_n_items(k, 0, "tensors");
+    aot_dtype d = AOT_NO_DTYPE;
+    for (unsigned i = 0; i < n; i++) {
+        if (!aot_call_tensor_item(k, 0, "tensors", i, &t)) {
+            return AOT_FAIL(k->err, AOT_E_SHAPE, "block_diag: item %u has no tensor type", i);
+        }
+        if (i == 0) {
+            first = t;
+        }
+        d = i == 0 ? (aot_dtype)t.dtype : aot_promote_types(d, t.dtype);
+        rows = aot_dim_add(k->c, rows, t.ndim == 2 ? t.size[0] : one);
+        columns = aot_dim_add(k->c, columns, t.ndim > 0 ? t.size[t.ndim - 1] : one);
+    }
+    if (n == 0) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "block_diag: no tensors");
+    }
+    aot_fake out = aot_fake_make(k, d, 2, (aot_dim[]){rows, columns}, first.device);
     aot_call_push(k, &out);
     return AOT_OK;
 }

@@ -190,3 +190,27 @@ aot_status meta_max_unpool3d(aot_call *k)
 {
     return unpool(k, 3);
 }
+
+/* ---- Inductor's pooling that keeps offsets in the window ----------------------------------- */
+
+/* prims._low_memory_max_pool_with_offsets(self, kernel_size, stride, padding, dilation, ceil) */
+aot_status meta_max_pool_with_offsets(aot_call *k)
+{
+    aot_fake t;
+    AOT_TRY(pool(k, aot_call_n_items(k, 1, "kernel_size"), true, &t));
+    aot_memory_format f = self_format(k, 0);
+    push_format(k, &t, t.dtype, f);
+    push_format(k, &t, AOT_I8, f);
+    return AOT_OK;
+}
+
+aot_status meta_max_pool_offsets_to_indices(aot_call *k)
+{
+    aot_fake t, out;
+    AOT_TRY(aot_call_need(k, 0, "self", &t));
+    out = t;
+    out.dtype = AOT_I64;
+    aot_fake_set_like(k->c, &out, &t);
+    aot_call_push(k, &out);
+    return AOT_OK;
+}

@@ -101,6 +101,15 @@ aot_status meta_count_nonzero(aot_call *k)
     return reduce(k, &t, aot_call_dim_mask(k, 1, "dim", t.ndim), false, AOT_I64);
 }
 
+/* hash_tensor(self, dim, *, keepdim, mode) */
+aot_status meta_hash_tensor(aot_call *k)
+{
+    aot_fake t;
+    AOT_TRY(aot_call_need(k, 0, "self", &t));
+    return reduce(k, &t, aot_call_dim_mask(k, 1, "dim", t.ndim),
+                  aot_call_bool(k, 2, "keepdim", false), AOT_U64);
+}
+
 /* ---- variance and norms -------------------------------------------------------------------- */
 
 /* (self, dim, *, correction, keepdim) */
