@@ -320,7 +320,7 @@ static void offer_export(aot_app *app)
     aot_err err = {0};
     bool cut = v->stage >= AOT_STAGE_JOINT && v->stage <= AOT_STAGE_BACKWARD &&
                aot_model_partition(app->model, v->unit, &p, &err) == AOT_OK;
-    snprintf(text, sizeof text, "export %s unit%zu_%s.svg", cut ? "partition" : "graph", v->unit + 1,
+    snprintf(text, sizeof text, "export %s unit%zu_%s.svg", cut ? "partition" : "graph", v->unit,
              cut ? "partition" : aot_stage_get(v->stage)->name);
     open_prompt(app, PROMPT_COMMAND);
     prompt_open(&app->prompt, PROMPT_COMMAND, text);

@@ -49,12 +49,17 @@ static bool do_unit(aot_app *app, const char *arg)
 {
     char *end;
     unsigned long n = strtoul(arg, &end, 10);
-    if (*end || n < 1 || n > aot_model_n_units(aot_app_model(app))) {
-        aot_app_say(app, "Units are numbered 1 to %zu", aot_model_n_units(aot_app_model(app)));
+    size_t n_units = aot_model_n_units(aot_app_model(app));
+    if (*end || end == arg || *arg == '-' || n >= n_units) {
+        if (n_units > 1) {
+            aot_app_say(app, "Units are numbered 0 to %zu", n_units - 1);
+        } else {
+            aot_app_say(app, n_units ? "The only unit is number 0" : "There is no unit");
+        }
         return false;
     }
     aot_stage s = aot_app_top(app)->stage;
-    aot_app_goto(app, n - 1, s, NULL);
+    aot_app_goto(app, n, s, NULL);
     return true;
 }
 
@@ -214,7 +219,7 @@ static bool do_export(aot_app *app, const char *arg)
 const aot_app_command aot_app_commands[] = {
     {"goto", "NODE", "Select a node of this stage by its name", do_goto},
     {"stage", "NAME", "Show a stage of this unit", do_stage},
-    {"unit", "N", "Show the N-th unit", do_unit},
+    {"unit", "N", "Show unit N, counted from 0", do_unit},
     {"search", "RE", "As /", do_search},
     {"filter", "RE", "As f; !RE shows what does not match", do_filter},
     {"sort", "COLUMN", "Sort the list by a column", do_sort},

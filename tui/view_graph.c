@@ -13,6 +13,7 @@
 #include "viewers/format.h"
 
 enum { NODE_LABELS = 12, SIDE_MIN_COLS = 110, SAVED_MIN_ROWS = 34 };
+enum { LIST_COLS = 80, SIDE_COLS = 40 }; // what the nodes want beside the pane, what the pane needs
 
 static graph_view *state(aot_view *v)
 {
@@ -62,7 +63,7 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     aot_model *m = aot_app_model(v->app);
     const aot_unit *u = aot_model_unit(m, v->unit);
     char buf[64];
-    aot_sb_addf(left, "%s · unit %zu/%zu", aot_base_name(u->input), v->unit + 1, aot_model_n_units(m));
+    aot_sb_addf(left, "%s · unit %zu of %zu", aot_base_name(u->input), v->unit, aot_model_n_units(m));
     aot_sb_addf(left, " %s", aot_unit_label(&u->key, buf, sizeof buf));
     if (u->title && *u->title) {
         aot_sb_addf(left, " %s", u->title);
@@ -208,8 +209,8 @@ static void draw_narrow(graph_view *gv, aot_canvas *c, int y, int rows)
 
 static void draw_wide(graph_view *gv, aot_canvas *c, int y, int rows)
 {
-    int side = c->cols * 2 / 5;
-    side = side > 84 ? 84 : side;
+    int side = c->cols * 2 / 5, least = c->cols - LIST_COLS - 1;
+    side = side > least ? (least > SIDE_COLS ? least : SIDE_COLS) : side > 84 ? 84 : side;
     bool saved = gv->focus == PANE_SAVED ||
                  (gv->saved_asked ? gv->want_saved : rows >= SAVED_MIN_ROWS && gv->part);
     int low = saved ? (rows >= 48 ? 16 : rows / 3) : 0, up = rows - low, left = c->cols - side - 1;

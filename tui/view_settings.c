@@ -70,7 +70,7 @@ static void done(aot_view *v)
 
 static void title(aot_view *v, aot_sb *left, aot_sb *right)
 {
-    aot_sb_addf(left, "unit %zu · settings", v->unit + 1);
+    aot_sb_addf(left, "unit %zu · settings", v->unit);
     aot_list_status(&state(v)->lines.list, right);
 }
 

@@ -42,7 +42,7 @@ static void done(aot_view *v)
 
 static void title(aot_view *v, aot_sb *left, aot_sb *right)
 {
-    aot_sb_addf(left, "unit %zu · %s as PyTorch prints it", v->unit + 1, aot_stage_get(v->stage)->name);
+    aot_sb_addf(left, "unit %zu · %s as PyTorch prints it", v->unit, aot_stage_get(v->stage)->name);
     aot_list_status(&state(v)->list, right);
 }
 

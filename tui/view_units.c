@@ -120,7 +120,7 @@ static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t ro
     const aot_unit *u = unit_at(uv, row);
     const unit_facts *f = &uv->facts[row];
     char number[16], name[64], nodes[32] = "…", bytes[32] = "…", note[200] = "";
-    snprintf(number, sizeof number, "%zu", row + 1);
+    snprintf(number, sizeof number, "%zu", row);
     if (f->known) {
         aot_format_count(nodes, sizeof nodes, f->n_nodes);
         aot_format_bytes(bytes, sizeof bytes, f->saved_bytes);
