@@ -90,13 +90,17 @@ static json_t *shared_json(const shared_lines *v)
  */
 
 typedef struct facts {
-    shared_lines versions, settings, missing;
+    shared_lines versions, settings, budgets, unrecorded, other, missing;
     size_t n_stage[AOT_N_STAGES], n_path[4], n_opaque_units;
 } facts;
 
-static void collect_settings(aot_model *m, size_t unit, shared_lines *out)
+static void collect_settings(aot_model *m, size_t unit, facts *f)
 {
     aot_config config, defaults;
+    if (aot_model_unit(m, unit)->config == NULL) {
+        add_shared(&f->unrecorded,
+                   "not recorded: PyTorch's defaults are assumed; --set changes them", unit);
+    }
     if (aot_model_config(m, unit, &config, NULL) != AOT_OK) {
         return;
     }
@@ -106,10 +110,17 @@ static void collect_settings(aot_model *m, size_t unit, shared_lines *out)
         aot_sb value = {0}, def = {0}, line = {0};
         aot_config_print(&value, &config, row);
         aot_config_print(&def, &defaults, row);
-        if (strcmp(aot_sb_text(&value), aot_sb_text(&def)) != 0) {
+        bool differs = strcmp(aot_sb_text(&value), aot_sb_text(&def)) != 0;
+        if (differs) {
             aot_sb_addf(&line, "%s = %s, default %s", row->name, aot_sb_text(&value),
                         aot_sb_text(&def));
-            add_shared(out, aot_sb_text(&line), unit);
+            add_shared(&f->settings, aot_sb_text(&line), unit);
+        }
+        if (strcmp(row->name, "activation_memory_budget") == 0) {
+            aot_sb_clear(&line);
+            aot_sb_addf(&line, "%s = %s%s", row->name, aot_sb_text(&value),
+                        differs ? "" : ", the default");
+            add_shared(&f->budgets, aot_sb_text(&line), unit);
         }
         aot_sb_free(&value);
         aot_sb_free(&def);
@@ -151,11 +162,19 @@ static void collect(aot_model *m, facts *f)
             path = strcmp(aot_unit_path(u), paths[k]) == 0 ? k : path;
         }
         f->n_path[path]++;
-        collect_settings(m, i, &f->settings);
+        collect_settings(m, i, f);
         for (int s = 0; s < AOT_N_STAGES; s++) {
-            aot_stage_status st = aot_model_stage(m, i, (aot_stage)s);
-            f->n_stage[s] += st.origin == AOT_ORIGIN_RECORDED;
-            if (st.origin != AOT_ORIGIN_RECORDED && is_expected(u, (aot_stage)s)) {
+            /* what the input holds, whatever --set says */
+            aot_origin origin = aot_unit_stage_status(u, (aot_stage)s).origin;
+            f->n_stage[s] += origin == AOT_ORIGIN_RECORDED;
+            if (origin == AOT_ORIGIN_RECORDED &&
+                aot_model_stage(m, i, (aot_stage)s).origin == AOT_ORIGIN_DERIVED) {
+                aot_sb_clear(&line);
+                aot_sb_addf(&line, "%s: recorded, and derived under other settings than recorded",
+                            aot_stage_get((aot_stage)s)->name);
+                add_shared(&f->other, aot_sb_text(&line), i);
+            }
+            if (origin != AOT_ORIGIN_RECORDED && is_expected(u, (aot_stage)s)) {
                 aot_sb_clear(&line);
                 aot_sb_addf(&line, "%s: %s", aot_stage_get((aot_stage)s)->name,
                             aot_unit_missing_reason(u, (aot_stage)s));
@@ -260,10 +279,19 @@ static void print_facts(const aot_model *m, const facts *f)
         print_shared(m, &f->versions);
     }
     printf("\nSettings that differ from PyTorch 2.11's defaults\n");
-    if (f->settings.n == 0) {
+    if (f->settings.n == 0 && f->unrecorded.n == 0) {
         puts("  none");
     }
     print_shared(m, &f->settings);
+    print_shared(m, &f->unrecorded);
+    if (f->budgets.n > 0) {
+        printf("\nMemory budget\n");
+        print_shared(m, &f->budgets);
+    }
+    if (f->other.n > 0) {
+        printf("\nStages under the settings given\n");
+        print_shared(m, &f->other);
+    }
     if (f->missing.n > 0) {
         printf("\nStages that the input lacks\n");
         print_shared(m, &f->missing);
@@ -388,6 +416,9 @@ static void print_json(aot_model *m, const facts *f)
     json_object_set_new(j, "recorded_graphs", graphs);
     json_object_set_new(j, "written_by", shared_json(&f->versions));
     json_object_set_new(j, "settings", shared_json(&f->settings));
+    json_object_set_new(j, "settings_not_recorded", shared_json(&f->unrecorded));
+    json_object_set_new(j, "budget", shared_json(&f->budgets));
+    json_object_set_new(j, "derived_under_other_settings", shared_json(&f->other));
     json_object_set_new(j, "missing", shared_json(&f->missing));
     json_object_set_new(j, "notes", notes);
     aot_cmd_print_json(j);
@@ -419,6 +450,9 @@ static int run(const aot_args *a)
     }
     free_shared(&f.versions);
     free_shared(&f.settings);
+    free_shared(&f.budgets);
+    free_shared(&f.unrecorded);
+    free_shared(&f.other);
     free_shared(&f.missing);
     aot_model_free(m);
     return AOT_EXIT_SAME;

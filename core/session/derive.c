@@ -5,6 +5,7 @@
 
 #include "ir/text.h"
 #include "pipeline/pass.h"
+#include "session/check.h"
 
 static aot_status apply(aot_config *c, const char *const *settings, size_t n, aot_err *err)
 {
@@ -70,6 +71,15 @@ static bool has_text(const aot_unit *u, aot_stage s)
     return rec != NULL && rec->text != NULL;
 }
 
+/* Whether the records say that Inductor compiled the unit. */
+static bool is_inductors(const aot_unit *u)
+{
+    aot_arena *a = aot_arena_new();
+    bool yes = aot_check_passes_between(u, NULL, a) != NULL;
+    aot_arena_free(a);
+    return yes;
+}
+
 aot_stage_status aot_unit_stage_status(const aot_unit *u, aot_stage s)
 {
     if (has_text(u, s)) {
@@ -77,8 +87,11 @@ aot_stage_status aot_unit_stage_status(const aot_unit *u, aot_stage s)
     }
     bool follows = s == AOT_STAGE_JOINT_CSE || s == AOT_STAGE_FORWARD || s == AOT_STAGE_BACKWARD;
     if (follows && has_text(u, AOT_STAGE_JOINT)) {
-        return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
-                                  .reason = "from the recorded joint graph, under its settings"};
+        return (aot_stage_status){
+            .origin = AOT_ORIGIN_DERIVED,
+            .reason = is_inductors(u) ? "from the recorded joint graph, under its settings; not "
+                                        "what ran: Inductor's joint-graph passes came in between"
+                                      : "from the recorded joint graph, under its settings"};
     }
     return (aot_stage_status){.origin = AOT_ORIGIN_MISSING,
                               .reason = aot_unit_missing_reason(u, s)};

@@ -314,7 +314,8 @@ static aot_stage_status status_of(const aot_model *m, const slot *s, aot_stage s
         aot_unit_stage_status(s->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED) {
         return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
                                   .reason =
-                                      "from the recorded joint graph, under the settings given"};
+                                      "from the recorded joint graph, under other settings than "
+                                      "recorded (--set); without --set it is the recorded one"};
     }
     return status;
 }

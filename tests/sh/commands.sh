@@ -97,6 +97,24 @@ ok "info names the writer" out "PyTorch 2.11.0"
 ok "info counts the recorded graphs" out "2 dynamo, 2 joint, 2 forward, 2 backward"
 run "$AOTSCOPE" info "$one" --set cse=False
 ok "info names settings that differ" out "cse = False, default True"
+ok "info tells recorded settings from missing ones" sh -c '! grep -q "not recorded" "$1"' - "$scratch/out"
+run "$AOTSCOPE" info "$two"
+ok "info gives the budget in force" out "activation_memory_budget = 1.0, the default"
+run "$AOTSCOPE" info "$two" --set activation_memory_budget=0.3
+ok "--set hides no recorded graph" out "2 dynamo, 2 joint, 2 forward, 2 backward"
+ok "what is derived under --set is said" out "forward: recorded, and derived under other settings"
+ok "and is not called missing" sh -c '! grep -q "not in the input" "$1"' - "$scratch/out"
+run "$AOTSCOPE" info "$logs/three_units.stderr.gz"
+ok "info says that a log records no settings" out "not recorded: PyTorch's defaults are assumed"
+ok "and does not call them defaults" sh -c '! grep -q "^  none" "$1"' - "$scratch/out"
+printf 'PK\003\004....' >"$scratch/x.pt2"
+run "$AOTSCOPE" info "$scratch/x.pt2"
+ok "a .pt2 is not read yet, and so says the error" err "not read yet"
+run "$AOTSCOPE" help stages
+ok "help names no command that is not there" sh -c '! grep -q "aotscope run" "$1"' - "$scratch/out"
+ok "help says what is not derived yet" out "does not derive it yet"
+run "$AOTSCOPE" show "$one" --stage runtime
+ok "a stage that is not built says so" err "does not build it yet"
 run "$AOTSCOPE" info
 ok "info without an input tells of the program" out "session format"
 done_testing
