@@ -94,25 +94,44 @@ aot_status meta_cat(aot_call *k)
     return AOT_OK;
 }
 
+/* Joined along the dimension before which the new one is put, then split; or, at the end, joined
+ * along a new last dimension: a channels-last layout of the items shows in either. */
 aot_status meta_stack(aot_call *k)
 {
-    unsigned n = aot_call_n_items(k, 0, "tensors");
-    aot_fake t, in;
-    if (n == 0 || !aot_call_tensor_item(k, 0, "tensors", 0, &t)) {
+    unsigned n = aot_call_n_items(k, 0, "tensors"), d = 0;
+    aot_fake t = {0}, in;
+    aot_memory_format format = AOT_MF_CONTIGUOUS;
+    bool at_end = false;
+    for (unsigned i = 0; i < n; i++) {
+        if (!aot_call_tensor_item(k, 0, "tensors", i, &in)) {
+            return AOT_FAIL(k->err, AOT_E_SHAPE, "stack: item %u is no tensor of known type", i);
+        }
+        int64_t dim = aot_call_int(k, 1, "dim", 0).value, at = dim < 0 ? dim + in.ndim + 1 : dim;
+        AOT_TRY(aot_meta_room(k, in.ndim + 1u));
+        if (at < 0 || at > in.ndim) {
+            return aot_meta_bad_dim(k, dim, in.ndim + 1u);
+        }
+        d = (unsigned)at;
+        at_end = d == in.ndim;
+        if (at_end) {
+            aot_meta_insert_dim(&in, d, aot_dim_of(1), aot_dim_of(1));
+        }
+        aot_memory_format f = aot_fake_suggest(&in);
+        format = i == 0 || f == format ? f : AOT_MF_CONTIGUOUS;
+        in.dtype = (uint8_t)(i ? aot_promote_types((aot_dtype)t.dtype, (aot_dtype)in.dtype)
+                               : (aot_dtype)in.dtype);
+        t = in;
+    }
+    if (n == 0) {
         return AOT_FAIL(k->err, AOT_E_SHAPE, "stack expects a non-empty TensorList");
     }
-    AOT_TRY(aot_meta_room(k, t.ndim + 1u));
-    for (unsigned i = 1; i < n; i++) {
-        if (aot_call_tensor_item(k, 0, "tensors", i, &in)) {
-            t.dtype = (uint8_t)aot_promote_types((aot_dtype)t.dtype, (aot_dtype)in.dtype);
-        }
+    aot_dim size = t.size[d];
+    t.size[d] = aot_dim_mul(k->c, size, aot_dim_of(n));
+    aot_fake_to_format(k, &t, format);
+    if (!at_end) {
+        aot_meta_insert_dim(&t, d, aot_dim_of(n), aot_dim_mul(k->c, t.stride[d], size));
+        t.size[d + 1] = size;
     }
-    int64_t dim = aot_call_int(k, 1, "dim", 0).value, at = dim < 0 ? dim + t.ndim + 1 : dim;
-    if (at < 0 || at > t.ndim) {
-        return aot_meta_bad_dim(k, dim, t.ndim + 1u);
-    }
-    aot_meta_insert_dim(&t, (unsigned)at, aot_dim_of(n), aot_dim_of(1));
-    aot_fake_set_contiguous(k->c, &t);
     aot_call_push(k, &t);
     return AOT_OK;
 }
@@ -204,7 +223,7 @@ aot_status meta_rot90(aot_call *k)
             t.stride[b] = in.stride[a];
         }
         aot_fake turned = t;
-        aot_fake_set_ordered(k->c, &t, &turned, 1);
+        aot_meta_set_dense(k->c, &t, &turned);
     }
     aot_call_push(k, &t);
     return AOT_OK;

@@ -16,7 +16,7 @@ aot_status meta_like_self(aot_call *k)
     aot_fake in;
     AOT_TRY(aot_call_need(k, 0, "self", &in));
     aot_fake t = in;
-    aot_fake_set_ordered(k->c, &t, &in, 1);
+    aot_meta_set_dense(k->c, &t, &in);
     aot_call_push(k, &t);
     return AOT_OK;
 }
@@ -185,12 +185,22 @@ static bool adjacent(const struct indexing *x, unsigned ndim)
     return runs <= 1;
 }
 
+/* PyTorch leaves numbers on the host out of the broadcasting of indices, and takes the sizes of the
+ * last index: where that is such a number, the others' dimensions are lost. Its own types say so. */
+static bool is_host_scalar(const aot_call *k, const aot_fake *t)
+{
+    return t->ndim == 0 && strcmp(aot_text(k->c, t->device), "cpu") == 0;
+}
+
 /* self with the indexed dimensions replaced, at stride 0, by those that the indices broadcast to;
  * they come first if they stand apart. */
 static aot_status restride(aot_call *k, const aot_fake *self, const struct indexing *x, aot_fake *t)
 {
     aot_fake shape;
     AOT_TRY(aot_fake_elementwise(k, x->index, x->n, AOT_I64, &shape));
+    if (is_host_scalar(k, &x->index[x->n - 1])) {
+        shape.ndim = 0;
+    }
     AOT_TRY(aot_meta_room(k, self->ndim - x->n + shape.ndim));
     bool placed = !adjacent(x, self->ndim);
     *t = *self;
@@ -219,7 +229,7 @@ static aot_status index_at(aot_call *k, unsigned pos, aot_fake *t)
     AOT_TRY(read_indices(k, pos, &self, &x));
     if (x.n == 0) {
         *t = self;
-        aot_fake_set_ordered(k->c, t, &self, 1);
+        aot_meta_set_dense(k->c, t, &self);
         return AOT_OK;
     }
     AOT_TRY(restride(k, &self, &x, &strided));
@@ -227,7 +237,7 @@ static aot_status index_at(aot_call *k, unsigned pos, aot_fake *t)
     if (aot_fake_numel(k->c, &self).value == 0 || strided.ndim == 0) {
         aot_fake_set_contiguous(k->c, t);
     } else {
-        aot_fake_set_ordered(k->c, t, &strided, 1);
+        aot_meta_set_dense(k->c, t, &strided);
     }
     return AOT_OK;
 }

@@ -93,8 +93,8 @@ aot_status meta_diagonal(aot_call *k)
     } else {
         cols = aot_dim_sub(k->c, cols, off);
     }
-    aot_dim size = dim_lt(cols, rows) ? cols : rows;
-    size = dim_lt(size, aot_dim_of(0)) ? aot_dim_of(0) : size;
+    aot_dim size = aot_dim_min(k->c, rows, cols);
+    size = aot_dim_is(off, 0) ? size : aot_dim_max(k->c, size, aot_dim_of(0));
     aot_dim stride = aot_dim_add(k->c, t.stride[a], t.stride[b]);
     aot_meta_remove_dim(&t, a > b ? a : b);
     aot_meta_remove_dim(&t, a > b ? b : a);

@@ -28,7 +28,7 @@ aot_status meta_sort(aot_call *k)
     aot_fake in;
     AOT_TRY(aot_call_need(k, 0, "self", &in));
     aot_fake t = in;
-    aot_fake_set_ordered(k->c, &t, &in, 1);
+    aot_meta_set_dense(k->c, &t, &in);
     aot_call_push(k, &t);
     t.dtype = AOT_I64;
     aot_call_push(k, &t);
@@ -142,7 +142,7 @@ aot_status meta_isin(aot_call *k)
         in.ndim = 0;
     }
     aot_fake t = in;
-    aot_fake_set_ordered(k->c, &t, &in, 1);
+    aot_meta_set_dense(k->c, &t, &in);
     t.dtype = AOT_B8;
     aot_call_push(k, &t);
     return AOT_OK;
