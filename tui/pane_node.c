@@ -86,6 +86,8 @@ static void add_what(pane *p)
     aot_node_id base = aot_view_base(p->g, p->id);
     if (base != AOT_NO_NODE) {
         aot_sb_addf(&sb, ", shared: view of %s", aot_node_name(p->g, base));
+    } else if (aot_is_in_place(p->g, p->id)) {
+        aot_sb_addz(&sb, ", none of it new: works in place");
     }
     if (p->n->kind != AOT_OUTPUT) {
         aot_lines_pair(p->l, p->cols, "bytes", AOT_STYLE_BYTES, aot_sb_text(&sb));

@@ -208,9 +208,7 @@ void aot_listing_draw(const aot_listing *l, aot_canvas *c, int row, int col, int
     }
     aot_format_type(buf, sizeof buf, g->ctx, n->meta);
     col = part(c, row, col, end, fit[2], AOT_STYLE_TYPE, buf, false) + 1;
-    bool saved = cut != AOT_NO_NODE && l->p->nodes[cut].verdict == AOT_V_SAVED;
-    bool view = aot_view_base(g, r.node) != AOT_NO_NODE && !saved;
-    int64_t bytes = view ? 0 : cut != AOT_NO_NODE ? l->p->nodes[cut].bytes : aot_meta_bytes(g->ctx, n->meta);
+    int64_t bytes = aot_memory_of(g, r.node, l->p, cut);
     bool sized = aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_TENSOR || bytes > 1;
     aot_format_bytes(buf, sizeof buf, bytes);
     col = part(c, row, col, end, BYTES_COLS, AOT_STYLE_BYTES, sized ? buf : "", true) + 2;

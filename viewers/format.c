@@ -214,6 +214,39 @@ bool aot_is_mutation(const aot_graph *g, aot_node_id id)
             strstr(t, "auto_functionalized"));
 }
 
+// In-place operators end with one underscore; "add_.Tensor" has an overload behind it.
+bool aot_is_in_place(const aot_graph *g, aot_node_id id)
+{
+    static const char *const python[] = {"iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow",
+                                         "iand", "ior", "ixor", "ilshift", "irshift", "imatmul"};
+    const aot_node *n = aot_node_at(g, id);
+    const char *t = aot_node_target(g, id), *base = strrchr(t, '.');
+    size_t len = strlen(t);
+    if (aot_starts_with(t, "operator.") || aot_starts_with(t, "_operator.")) {
+        for (size_t i = 0; base && i < sizeof python / sizeof *python; i++) {
+            if (strcmp(base + 1, python[i]) == 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+    if (n->kind == AOT_CALL_FUNCTION && aot_starts_with(t, "torch.ops.") && base) {
+        len = (size_t)(base - t);
+    }
+    bool named = len > 1 && t[len - 1] == '_' && t[len - 2] != '_';
+    return named && (n->kind == AOT_CALL_FUNCTION || n->kind == AOT_CALL_METHOD);
+}
+
+int64_t aot_memory_of(const aot_graph *g, aot_node_id id, const aot_partition *p, aot_node_id cut)
+{
+    const aot_node_info *info = p && cut != AOT_NO_NODE ? &p->nodes[cut] : NULL;
+    bool saved = info && info->verdict == AOT_V_SAVED;
+    if (!saved && (aot_view_base(g, id) != AOT_NO_NODE || aot_is_in_place(g, id))) {
+        return 0;
+    }
+    return info ? info->bytes : aot_meta_bytes(g->ctx, aot_node_at(g, id)->meta);
+}
+
 bool aot_is_random(const aot_graph *g, aot_node_id id)
 {
     const aot_node *n = aot_node_at(g, id);
@@ -262,11 +295,11 @@ aot_class aot_class_of(const aot_graph *g, aot_node_id id, const aot_partition *
     if (aot_is_random(g, id)) {
         return AOT_CLASS_RANDOM;
     }
+    if (info && info->verdict == AOT_V_RECOMPUTED) {
+        return AOT_CLASS_RECOMPUTED; // views too: the letter V says that they cost nothing
+    }
     if (aot_view_base(g, id) != AOT_NO_NODE) {
         return AOT_CLASS_VIEW;
-    }
-    if (info && info->verdict == AOT_V_RECOMPUTED) {
-        return AOT_CLASS_RECOMPUTED;
     }
     return info && info->verdict == AOT_V_BACKWARD_ONLY ? AOT_CLASS_BACKWARD : AOT_CLASS_FORWARD;
 }

@@ -56,6 +56,10 @@ bool aot_is_mutation(const aot_graph *g, aot_node_id id);
 bool aot_is_random(const aot_graph *g, aot_node_id id);
 /* The value this node is a view of (its first aliased argument); AOT_NO_NODE if it is no view. */
 aot_node_id aot_view_base(const aot_graph *g, aot_node_id id);
+/* Writes into its first argument and returns it: mul_, copy_, operator.iadd. */
+bool aot_is_in_place(const aot_graph *g, aot_node_id id);
+/* Bytes of the memory that the node adds: 0 for views and in-place operations, unless it is saved. */
+int64_t aot_memory_of(const aot_graph *g, aot_node_id id, const aot_partition *p, aot_node_id cut);
 
 /* ---- reasons (ids are of p->cut) ------------------------------------------------------------ */
 

@@ -124,15 +124,6 @@ static void letters_of(char buf[12], const aot_graph *g, aot_node_id id, const a
     }
 }
 
-static int64_t bytes_of(const aot_graph *g, aot_node_id id, const aot_partition *p, aot_node_id cut)
-{
-    bool saved = cut != AOT_NO_NODE && p->nodes[cut].verdict == AOT_V_SAVED;
-    if (aot_view_base(g, id) != AOT_NO_NODE && !saved) {
-        return 0;
-    }
-    return cut != AOT_NO_NODE ? p->nodes[cut].bytes : aot_meta_bytes(g->ctx, aot_node_at(g, id)->meta);
-}
-
 static const char *label_of(aot_picture *pic, const aot_graph *g, aot_node_id id,
                             const aot_partition *p, aot_node_id cut, aot_class cls, aot_zone zone)
 {
@@ -154,7 +145,7 @@ static const char *label_of(aot_picture *pic, const aot_graph *g, aot_node_id id
     aot_format_type(buf, sizeof buf, g->ctx, n->meta);
     if (*buf) {
         aot_sb_clear(&line);
-        int64_t bytes = bytes_of(g, id, p, cut);
+        int64_t bytes = aot_memory_of(g, id, p, cut);
         bool sized = bytes > 0 && aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_TENSOR;
         aot_sb_addf(&line, "%s%s%s", buf, sized ? "  " : "",
                     sized ? aot_format_bytes(size, sizeof size, bytes) : "");
@@ -247,7 +238,7 @@ uint32_t aot_picture_graph_node(aot_picture *pic, const aot_graph *g, aot_node_i
         .policy = p && cut != AOT_NO_NODE ? p->nodes[cut].policy : n->policy,
         .leaf = n->kind == AOT_PLACEHOLDER || n->kind == AOT_GET_ATTR,
         .sig = signature(g, id, p, cut, zone),
-        .bytes = bytes_of(g, id, p, cut),
+        .bytes = aot_memory_of(g, id, p, cut),
     };
     return aot_picture_node(pic, x);
 }
