@@ -33,6 +33,8 @@ struct aot_app {
     aot_style message_style;
     aot_action pending;     /* MARK, MARK_JUMP: the next key names it */
     place marks[N_MARKS];
+    void (*later)(aot_app *app, void *arg); /* what aot_app_later was given; NULL: nothing */
+    void *later_arg;
     bool live, end;
 };
 
@@ -375,9 +377,27 @@ void aot_app_do(aot_app *app, aot_action a)
     }
 }
 
+void aot_app_later(aot_app *app, const char *what, void (*run)(aot_app *app, void *arg), void *arg)
+{
+    app->later = run;
+    app->later_arg = arg;
+    aot_app_say(app, "%s", what);
+}
+
+static bool do_later(aot_app *app)
+{
+    void (*run)(aot_app *, void *) = app->later;
+    app->later = NULL;
+    if (run) {
+        run(app, app->later_arg);
+    }
+    return run != NULL;
+}
+
 void aot_app_key(aot_app *app, aot_key key)
 {
     const char *maps[3];
+    do_later(app); // typed ahead: what was asked for first comes first
     aot_sb_clear(&app->message);
     if (app->pending != AOT_ACT_NONE) {
         aot_action a = app->pending;
@@ -409,7 +429,7 @@ void aot_app_click(aot_app *app, int row, int col, int wheel, bool twice)
 {
     aot_view *v = aot_app_top(app);
     aot_list *l = list_now(app);
-    if (app->prompt.kind != PROMPT_NONE) {
+    if (app->prompt.kind != PROMPT_NONE || app->later) {
         return;
     }
     if (wheel) {
@@ -432,6 +452,9 @@ bool aot_app_work(aot_app *app)
 {
     aot_view *v = aot_app_top(app);
     aot_list *l = list_now(app);
+    if (do_later(app)) {
+        return true;
+    }
     return v->ops->work ? v->ops->work(v) : l && aot_list_work(l, AOT_SLICE_NS);
 }
 

@@ -34,6 +34,9 @@ bool aot_app_wants_end(const aot_app *app);
 /* The view on top, for commands. */
 aot_view *aot_app_top(aot_app *app);
 void aot_app_do(aot_app *app, aot_action a);
+/* Something that takes a while: done after the next drawing, so that `what` is seen meanwhile, and before
+ * the next key. run frees arg. */
+void aot_app_later(aot_app *app, const char *what, void (*run)(aot_app *app, void *arg), void *arg);
 /* Runs what stands after ':'. */
 void aot_app_run_command(aot_app *app, const char *text);
 prompt_complete aot_app_complete; /* commands.c; arg is the app */

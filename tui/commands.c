@@ -144,19 +144,32 @@ static char side_of(aot_stage s)
     return s == AOT_STAGE_FORWARD ? 'F' : s == AOT_STAGE_BACKWARD ? 'B' : 0;
 }
 
+/* Notices in one line each without what is advice for the command line. */
+static void add_notices(aot_sb *out, const aot_sb *notes)
+{
+    for (const char *p = aot_sb_text(notes); *p;) {
+        size_t n = strcspn(p, "\n");
+        char *line = aot_xstrndup(p, n), *option = strstr(line, " (--");
+        if (option) {
+            *option = 0;
+        }
+        if (*line && (option || !strstr(line, "--"))) {
+            aot_sb_addf(out, "%s%s", out->n ? "; " : ": ", line);
+        }
+        free(line);
+        p += n + (p[n] == '\n');
+    }
+}
+
 static void export_to(aot_app *app, const aot_viewer *viewer, const char *path)
 {
     aot_view *v = aot_app_top(app);
     aot_model *m = aot_app_model(app);
-    const char *format = format_of(path);
+    const char *format = format_of(path); // known: do_export has looked
     char label[64];
     aot_err err = {0};
     const aot_graph *g = NULL;
     const aot_partition *p = NULL;
-    if (!format) {
-        aot_app_say(app, "%s: the name should end in .svg, .pdf, .png, .dot or .json", path);
-        return;
-    }
     bool needs_cut = strcmp(viewer->draws, "partition") == 0;
     aot_status st = aot_model_partition(m, v->unit, &p, &err);
     if (st != AOT_OK) {
@@ -186,12 +199,27 @@ static void export_to(aot_app *app, const aot_viewer *viewer, const char *path)
     if (aot_export(&out, &notes, &fell_back, viewer, &in, format, &opt, &err) != AOT_OK) {
         aot_app_fail(app, &err);
     } else if (write_file(app, path, &out)) {
-        notes.n -= notes.n && notes.d[notes.n - 1] == '\n';
-        aot_app_say(app, "%s is written%s%s%.*s", path, fell_back ? ", as DOT" : "",
-                    notes.n ? ": " : "", (int)notes.n, aot_sb_text(&notes));
+        aot_sb said = {0};
+        add_notices(&said, &notes);
+        aot_app_say(app, "%s is written%s%s", path, fell_back ? ", as DOT" : "", aot_sb_text(&said));
+        aot_sb_free(&said);
     }
     aot_sb_free(&out);
     aot_sb_free(&notes);
+}
+
+typedef struct export_job {
+    const aot_viewer *viewer;
+    char *path;
+} export_job;
+
+static void export_now(aot_app *app, void *arg)
+{
+    export_job *job = arg;
+    aot_app_say(app, "%s", "");
+    export_to(app, job->viewer, job->path);
+    free(job->path);
+    free(job);
 }
 
 static bool do_export(aot_app *app, const char *arg)
@@ -206,8 +234,12 @@ static bool do_export(aot_app *app, const char *arg)
     } else if (has_unit(app)) {
         if (aot_app_top(app)->stage >= AOT_N_STAGES) {
             aot_app_say(app, "Open a stage first");
+        } else if (!format_of(path)) {
+            aot_app_say(app, "%s: the name should end in .svg, .pdf, .png, .dot or .json", path);
         } else {
-            export_to(app, viewer, path);
+            export_job *job = aot_xcalloc(1, sizeof *job);
+            *job = (export_job){viewer, aot_xstrdup(path)};
+            aot_app_later(app, "Drawing ...", export_now, job);
         }
     }
     free(what);

@@ -2,6 +2,7 @@
  * or a message. */
 #include "tui/frame.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void frame_maps(aot_view *v, const char *maps[3])
@@ -124,23 +125,36 @@ void frame_draw_hints(aot_view *v, aot_canvas *c)
     }
 }
 
+/* Bytes of text that fit `room` columns, up to the last blank if there is more. */
+static size_t line_of(const char *text, int room)
+{
+    const char *p = text, *blank = NULL;
+    for (int used = 0; *p;) {
+        const char *from = p;
+        used += aot_char_width(aot_utf8_next(&p));
+        if (used > room) {
+            return (size_t)((blank ? blank : from > text ? from : p) - text);
+        }
+        blank = *from == ' ' ? p : blank;
+    }
+    return (size_t)(p - text);
+}
+
 /* A message; a long one takes as many rows as it needs, upwards. */
 void frame_draw_message(const char *text, aot_style style, aot_canvas *c)
 {
-    int y = c->rows - 1;
-    int w = aot_text_width(text), room = c->cols - 2;
-    int rows = (w + room - 1) / room;
+    int rows = 0, room = c->cols - 2;
+    for (const char *p = text; *p; p += line_of(p, room)) {
+        rows++;
+    }
     rows = rows > c->rows / 2 ? c->rows / 2 : rows;
     for (int i = 0; i < rows; i++) {
-        aot_sb line = {0};
-        for (int used = 0; *text && used < room;) {
-            const char *from = text;
-            used += aot_char_width(aot_utf8_next(&text));
-            aot_sb_add(&line, from, (size_t)(text - from));
-        }
-        aot_canvas_field(c, y - rows + 1 + i, 0, c->cols, style, "");
-        aot_canvas_put(c, y - rows + 1 + i, 1, style, aot_sb_text(&line));
-        aot_sb_free(&line);
+        int y = c->rows - rows + i;
+        size_t n = line_of(text, room);
+        char *line = aot_xstrndup(text, n);
+        aot_canvas_field(c, y, 0, c->cols, style, "");
+        aot_canvas_put(c, y, 1, style, line);
+        free(line);
+        text += n;
     }
 }
-
