@@ -27,6 +27,7 @@ const aot_partition *graph_partition(graph_view *gv)
         if (gv->part_status != AOT_OK) {
             gv->part = NULL;
         }
+        graph_order_saved(gv);
         aot_list_reset(&gv->saved, gv->part ? gv->part->n_saved + gv->part->n_saved_sym : 0, 0);
     }
     return gv->part;
@@ -139,6 +140,7 @@ void graph_close_stages(graph_view *gv)
         free_stage(&gv->subs.d[--gv->subs.n].at);
     }
     aot_vec_free(&gv->subs);
+    free(gv->saved_order);
     graph_drop_anchor(gv);
 }
 
@@ -232,6 +234,17 @@ static aot_node_id find_anchor(const graph_anchor *a, const aot_graph *g)
     return (aot_node_id)(a->share * (double)(g->nodes.n - 1) + 0.5);
 }
 
+/* Row of the first operation: what a person comes for stands below the inputs. */
+static size_t first_operation(const graph_stage *st)
+{
+    for (aot_node_id i = 0; i < st->g->nodes.n; i++) {
+        if (st->g->nodes.d[i].kind != AOT_PLACEHOLDER && st->g->nodes.d[i].kind != AOT_OUTPUT) {
+            return aot_listing_row_of(st->listing, i);
+        }
+    }
+    return 0;
+}
+
 void graph_go_stage(graph_view *gv, aot_stage s)
 {
     while (graph_leave_sub(gv)) {
@@ -244,6 +257,8 @@ void graph_go_stage(graph_view *gv, aot_stage s)
         aot_node_id id = graph_find_name(st, gv->anchor.name);
         id = id == AOT_NO_NODE ? find_anchor(&gv->anchor, st->g) : id;
         row = aot_listing_row_of(st->listing, id);
+    } else if (st->listing) {
+        row = first_operation(st);
     }
     show_rows(gv, row);
     gv->anchor_row = aot_list_row(&gv->nodes);

@@ -58,6 +58,7 @@ typedef struct graph_view {
     const aot_graph *node_graph;
     int node_cols;
     aot_list saved;
+    uint32_t *saved_order;    /* by row: place in PyTorch's order */
     int saved_name_cols, saved_type_cols, saved_source_cols; /* 0: to be measured */
     graph_pane focus;
     bool want_saved, saved_asked; /* the person's choice, once made */
@@ -108,6 +109,8 @@ void graph_draw_brief(graph_view *gv, aot_canvas *c, int y, int cols);
 extern const aot_list_ops graph_saved_ops; /* arg: the graph_view */
 extern const aot_list_ops graph_nodes_ops;
 void graph_draw_saved(graph_view *gv, aot_canvas *c, int y, int x, int rows, int cols);
+/* New memory first, then what is held anyway, then symbolic sizes. */
+void graph_order_saved(graph_view *gv);
 /* Node of the cut in a row. */
 aot_node_id graph_saved_node(const graph_view *gv, size_t row);
 

@@ -57,16 +57,12 @@ static bool is_head(void *arg, size_t row)
     return aot_listing_row_at(graph_now(gv)->listing, row).is_source;
 }
 
-/* As the listing shows it: a view that is not saved has no memory of its own. */
+/* As the listing shows it. */
 static int64_t bytes_of(const graph_stage *st, size_t row)
 {
     aot_node_id id = aot_listing_row_at(st->listing, row).node;
     aot_node_id cut = aot_listing_cut_node(st->listing, id);
-    const aot_node_info *info = st->p && cut != AOT_NO_NODE ? &st->p->nodes[cut] : NULL;
-    if (aot_view_base(st->g, id) != AOT_NO_NODE && !(info && info->verdict == AOT_V_SAVED)) {
-        return 0;
-    }
-    return info ? info->bytes : aot_meta_bytes(st->g->ctx, aot_node_at(st->g, id)->meta);
+    return aot_memory_of(st->g, id, st->p, cut);
 }
 
 static const char *const node_columns[] = {"program order", "bytes", "name", "users", NULL};
@@ -80,7 +76,13 @@ static int compare_nodes(void *arg, int column, size_t a, size_t b)
     int64_t x = 0, y = 0;
     switch (column) {
     case 1: x = bytes_of(st, b), y = bytes_of(st, a); break; // the largest first
-    case 2: return strcmp(aot_node_name(st->g, na), aot_node_name(st->g, nb));
+    case 2: {
+        bool end_a = aot_node_at(st->g, na)->kind == AOT_OUTPUT;
+        bool end_b = aot_node_at(st->g, nb)->kind == AOT_OUTPUT;
+        int names = strverscmp(aot_node_name(st->g, na), aot_node_name(st->g, nb)); // x_2 before x_10
+        // the return line is no value: it stays at the end
+        return end_a == end_b ? names : end_a != gv->nodes.descending ? 1 : -1;
+    }
     case 3: x = aot_n_users(st->g, nb), y = aot_n_users(st->g, na); break;
     default: break;
     }
@@ -100,7 +102,34 @@ const aot_list_ops graph_nodes_ops = {
 aot_node_id graph_saved_node(const graph_view *gv, size_t row)
 {
     const aot_partition *p = gv->part;
-    return row < p->n_saved ? p->saved[row] : p->saved_sym[row - p->n_saved];
+    uint32_t i = gv->saved_order[row];
+    return i < p->n_saved ? p->saved[i] : p->saved_sym[i - p->n_saved];
+}
+
+/* An input, or a view of one: the forward holds its memory with or without the backward. */
+static bool held_anyway(const aot_graph *g, aot_node_id id)
+{
+    for (aot_node_id base; (base = aot_view_base(g, id)) != AOT_NO_NODE && base < id;) {
+        id = base;
+    }
+    return aot_node_at(g, id)->kind == AOT_PLACEHOLDER;
+}
+
+void graph_order_saved(graph_view *gv)
+{
+    const aot_partition *p = gv->part;
+    uint32_t n = 0, all = p ? p->n_saved + p->n_saved_sym : 0;
+    gv->saved_order = aot_xcalloc((size_t)all + 1, sizeof *gv->saved_order);
+    for (int held = 0; p && held < 2; held++) {
+        for (uint32_t i = 0; i < p->n_saved; i++) {
+            if (held_anyway(p->cut, p->saved[i]) == (held == 1)) {
+                gv->saved_order[n++] = i;
+            }
+        }
+    }
+    for (uint32_t i = n; i < all; i++) {
+        gv->saved_order[i] = i;
+    }
 }
 
 /* "gelu_backward, mm_3": users in the cut graph that the backward runs. */
@@ -216,7 +245,8 @@ static void text_of_saved(void *arg, size_t row, aot_sb *out)
     used_by(out, p, id);
 }
 
-static const char *const saved_columns[] = {"PyTorch's order", "bytes", "name", "source", NULL};
+static const char *const saved_columns[] = {"new memory first", "bytes", "name", "source",
+                                            "PyTorch's order", NULL};
 
 static int compare_saved(void *arg, int column, size_t a, size_t b)
 {
@@ -226,8 +256,9 @@ static int compare_saved(void *arg, int column, size_t a, size_t b)
     const aot_src *sx = &p->cut->srcs.d[aot_node_at(p->cut, x)->src];
     const aot_src *sy = &p->cut->srcs.d[aot_node_at(p->cut, y)->src];
     switch (column) {
+    case 4: return (gv->saved_order[a] > gv->saved_order[b]) - (gv->saved_order[a] < gv->saved_order[b]);
     case 1: return (p->nodes[x].bytes < p->nodes[y].bytes) - (p->nodes[x].bytes > p->nodes[y].bytes);
-    case 2: return strcmp(aot_node_name(p->cut, x), aot_node_name(p->cut, y));
+    case 2: return strverscmp(aot_node_name(p->cut, x), aot_node_name(p->cut, y));
     case 3: {
         int files = strcmp(aot_text(p->cut->ctx, sx->file), aot_text(p->cut->ctx, sy->file));
         return files ? files : (sx->line > sy->line) - (sx->line < sy->line);

@@ -30,7 +30,8 @@ static aot_status open_view(aot_view *v, aot_err *err)
     aot_list_init(&gv->saved, &graph_saved_ops, gv);
     aot_lines_init(&gv->node, NODE_LABELS);
     graph_open_stages(gv);
-    if (v->stage >= AOT_N_STAGES) { // the most telling one that is there
+    bool chosen = v->stage >= AOT_N_STAGES;
+    if (chosen) { // the most telling one that is there
         static const aot_stage best[] = {AOT_STAGE_JOINT_CSE, AOT_STAGE_JOINT,  AOT_STAGE_FORWARD,
                                          AOT_STAGE_INFERENCE, AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD,
                                          AOT_STAGE_DYNAMO};
@@ -42,6 +43,11 @@ static aot_status open_view(aot_view *v, aot_err *err)
         }
     }
     graph_go_stage(gv, v->stage);
+    // an infinite cut leaves nothing to derive: the graph that was to be cut is there
+    bool joint = gv->status[AOT_STAGE_JOINT].origin != AOT_ORIGIN_MISSING;
+    if (chosen && v->stage == AOT_STAGE_JOINT_CSE && !graph_now(gv)->g && joint) {
+        graph_go_stage(gv, AOT_STAGE_JOINT);
+    }
     return AOT_OK;
 }
 
@@ -88,7 +94,11 @@ static void head_line(aot_canvas *c, int y, int x, int cols, bool focused, const
                       const char *note)
 {
     int w = *note ? aot_text_width(note) + 2 : 0;
-    aot_canvas_hline(c, y, x, cols, focused ? AOT_STYLE_TITLE : AOT_STYLE_BORDER);
+    if (focused) { // a double line, so that it is seen without colours too
+        aot_canvas_fill(c, y, x, cols, c->ascii ? '=' : 0x2550, AOT_STYLE_TITLE);
+    } else {
+        aot_canvas_hline(c, y, x, cols, AOT_STYLE_BORDER);
+    }
     aot_sb sb = {0};
     aot_sb_addc(&sb, ' ');
     aot_text_fit(&sb, text, cols - 6 - (w ? w + 2 : 0), c->ascii);
