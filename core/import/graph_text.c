@@ -93,7 +93,7 @@ static bool has_numbered_arg(const char *s, size_t n)
     return false;
 }
 
-static aot_stage stage_of_text(const text_run *t, const char *s, size_t n)
+aot_stage aot_import_stage_of_text(const char *s, size_t n, aot_stage previous)
 {
     const char *def = memmem(s, n, "def forward(", 12);
     size_t from = def != NULL ? (size_t)(def - s) : 0;
@@ -112,7 +112,7 @@ static aot_stage stage_of_text(const text_run *t, const char *s, size_t n)
         bool outputs = ret != NULL && has(ret, ret_n, "# PlainAOTOutput(");
         size_t top = n < 200 ? n : 200;
         bool joint_name = has(s, top, "joint") || has(s, top, "inner_f");
-        return outputs || (joint_name && t->previous != AOT_STAGE_FORWARD) ? AOT_STAGE_JOINT
+        return outputs || (joint_name && previous != AOT_STAGE_FORWARD) ? AOT_STAGE_JOINT
                                                                             : AOT_STAGE_BACKWARD;
     }
     if (has(head, head_n, "primals_")) {
@@ -172,7 +172,7 @@ static void on_graph(void *arg, aot_block *b)
     aot_stage stage = t->export_heading ? AOT_STAGE_EXPORT : stage_of_heading(b->heading);
     if (stage == AOT_N_STAGES || (stage == AOT_STAGE_FORWARD && has_numbered_arg(text, n) &&
                                   !has(text, n, "primals_"))) {
-        stage = stage == AOT_N_STAGES ? stage_of_text(t, text, n) : AOT_STAGE_INFERENCE;
+        stage = stage == AOT_N_STAGES ? aot_import_stage_of_text(text, n, t->previous) : AOT_STAGE_INFERENCE;
     }
     t->export_heading = false;
     t->run->stats->records++;

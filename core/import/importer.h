@@ -34,6 +34,10 @@ size_t aot_import_clean(aot_sb *out, const char *s, size_t n);
 /* Rank in a file name ("..._rank_3_abc.log"); -1. */
 int aot_import_rank_of_name(const char *path);
 
+/* The stage of a graph text without a heading; previous: of the graph before it (AOT_N_STAGES:
+ * none), since a backward looks like a joint graph. */
+aot_stage aot_import_stage_of_text(const char *s, size_t n, aot_stage previous);
+
 /* Calls fn for each line of a block of bytes until it returns true; true if it did. */
 bool aot_import_any_line(const char *data, size_t n, bool (*fn)(const char *s, size_t n));
 

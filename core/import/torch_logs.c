@@ -240,13 +240,40 @@ static const char *clean_text(logs *l, aot_slot *slot, const char *s, size_t *n,
     return aot_sb_text(&l->clean);
 }
 
+/* A graph whose title was left out when the log was cut: the artifact tells which it is, or the
+ * names of its arguments. False: not from the compiler. */
+static bool untitled(const log_stream *st, const aot_block *b, aot_record *r)
+{
+    bool joint = strcmp(st->artifact, "aot_joint_graph") == 0;
+    bool graphs = strcmp(st->artifact, "aot_graphs") == 0;
+    if (strcmp(st->artifact, "graph_code") == 0) {
+        r->stage = AOT_STAGE_DYNAMO;
+    } else if (joint) {
+        r->stage = AOT_STAGE_JOINT;
+    } else {
+        r->stage = aot_import_stage_of_text(b->text.d, b->text.n, AOT_N_STAGES);
+        bool aot = r->stage == AOT_STAGE_JOINT || r->stage == AOT_STAGE_FORWARD ||
+                   r->stage == AOT_STAGE_BACKWARD;
+        if (!graphs) { // printed by the program itself, or the log has lost prefixes and titles
+            if (aot) {
+                aot_assemble_note(st->owner->run->units, NULL, b->line, "skipped",
+                                  "a graph without a title was passed over");
+            }
+            return false;
+        }
+    }
+    const char *name = aot_stage_get(r->stage)->log_name;
+    r->name = name != NULL ? name : "graph";
+    return true;
+}
+
 static void on_graph(void *arg, aot_block *b)
 {
     log_stream *st = arg;
     logs *l = st->owner;
     aot_record r = {.name = b->heading, .line = b->line, .stage = AOT_N_STAGES};
     int aot_id = -1;
-    if (b->heading[0] == '\0') {
+    if (b->heading[0] == '\0' && !untitled(st, b, &r)) {
         return; // a class that the program printed itself
     }
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++) {
@@ -410,6 +437,24 @@ static bool ends_with(const parts *p, const char *z)
     return n >= len && memcmp(p->msg + n - len, z, len) == 0;
 }
 
+/* A title or a class of a graph. */
+static bool opens_graph(const parts *p)
+{
+    size_t at;
+    char name[8];
+    return p->artifact_len > 0 && (aot_block_is_heading(p->msg, p->n, name, sizeof name) ||
+                                   aot_block_is_class(p->msg, p->n, &at));
+}
+
+/* A line from inside a graph. */
+static bool is_graph_body(const parts *p)
+{
+    bool graphs = p->artifact_len >= 4 && (memcmp(p->artifact, "aot_", 4) == 0 ||
+                                           (p->artifact_len == 10 &&
+                                            memcmp(p->artifact, "graph_code", 10) == 0));
+    return graphs && p->n > 8 && memcmp(p->msg, "    ", 4) == 0;
+}
+
 static void prefixed_line(logs *l, parts *p, uint64_t line)
 {
     log_stream *st = stream_of(l, p);
@@ -433,6 +478,22 @@ static void prefixed_line(logs *l, parts *p, uint64_t line)
     if (st->in_graph && st->prefix == p->prefix && !metadata) {
         aot_block_line(&st->block, p->msg, p->n, line);
         return;
+    }
+    if (!metadata && opens_graph(p)) { // the log was cut: TRACED GRAPH is not there
+        aot_block_end(&st->block);
+        settle(l, st);
+        st->in_graph = true;
+        st->prefix = p->prefix;
+        st->key = p->key;
+        aot_block_line(&st->block, p->msg, p->n, line);
+        return;
+    }
+    if (!metadata && st->prefix != p->prefix && is_graph_body(p)) {
+        l->run->stats->damaged_records++;
+        aot_assemble_note(l->run->units, NULL, line, "skipped",
+                          "a graph of %.40s whose first lines are not in the input was passed over",
+                          st->artifact);
+        st->prefix = p->prefix;
     }
     aot_block_end(&st->block);
     st->in_graph = false;

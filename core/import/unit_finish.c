@@ -34,6 +34,7 @@ static void fix_inference(aot_slot *slot)
     for (size_t i = 0; i < u->records.n; i++) {
         aot_record *r = &u->records.d[i];
         if (r->stage == AOT_STAGE_FORWARD && r->text != NULL &&
+            memmem(r->text, r->len, "def forward(", 12) != NULL &&
             memmem(r->text, r->len, "primals_", 8) == NULL) {
             r->stage = AOT_STAGE_INFERENCE;
             if (slot->headings) {
