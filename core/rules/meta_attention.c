@@ -28,6 +28,16 @@ static aot_status need_query(aot_call *k, unsigned pos, unsigned ndim, aot_fake 
     return AOT_OK;
 }
 
+static aot_status need_value(aot_call *k, aot_fake *v)
+{
+    AOT_TRY(aot_call_need(k, 2, "value", v));
+    if (v->ndim == 0) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: value has no dimensions",
+                        aot_op(k->n->op)->name);
+    }
+    return AOT_OK;
+}
+
 static void push_like(aot_call *k, const aot_fake *t)
 {
     aot_fake out = *t;
@@ -45,14 +55,13 @@ static void push_sym(aot_call *k, aot_dim d)
     }
 }
 
-/* Seed and offset live on the meta device until they are drawn. */
-static void push_random_state(aot_call *k, bool wide_seed)
+/* Seed and offset of the generator. */
+static void push_random_state(aot_call *k, const aot_fake *q, bool wide_seed)
 {
-    aot_str meta = aot_intern_z(k->c->strs, "meta");
     aot_dim two = aot_dim_of(2);
     aot_dtype d = wide_seed ? AOT_U64 : AOT_I64;
-    aot_fake seed = aot_fake_make(k, d, wide_seed ? 1 : 0, &two, meta);
-    aot_fake offset = aot_fake_make(k, d, 0, NULL, meta);
+    aot_fake seed = aot_fake_make(k, d, wide_seed ? 1 : 0, &two, q->device);
+    aot_fake offset = aot_fake_make(k, d, 0, NULL, q->device);
     aot_call_push(k, &seed);
     aot_call_push(k, &offset);
 }
@@ -116,7 +125,7 @@ aot_status meta_sdpa_flash(aot_call *k)
     aot_call_push_none(k);
     push_sym(k, q.size[2]);
     push_sym(k, key.size[2]);
-    push_random_state(k, true);
+    push_random_state(k, &q, true);
     push_debug_mask(k, &q, q.size[1], q.size[2], key.size[2],
                     aot_call_bool(k, 5, "return_debug_mask", false));
     return AOT_OK;
@@ -134,27 +143,118 @@ aot_status meta_sdpa_grads_like(aot_call *k)
     return AOT_OK;
 }
 
+/* n rounded up to a multiple of block. */
+static aot_dim round_up(const aot_call *k, aot_dim n, int64_t block)
+{
+    n = aot_dim_add(k->c, n, aot_dim_of(block - 1));
+    return aot_dim_mul(k->c, aot_dim_floordiv(k->c, n, aot_dim_of(block)), aot_dim_of(block));
+}
+
 /* Batch, length, heads, depth in memory; the sums are padded to blocks of 32. */
 aot_status meta_sdpa_efficient(aot_call *k)
 {
     aot_fake q, value;
     AOT_TRY(need_query(k, 0, 4, &q));
-    AOT_TRY(aot_call_need(k, 2, "value", &value));
+    AOT_TRY(need_value(k, &value));
     aot_fake out = q;
     out.size[3] = value.size[value.ndim - 1];
     set_swapped(k, &out);
     aot_call_push(k, &out);
     aot_dim rows = aot_dim_of(0);
     if (aot_call_bool(k, 4, "compute_log_sumexp", true)) {
-        aot_dim block = aot_dim_of(32);
-        rows = aot_dim_mul(
-            k->c,
-            aot_dim_floordiv(k->c, aot_dim_add(k->c, q.size[2], aot_dim_of(31)), block), block);
+        rows = round_up(k, q.size[2], 32);
     }
     aot_dim sizes[] = {q.size[0], q.size[1], rows};
     aot_fake lse = aot_fake_make(k, AOT_F32, 3, sizes, q.device);
     aot_call_push(k, &lse);
-    push_random_state(k, false);
+    push_random_state(k, &q, false);
+    return AOT_OK;
+}
+
+/* Rows of a bias' gradient are aligned to 16 elements. */
+static void push_bias_grad(aot_call *k, const aot_fake *bias)
+{
+    aot_fake t = *bias;
+    if (t.ndim > 0) {
+        t.size[t.ndim - 1] = round_up(k, t.size[t.ndim - 1], 16);
+        aot_fake_set_contiguous(k->c, &t);
+        t.size[t.ndim - 1] = bias->size[t.ndim - 1];
+    }
+    aot_call_push(k, &t);
+}
+
+/* (grad_out, query, key, value, attn_bias, ..., grad_input_mask at 10, ...) */
+aot_status meta_sdpa_efficient_backward(aot_call *k)
+{
+    aot_fake bias;
+    AOT_TRY(meta_sdpa_flash_for_cpu_backward(k));
+    if (aot_call_tensor(k, 4, "attn_bias", &bias) && aot_call_flag(k, 10, "grad_input_mask", 3)) {
+        push_bias_grad(k, &bias);
+    } else {
+        aot_call_push_none(k);
+    }
+    return AOT_OK;
+}
+
+/* _efficient_attention_forward(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
+ * max_seqlen_k, ...): batch, length, heads, depth. */
+aot_status meta_efficient_attention_forward(aot_call *k)
+{
+    aot_fake q, key, value, cum;
+    AOT_TRY(need_query(k, 0, 4, &q));
+    AOT_TRY(aot_call_need(k, 1, "key", &key));
+    AOT_TRY(need_value(k, &value));
+    bool varlen = aot_call_tensor(k, 4, "cu_seqlens_q", &cum);
+    aot_dim batch = varlen ? aot_dim_sub(k->c, cum.size[0], aot_dim_of(1)) : q.size[0];
+    aot_dim len_q = varlen ? aot_call_int(k, 6, "max_seqlen_q", 0) : q.size[1];
+    aot_dim len_k = aot_call_arg(k, 7, "max_seqlen_k") ? aot_call_int(k, 7, "max_seqlen_k", 0)
+                                                       : key.size[1];
+    aot_dim sizes[] = {q.size[0], q.size[1], q.size[2], value.size[value.ndim - 1]};
+    aot_fake out = aot_fake_make(k, q.dtype, 4, sizes, q.device);
+    aot_call_push(k, &out);
+    bool sums = aot_call_bool(k, 10, "compute_log_sumexp", false);
+    aot_dim lse_sizes[] = {batch, q.size[2], sums ? round_up(k, len_q, 32) : aot_dim_of(0)};
+    aot_fake lse = aot_fake_make(k, AOT_F32, 3, lse_sizes, q.device);
+    aot_call_push(k, &lse);
+    push_random_state(k, &q, false);
+    push_sym(k, len_q);
+    push_sym(k, len_k);
+    return AOT_OK;
+}
+
+/* (grad_out, query, key, value, bias, ...); without a bias its gradient is an empty scalar. */
+aot_status meta_efficient_attention_backward(aot_call *k)
+{
+    aot_fake q, bias;
+    AOT_TRY(need_query(k, 1, 4, &q));
+    AOT_TRY(meta_sdpa_grads_like(k));
+    if (aot_call_tensor(k, 4, "bias", &bias)) {
+        push_bias_grad(k, &bias);
+    } else {
+        aot_push_scalar(k, &q, AOT_F32);
+    }
+    return AOT_OK;
+}
+
+/* _scaled_dot_product_fused_attention_overrideable(query, key, value, ...) */
+aot_status meta_sdpa_overrideable(aot_call *k)
+{
+    aot_fake q, key, value;
+    AOT_TRY(need_query(k, 0, 4, &q));
+    AOT_TRY(aot_call_need(k, 1, "key", &key));
+    AOT_TRY(need_value(k, &value));
+    aot_fake out = q;
+    out.size[3] = value.size[value.ndim - 1];
+    aot_fake_set_empty_like(k, &out, &q);
+    aot_call_push(k, &out);
+    aot_fake lse = aot_fake_make(k, AOT_F32, 3, q.size, q.device);
+    aot_call_push(k, &lse);
+    aot_call_push_none(k);
+    aot_call_push_none(k);
+    push_sym(k, q.size[2]);
+    push_sym(k, key.size[2]);
+    push_random_state(k, &q, false);
+    aot_call_push_none(k);
     return AOT_OK;
 }
 
@@ -164,7 +264,7 @@ aot_status meta_sdpa_cudnn(aot_call *k)
     aot_fake q, key, value;
     AOT_TRY(need_query(k, 0, 4, &q));
     AOT_TRY(aot_call_need(k, 1, "key", &key));
-    AOT_TRY(aot_call_need(k, 2, "value", &value));
+    AOT_TRY(need_value(k, &value));
     aot_fake out = q;
     out.size[3] = value.size[value.ndim - 1];
     aot_fake_set_empty_like(k, &out, &q);
@@ -176,7 +276,7 @@ aot_status meta_sdpa_cudnn(aot_call *k)
     aot_call_push_none(k);
     push_sym(k, q.size[2]);
     push_sym(k, key.size[2]);
-    push_random_state(k, false);
+    push_random_state(k, &q, false);
     aot_call_push_none(k);
     return AOT_OK;
 }
@@ -200,7 +300,7 @@ aot_status meta_flash_attention_forward(aot_call *k)
     }
     aot_fake lse = aot_fake_make(k, AOT_F32, varlen ? 2 : 3, sizes, q.device);
     aot_call_push(k, &lse);
-    push_random_state(k, true);
+    push_random_state(k, &q, true);
     push_debug_mask(k, &q, heads, len_q, len_k, aot_call_bool(k, 9, "return_debug_mask", false));
     return AOT_OK;
 }

@@ -46,7 +46,9 @@ static aot_fake as_image(const aot_fake *t)
     out.stride[3] = t->stride[2];
     out.size[2] = aot_dim_of(1);
     out.stride[2].expr = 0;
-    out.stride[2].value = t->size[2].value * t->stride[2].value;
+    if (__builtin_mul_overflow(t->size[2].value, t->stride[2].value, &out.stride[2].value)) {
+        out.stride[2].value = AOT_HINT_NONE;
+    }
     return out;
 }
 
@@ -174,7 +176,7 @@ aot_status meta_col2im(aot_call *k)
 {
     aot_fake t;
     AOT_TRY(aot_call_need(k, 0, "self", &t));
-    if (t.ndim < 2) {
+    if (t.ndim < 2 || t.ndim > 3) {
         return AOT_FAIL(k->err, AOT_E_SHAPE, "col2im: input has %u dimensions", t.ndim);
     }
     unsigned first = t.ndim - 2;

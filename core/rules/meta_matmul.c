@@ -44,6 +44,16 @@ aot_status meta_mm(aot_call *k)
     return AOT_OK;
 }
 
+/* _int_mm(self, mat2): bytes in, 32 bits out. */
+aot_status meta_int_mm(aot_call *k)
+{
+    aot_fake out;
+    AOT_TRY(product2(k, 0, "self", "mat2", &out));
+    out.dtype = AOT_I32;
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
 /* mm.dtype(self, mat2, out_dtype) */
 aot_status meta_mm_dtype(aot_call *k)
 {
@@ -110,6 +120,16 @@ aot_status meta_baddbmm(aot_call *k)
     AOT_TRY(aot_call_need(k, 0, "self", &self));
     AOT_TRY(product3(k, 1, "batch1", "batch2", &out));
     out.dtype = self.dtype;
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+/* baddbmm.dtype(self, batch1, batch2, out_dtype) */
+aot_status meta_baddbmm_dtype(aot_call *k)
+{
+    aot_fake out;
+    AOT_TRY(product3(k, 1, "batch1", "batch2", &out));
+    out.dtype = (uint8_t)aot_call_dtype(k, 3, "out_dtype", out.dtype);
     aot_call_push(k, &out);
     return AOT_OK;
 }

@@ -6,6 +6,17 @@
  * meta_max_pool2d_with_indices, meta_adaptive_avg_pool2d and their gradients. */
 #include "rules/meta_shared.h"
 
+/* Whether the last of n windows starts beyond the operand and its padding before. */
+static bool starts_outside(aot_dim n, aot_dim stride, aot_dim size, aot_dim pad)
+{
+    int64_t start;
+    if (n.value == AOT_HINT_NONE || size.value == AOT_HINT_NONE ||
+        __builtin_mul_overflow(n.value - 1, stride.value, &start)) {
+        return false;
+    }
+    return start - pad.value >= size.value;
+}
+
 /* With ceil_mode the last window may hang over the edge, if it starts inside of it. */
 static aot_dim pooled(aot_call *k, aot_dim n, aot_dim kernel, aot_dim pad, aot_dim stride,
                       aot_dim dilation, bool ceil_mode)
@@ -19,7 +30,7 @@ static aot_dim pooled(aot_call *k, aot_dim n, aot_dim kernel, aot_dim pad, aot_d
         t = aot_dim_add(c, t, aot_dim_sub(c, stride, one));
     }
     t = aot_dim_add(c, aot_dim_floordiv(c, t, stride), one);
-    if (ceil_mode && (t.value - 1) * stride.value >= n.value + pad.value) {
+    if (ceil_mode && starts_outside(t, stride, n, pad)) {
         t = aot_dim_sub(c, t, one);
     }
     return t;

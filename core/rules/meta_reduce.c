@@ -101,6 +101,15 @@ aot_status meta_count_nonzero(aot_call *k)
     return reduce(k, &t, aot_call_dim_mask(k, 1, "dim", t.ndim), false, AOT_I64);
 }
 
+/* _is_all_true, _is_any_true */
+aot_status meta_is_true(aot_call *k)
+{
+    aot_fake t;
+    AOT_TRY(aot_call_need(k, 0, "self", &t));
+    aot_push_scalar(k, &t, AOT_B8);
+    return AOT_OK;
+}
+
 /* hash_tensor(self, dim, *, keepdim, mode) */
 aot_status meta_hash_tensor(aot_call *k)
 {

@@ -104,7 +104,10 @@ static bool like_channels_last(const aot_fake *t)
         if (size == 0 || stride < min || (d == 0 && min == t->stride[1].value)) {
             return false;
         }
-        min = size > 1 ? stride * size : stride;
+        min = stride;
+        if (size > 1 && __builtin_mul_overflow(stride, size, &min)) {
+            return false;
+        }
     }
     return true;
 }
