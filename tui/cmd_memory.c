@@ -1,0 +1,131 @@
+/* aotscope memory: live bytes of each unit's forward and backward, node by node. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/memsim.h"
+#include "import/unit.h"
+#include "ir/text.h"
+#include "partition/partition.h"
+#include "session/model.h"
+#include "tui/cmd.h"
+
+typedef struct job {
+    const aot_args *a;
+    json_t *graphs;
+    int next, failed;
+} job;
+
+static json_t *side_json(const aot_graph *g, const aot_memory_side *s)
+{
+    json_t *live = json_array();
+    for (size_t i = 0; i < s->live.n; i++) {
+        json_array_append_new(live, json_pack("[s, I]", aot_node_name(g, s->live.d[i].node), (json_int_t)s->live.d[i].bytes));
+    }
+    json_t *o = json_pack("{s:I, s:I}", "inputs", (json_int_t)s->inputs, "peak", (json_int_t)s->peak);
+    json_object_set_new(o, "peak_node", s->peak_node != AOT_NO_NODE ? json_string(aot_node_name(g, s->peak_node)) : json_null());
+    json_object_set_new(o, "live", live);
+    json_object_set_new(o, "end", json_integer(s->end));
+    return o;
+}
+
+static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int k, aot_err *err)
+{
+    aot_config config;
+    const char *v;
+    aot_config_init(&config);
+    if (u->config != NULL) {
+        aot_config_from_json(&config, u->config);
+    }
+    for (size_t i = 0; (v = aot_args_nth(j->a, "set", i)) != NULL; i++) {
+        AOT_TRY(aot_config_set(&config, v, err));
+    }
+    aot_ctx *ctx = aot_unit_new_ctx(u);
+    aot_graph *joint;
+    aot_partition *p;
+    aot_partition_in in = {0};
+    aot_status s = aot_parse_graph(&joint, ctx, r->text, r->len, (uint32_t)r->line, err);
+    if (s == AOT_OK) {
+        aot_partition_inputs(&in, u, joint);
+        s = aot_partition_run(&p, &in, &config, err);
+    }
+    if (s == AOT_OK) {
+        aot_memory m;
+        aot_memory_simulate(&m, p->forward, p->backward, p->n_forward_outputs);
+        json_array_append_new(j->graphs, json_pack("{s:i, s:o, s:o}", "unit", k, "forward", side_json(p->forward, &m.forward),
+                                                   "backward", side_json(p->backward, &m.backward)));
+        aot_memory_free(&m);
+    }
+    aot_ctx_free(ctx);
+    return s;
+}
+
+static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
+{
+    job *j = arg;
+    const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
+    (void)err;
+    if (r != NULL && r->text != NULL) {
+        aot_err mine = {0};
+        if (one_graph(j, u, r, j->next++, &mine) != AOT_OK) {
+            aot_err_in_file(&mine, u->input);
+            aot_cmd_fail(&mine);
+            j->failed++;
+        }
+    }
+    aot_unit_free(u);
+    return AOT_OK;
+}
+
+static int run(const aot_args *a)
+{
+    aot_err err = {0};
+    job j = {.a = a, .graphs = json_array()};
+    aot_import_sink sink = {.arg = &j, .on_unit = on_unit};
+    const char *path = aot_args_get(a, "output"), *format = aot_args_get(a, "format");
+    int code = AOT_EXIT_SAME;
+    if (format != NULL && strcmp(format, "json") != 0) {
+        json_decref(j.graphs);
+        return aot_cmd_usage(a->cmd, "--format takes json, not '%s'", format);
+    }
+    if (aot_import(a->inputs[0], &sink, NULL, &err) == AOT_OK && j.next == 0) {
+        AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s", aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
+        aot_err_in_file(&err, a->inputs[0]);
+    }
+    if (err.code == AOT_OK) {
+        json_t *o = json_pack("{s:s, s:O}", "format", "aotscope/1", "graphs", j.graphs);
+        if (path == NULL || strcmp(path, "-") == 0) {
+            json_dumpf(o, stdout, JSON_INDENT(1));
+            putchar('\n');
+        } else if (json_dump_file(o, path, JSON_COMPACT) != 0) {
+            AOT_FAIL(&err, AOT_E_IO, "cannot write %s", path);
+        }
+        json_decref(o);
+        code = j.failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
+    }
+    json_decref(j.graphs);
+    return err.code != AOT_OK ? aot_cmd_fail(&err) : code;
+}
+
+static const aot_option options[] = {
+    {"set", 0, "NAME=VALUE", true, "A setting of torch._functorch.config, on top of the recorded ones."},
+    {"format", 0, "json", false, "The form of the answer."},
+    {"output", 'o', "FILE", false, "Where it goes; standard output if absent or '-'."},
+    {0},
+};
+
+const aot_cmd cmd_memory = {
+    .name = "memory",
+    .synopsis = "INPUT [--set NAME=VALUE]... [--format json] [-o FILE]",
+    .summary = "Live bytes of forward and backward, node by node, and their peaks",
+    .doc = "Each joint graph is cut and both modules are walked as PyTorch's interpreter runs them. Every living storage "
+           "counts once; values die at their last use. Forward inputs are held by the caller; primals and saved values "
+           "stay until the backward returns; user outputs are dropped before the backward; tangents are fresh; "
+           "views and saved aliases of primals cost nothing.",
+    .examples = "aotscope memory train.log --set activation_memory_budget=0.5 -o memory.json\n",
+    .options = options,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run,
+};
