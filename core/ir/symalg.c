@@ -59,7 +59,8 @@ aot_dim aot_dim_parse(aot_ctx *c, const char *text, size_t n)
     return d;
 }
 
-/* ---- operations --------------------------------------------------------------------------------- */
+/* ---- operations ---------------------------------------------------------------------------------
+ */
 
 typedef enum op { ADD, SUB, MUL, FLOORDIV, MOD, MAX, MIN } op;
 
@@ -124,8 +125,9 @@ static const aot_poly *poly_op(aot_arena *a, op o, const aot_poly *x, const aot_
 static aot_dim dim_as_text(aot_ctx *c, op o, aot_dim a, aot_dim b, int64_t value)
 {
     static const char *const forms[] = {
-        [ADD] = "(%s) + (%s)", [SUB] = "(%s) - (%s)", [MUL] = "(%s)*(%s)", [FLOORDIV] = "((%s)//(%s))",
-        [MOD] = "Mod(%s, %s)", [MAX] = "Max(%s, %s)", [MIN] = "Min(%s, %s)"};
+        [ADD] = "(%s) + (%s)",       [SUB] = "(%s) - (%s)", [MUL] = "(%s)*(%s)",
+        [FLOORDIV] = "((%s)//(%s))", [MOD] = "Mod(%s, %s)", [MAX] = "Max(%s, %s)",
+        [MIN] = "Min(%s, %s)"};
     aot_sb x = {0}, y = {0};
     aot_dim in[2] = {a, b};
     aot_sb *to[2] = {&x, &y};

@@ -20,7 +20,8 @@ const aot_poly *aot_poly_int(aot_arena *a, int64_t v)
     return p;
 }
 
-const aot_poly *aot_poly_atom(aot_arena *a, const char *name, size_t n, const aot_poly **args, unsigned n_args)
+const aot_poly *aot_poly_atom(aot_arena *a, const char *name, size_t n, const aot_poly **args,
+                              unsigned n_args)
 {
     aot_atom *atom = AOT_NEW(a, aot_atom);
     aot_poly *p = AOT_NEW(a, aot_poly);
@@ -46,7 +47,8 @@ bool aot_poly_is_int(const aot_poly *p, int64_t *v)
     return false;
 }
 
-/* ---- order -------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------------------------------
+ */
 
 static int sign(int64_t a, int64_t b)
 {
@@ -134,7 +136,8 @@ static int compare_terms(const aot_term *x, const aot_term *y)
     return sign(y->n, x->n);
 }
 
-/* ---- sums and products -------------------------------------------------------------------------- */
+/* ---- sums and products --------------------------------------------------------------------------
+ */
 
 const aot_poly *aot_poly_add(aot_arena *a, const aot_poly *x, const aot_poly *y, int64_t k)
 {
@@ -199,12 +202,15 @@ const aot_poly *aot_poly_mul(aot_arena *a, const aot_poly *x, const aot_poly *y)
     return sum;
 }
 
-/* ---- printing ----------------------------------------------------------------------------------- */
+/* ---- printing -----------------------------------------------------------------------------------
+ */
 
-/* These bind weaker than a sum in sympy's eyes, so they get parentheses wherever they are nested. */
+/* These bind weaker than a sum in sympy's eyes, so they get parentheses wherever they are nested.
+ */
 static bool is_weak(const aot_atom *a)
 {
-    static const char *const weak[] = {"FloorDiv", "CleanDiv", "Mod", "PythonMod", "ModularIndexing"};
+    static const char *const weak[] = {"FloorDiv", "CleanDiv", "Mod", "PythonMod",
+                                       "ModularIndexing"};
     for (size_t i = 0; i < sizeof weak / sizeof *weak; i++) {
         if (strcmp(a->name, weak[i]) == 0) {
             return true;
@@ -253,7 +259,8 @@ static void print_term(aot_sb *out, const aot_term *t, bool alone)
         aot_sb_addf(out, "%llu", (unsigned long long)c);
     }
     for (unsigned i = 0; i < t->n; i++) {
-        bool paren = is_weak(t->f[i].atom) && !(alone && t->n == 1 && t->coef == 1 && t->f[i].exp == 1);
+        bool paren =
+            is_weak(t->f[i].atom) && !(alone && t->n == 1 && t->coef == 1 && t->f[i].exp == 1);
         aot_sb_addz(out, i > 0 || c != 1 ? "*" : "");
         aot_sb_addz(out, paren ? "(" : "");
         print_atom(out, t->f[i].atom);
@@ -271,8 +278,8 @@ void aot_poly_print(aot_sb *out, const aot_poly *p)
         return;
     }
     // sympy's exception: a positive number stands before a single negative term
-    bool swap = p->n == 2 && p->t[1].n == 0 && p->t[1].coef > 0 && p->t[0].coef < 0 &&
-                p->t[0].n == 1;
+    bool swap =
+        p->n == 2 && p->t[1].n == 0 && p->t[1].coef > 0 && p->t[0].coef < 0 && p->t[0].n == 1;
     for (unsigned i = 0; i < p->n; i++) {
         const aot_term *t = &p->t[swap ? 1 - i : i];
         if (i > 0) {

@@ -21,7 +21,7 @@ typedef struct aot_factor {
 
 typedef struct aot_term {
     int64_t coef;
-    unsigned n;    /* factors, in sympy's order */
+    unsigned n; /* factors, in sympy's order */
     aot_factor *f;
 } aot_term;
 
@@ -31,7 +31,8 @@ struct aot_poly { /* terms in sympy's order; 0 has none */
 };
 
 const aot_poly *aot_poly_int(aot_arena *a, int64_t v);
-const aot_poly *aot_poly_atom(aot_arena *a, const char *name, size_t n, const aot_poly **args, unsigned n_args);
+const aot_poly *aot_poly_atom(aot_arena *a, const char *name, size_t n, const aot_poly **args,
+                              unsigned n_args);
 bool aot_poly_is_int(const aot_poly *p, int64_t *v);
 /* x + k*y */
 const aot_poly *aot_poly_add(aot_arena *a, const aot_poly *x, const aot_poly *y, int64_t k);

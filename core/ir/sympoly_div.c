@@ -176,7 +176,8 @@ const aot_poly *aot_poly_floordiv(aot_arena *a, const aot_poly *x, const aot_pol
     return q != NULL ? q : binary(a, "FloorDiv", x, y);
 }
 
-/* ---- bounds --------------------------------------------------------------------------------------- */
+/* ---- bounds
+ * --------------------------------------------------------------------------------------- */
 
 static bool lower_bound(const aot_poly *p, int64_t *out);
 
@@ -203,7 +204,8 @@ static bool atom_bound(const aot_atom *a, int64_t *out)
     if (strcmp(a->name, "Mod") == 0) {
         return true;
     }
-    return a->n_args == 2 && (strcmp(a->name, "FloorDiv") == 0 || strcmp(a->name, "PythonMod") == 0) &&
+    return a->n_args == 2 &&
+           (strcmp(a->name, "FloorDiv") == 0 || strcmp(a->name, "PythonMod") == 0) &&
            lower_bound(a->args[1], &y) && y >= 1 &&
            (a->name[0] == 'P' || (lower_bound(a->args[0], &x) && x >= 0));
 }
@@ -236,9 +238,11 @@ static bool at_least_zero(const aot_poly *p)
     return p != NULL && lower_bound(p, &b) && b >= 0;
 }
 
-/* ---- remainders and extremes ------------------------------------------------------------------------ */
+/* ---- remainders and extremes
+ * ------------------------------------------------------------------------ */
 
-static const aot_poly *remainder_named(aot_arena *a, const aot_poly *x, const aot_poly *y, const char *name)
+static const aot_poly *remainder_named(aot_arena *a, const aot_poly *x, const aot_poly *y,
+                                       const char *name)
 {
     int64_t n, d;
     bool by_number = aot_poly_is_int(y, &d);
@@ -271,7 +275,8 @@ const aot_poly *aot_poly_mod(aot_arena *a, const aot_poly *x, const aot_poly *y)
 }
 
 /* Adds an item to those kept unless one of them makes it superfluous; drops what it makes so. */
-static unsigned keep(aot_arena *a, const aot_poly **kept, unsigned n, const aot_poly *item, bool max)
+static unsigned keep(aot_arena *a, const aot_poly **kept, unsigned n, const aot_poly *item,
+                     bool max)
 {
     unsigned m = 0;
     for (unsigned j = 0; j < n; j++) {
@@ -312,7 +317,8 @@ const aot_poly *aot_poly_extreme(aot_arena *a, const aot_poly *x, const aot_poly
     return n <= MAX_ARGS ? aot_poly_atom(a, name, 3, kept, n) : NULL;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------- */
+/* ---- reading
+ * -------------------------------------------------------------------------------------------- */
 
 typedef struct scan {
     aot_arena *a;
@@ -335,7 +341,8 @@ static bool take(scan *s, const char *tok)
 
 static const aot_poly *read_sum(scan *s);
 
-static const aot_poly *fold_call(aot_arena *a, const char *name, size_t n, const aot_poly **args, unsigned n_args)
+static const aot_poly *fold_call(aot_arena *a, const char *name, size_t n, const aot_poly **args,
+                                 unsigned n_args)
 {
 #define IS(text) (n == sizeof(text) - 1 && memcmp(name, text, n) == 0)
     if (n_args == 2 && (IS("FloorDiv") || IS("CleanDiv"))) {
@@ -389,7 +396,8 @@ static const aot_poly *read_primary(scan *s)
     if (s->p < s->end && isdigit((unsigned char)*s->p)) {
         int64_t v = 0;
         for (; s->p < s->end && isdigit((unsigned char)*s->p); s->p++) {
-            if (__builtin_mul_overflow(v, (int64_t)10, &v) || __builtin_add_overflow(v, *s->p - '0', &v)) {
+            if (__builtin_mul_overflow(v, (int64_t)10, &v) ||
+                __builtin_add_overflow(v, *s->p - '0', &v)) {
                 return NULL;
             }
         }
@@ -432,7 +440,9 @@ static const aot_poly *read_product(scan *s)
         if (y == NULL) {
             return NULL;
         }
-        x = div ? aot_poly_floordiv(s->a, x, y) : mul ? aot_poly_mul(s->a, x, y) : aot_poly_mod(s->a, x, y);
+        x = div   ? aot_poly_floordiv(s->a, x, y)
+            : mul ? aot_poly_mul(s->a, x, y)
+                  : aot_poly_mod(s->a, x, y);
     }
     return x != NULL && minus ? aot_poly_add(s->a, aot_poly_int(s->a, 0), x, -1) : x;
 }

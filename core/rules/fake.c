@@ -12,7 +12,8 @@
 
 static _Thread_local aot_ctx *current; // also of the last type that was read
 
-aot_status aot_fake_run(aot_call *call, aot_ctx *c, const aot_graph *g, aot_node_id id, aot_err *err)
+aot_status aot_fake_run(aot_call *call, aot_ctx *c, const aot_graph *g, aot_node_id id,
+                        aot_err *err)
 {
     const aot_node *n = aot_node_at(g, id);
     aot_meta_fn *rule = aot_rules_of(n->op)->meta;
@@ -27,8 +28,8 @@ aot_status aot_fake_run(aot_call *call, aot_ctx *c, const aot_graph *g, aot_node
     aot_status s = rule(call);
     current = before;
     if (s == AOT_OK && call->outs.n == 0 && !call->is_list) {
-        s = AOT_FAIL(err, AOT_E_SHAPE, "%s: %s: arguments that have no type",
-                     aot_text(c, n->name), aot_text(c, n->target));
+        s = AOT_FAIL(err, AOT_E_SHAPE, "%s: %s: arguments that have no type", aot_text(c, n->name),
+                     aot_text(c, n->target));
     }
     return s;
 }
@@ -70,7 +71,11 @@ aot_meta_id aot_fake_meta(aot_ctx *c, const aot_fake *t)
 aot_fake aot_fake_of_meta(const aot_ctx *c, aot_meta_id id)
 {
     const aot_meta *m = aot_meta_get(c, id);
-    aot_fake t = {.val = m->val, .dtype = m->dtype, .sym_kind = m->sym_kind, .device = m->device, .sym = m->sym};
+    aot_fake t = {.val = m->val,
+                  .dtype = m->dtype,
+                  .sym_kind = m->sym_kind,
+                  .device = m->device,
+                  .sym = m->sym};
     if (m->val != AOT_VAL_TENSOR) {
         return t;
     }
@@ -111,7 +116,8 @@ void aot_fake_set_contiguous(aot_ctx *c, aot_fake *t)
 
 aot_fake aot_fake_new(aot_dtype d, unsigned ndim, const aot_dim *sizes, aot_str device)
 {
-    aot_fake t = {.val = AOT_VAL_TENSOR, .dtype = (uint8_t)d, .ndim = (uint8_t)ndim, .device = device};
+    aot_fake t = {
+        .val = AOT_VAL_TENSOR, .dtype = (uint8_t)d, .ndim = (uint8_t)ndim, .device = device};
     if (ndim > AOT_FAKE_MAX_NDIM) {
         t.val = AOT_VAL_NONE;
         t.ndim = 0;

@@ -129,7 +129,8 @@ static const aot_arg *item_of(const aot_call *k, unsigned pos, const char *name,
     return i < a->n ? aot_arg_items(k->g, a) + i : NULL;
 }
 
-bool aot_call_tensor_item(const aot_call *k, unsigned pos, const char *name, unsigned i, aot_fake *out)
+bool aot_call_tensor_item(const aot_call *k, unsigned pos, const char *name, unsigned i,
+                          aot_fake *out)
 {
     return tensor_of(k, item_of(k, pos, name, i), out);
 }
@@ -162,7 +163,9 @@ bool aot_call_bool(const aot_call *k, unsigned pos, const char *name, bool def)
     }
     size_t n;
     const char *s = schema_default(k, pos, name, &n);
-    return n == 4 && memcmp(s, "True", 4) == 0 ? true : n == 5 && memcmp(s, "False", 5) == 0 ? false : def;
+    return n == 4 && memcmp(s, "True", 4) == 0    ? true
+           : n == 5 && memcmp(s, "False", 5) == 0 ? false
+                                                  : def;
 }
 
 aot_dtype aot_call_dtype(const aot_call *k, unsigned pos, const char *name, aot_dtype def)
@@ -176,7 +179,8 @@ aot_dtype aot_call_dtype(const aot_call *k, unsigned pos, const char *name, aot_
 }
 
 /* "cuda" means the current device, which is the first. */
-static aot_str device_named(aot_ctx *c, const char *type, size_t n, const char *index, size_t n_index)
+static aot_str device_named(aot_ctx *c, const char *type, size_t n, const char *index,
+                            size_t n_index)
 {
     char buf[64];
     bool one = (n == 3 && memcmp(type, "cpu", 3) == 0) || (n == 4 && memcmp(type, "meta", 4) == 0);

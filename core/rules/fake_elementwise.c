@@ -84,7 +84,7 @@ aot_dtype aot_promote_types(aot_dtype a, aot_dtype b)
 
 /* What the operands of one call say about its dtype. */
 typedef struct mix {
-    int top;                  /* highest category of tensors and numbers */
+    int top; /* highest category of tensors and numbers */
     const aot_fake *in;
     unsigned n;
 } mix;
@@ -213,6 +213,22 @@ void aot_fake_set_ordered(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned 
     }
 }
 
+void aot_fake_set_permuted(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned n)
+{
+    bool contiguous = true, last = true;
+    for (unsigned i = 0; i < n; i++) {
+        contiguous = contiguous && aot_fake_is_contiguous(&in[i]);
+        last = last && aot_fake_is_format(&in[i], AOT_MF_CHANNELS_LAST);
+    }
+    if (t->ndim < 2 || (contiguous && !last)) {
+        aot_fake_set_contiguous(c, t);
+    } else if (last && !contiguous) {
+        aot_fake_set_format(c, t, AOT_MF_CHANNELS_LAST);
+    } else {
+        aot_fake_set_ordered(c, t, in, n);
+    }
+}
+
 /* Broadcasts b's sizes into t's. */
 static aot_status broadcast(aot_call *k, aot_fake *t, const aot_fake *b)
 {
@@ -225,11 +241,11 @@ static aot_status broadcast(aot_call *k, aot_fake *t, const aot_fake *b)
         if (aot_dim_is_at_hint(x, 1)) {
             x = y;
         } else if (!aot_dim_is_at_hint(y, 1) && known && x.value != y.value) {
-            return AOT_FAIL(k->err, AOT_E_SHAPE,
-                            "%s: the size of tensor a (%lld) must match the size of tensor b (%lld) "
-                            "at non-singleton dimension %u",
-                            aot_text(k->c, k->n->name), (long long)x.value, (long long)y.value,
-                            ndim - 1 - i);
+            return AOT_FAIL(
+                k->err, AOT_E_SHAPE,
+                "%s: the size of tensor a (%lld) must match the size of tensor b (%lld) "
+                "at non-singleton dimension %u",
+                aot_text(k->c, k->n->name), (long long)x.value, (long long)y.value, ndim - 1 - i);
         } else if (y.expr == 0 && !aot_dim_is_at_hint(y, 1)) {
             x = y; // a guard made the symbol this number
         }
@@ -273,33 +289,33 @@ static void set_strides(aot_call *k, aot_fake *out, const aot_fake *in, unsigned
         aot_fake_set_contiguous(k->c, out);
         return;
     }
-    if (m == 1) {
-        aot_fake_set_like(k->c, out, &e[0]);
-        return;
-    }
-    bool contiguous = true, last = true;
-    for (unsigned i = 0; i < m; i++) {
-        contiguous = contiguous && aot_fake_is_contiguous(&e[i]);
-        last = last && aot_fake_is_format(&e[i], AOT_MF_CHANNELS_LAST);
-    }
-    if (contiguous && !last) {
-        aot_fake_set_contiguous(k->c, out);
-    } else if (last && !contiguous) {
-        aot_fake_set_format(k->c, out, AOT_MF_CHANNELS_LAST);
-    } else {
-        aot_fake_set_ordered(k->c, out, e, m);
-    }
+    aot_fake_set_permuted(k->c, out, e, m);
 }
 
-/* add, sub, mul and div of tensors have a short cut of their own: contiguous operands, not yet
- * broadcast, give a contiguous result, whatever strides dimensions of one element have. */
+static bool is_symbolic(const aot_fake *t)
+{
+    for (unsigned i = 0; i < t->ndim; i++) {
+        if (t->size[i].expr != 0 || t->stride[i].expr != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* With symbolic sizes, add, sub, mul and div of tensors have a short cut of their own: contiguous
+ * operands, not yet broadcast, give a contiguous result. */
 static bool short_cut(aot_call *k, aot_fake *out, const aot_fake *in, unsigned n)
 {
-    static const char *const names[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor"};
-    bool has = false, whole = false, contiguous = true, last = true;
+    static const char *const names[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
+                                        "aten.div.Tensor"};
+    bool has = false, whole = false, symbolic = false, contiguous = true, last = true;
     for (unsigned i = 0; i < 4; i++) {
         has = has || strcmp(aot_node_op(k->n)->name, names[i]) == 0;
     }
+    for (unsigned i = 0; i < n; i++) {
+        symbolic = symbolic || is_symbolic(&in[i]);
+    }
+    has = has && symbolic;
     for (unsigned i = 0; has && i < n; i++) {
         bool same = in[i].ndim == out->ndim;
         for (unsigned d = 0; same && d < out->ndim; d++) {
@@ -316,7 +332,8 @@ static bool short_cut(aot_call *k, aot_fake *out, const aot_fake *in, unsigned n
     return true;
 }
 
-aot_status aot_fake_elementwise(aot_call *k, const aot_fake *in, unsigned n, aot_dtype dtype, aot_fake *out)
+aot_status aot_fake_elementwise(aot_call *k, const aot_fake *in, unsigned n, aot_dtype dtype,
+                                aot_fake *out)
 {
     if (n == 0 || n > MAX_OPERANDS) {
         return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: %u operands", aot_text(k->c, k->n->name), n);
@@ -334,12 +351,14 @@ aot_status aot_fake_elementwise(aot_call *k, const aot_fake *in, unsigned n, aot
     return AOT_OK;
 }
 
-/* ---- the common rule -------------------------------------------------------------------------- */
+/* ---- the common rule --------------------------------------------------------------------------
+ */
 
 /* Keywords that scale or choose, and do not take part in promotion. */
 static bool is_operand_key(const char *key)
 {
-    static const char *const others[] = {"alpha", "beta", "value", "dtype", "decimals", "rounding_mode",
+    static const char *const others[] = {"alpha",       "beta",      "value",
+                                         "dtype",       "decimals",  "rounding_mode",
                                          "approximate", "generator", "out"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(key, others[i]) == 0) {
@@ -362,14 +381,32 @@ static void add_operand(aot_call *k, unsigned pos, const char *key, aot_fake *in
     }
 }
 
-aot_status aot_meta_elementwise(aot_call *k, aot_promote kind)
+/* Half precision is computed in single precision. */
+static aot_dtype computed_in(aot_dtype d)
+{
+    return d == AOT_F16 || d == AOT_BF16 ? AOT_F32 : d == AOT_C32 ? AOT_C64 : d;
+}
+
+/* An operand that is converted first becomes dense by that. */
+static void convert(aot_call *k, aot_fake *in, unsigned n, aot_dtype to)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (in[i].dtype != to && !aot_fake_is_dense(&in[i])) {
+            aot_fake was = in[i];
+            aot_fake_set_permuted(k->c, &in[i], &was, 1);
+        }
+    }
+}
+
+aot_status aot_meta_elementwise_order(aot_call *k, aot_promote kind, bool last_first)
 {
     aot_fake in[MAX_OPERANDS], out;
     mix m = {.in = in};
     const char *schema = aot_node_op(k->n)->schema;
     bool has_alpha = schema != NULL && strstr(schema, "Scalar alpha") != NULL;
     for (unsigned i = 0; i < k->n->n_args; i++) {
-        if (i < 2 || !has_alpha) { // add.Scalar has alpha among the positional ones
+        if (i < 2 || !has_alpha ||
+            strstr(schema, "_backward") != NULL) { // add.Scalar's alpha has a place
             add_operand(k, i, "", in, &m);
         }
     }
@@ -380,7 +417,22 @@ aot_status aot_meta_elementwise(aot_call *k, aot_promote kind)
             add_operand(k, UINT32_MAX, key, in, &m);
         }
     }
-    AOT_TRY(aot_fake_elementwise(k, in, m.n, mixed_dtype(&m, kind), &out));
+    for (unsigned i = 0; last_first && i < m.n / 2; i++) {
+        aot_fake swap = in[i];
+        in[i] = in[m.n - 1 - i];
+        in[m.n - 1 - i] = swap;
+    }
+    aot_dtype d = mixed_dtype(&m, kind);
+    aot_promote computed = kind == AOT_PROMOTE_ALWAYS_BOOL || kind == AOT_PROMOTE_COMPLEX_TO_FLOAT
+                               ? AOT_PROMOTE_DEFAULT
+                               : kind;
+    convert(k, in, m.n, computed_in(mixed_dtype(&m, computed)));
+    AOT_TRY(aot_fake_elementwise(k, in, m.n, d, &out));
     aot_call_push(k, &out);
     return AOT_OK;
+}
+
+aot_status aot_meta_elementwise(aot_call *k, aot_promote kind)
+{
+    return aot_meta_elementwise_order(k, kind, false);
 }

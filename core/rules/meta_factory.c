@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "rules/fake.h"
+#include "rules/fake_internal.h"
 
 enum { KEYWORD = UINT32_MAX }; /* no position */
 
@@ -14,7 +15,8 @@ static aot_status no_tensor(aot_call *k, const char *name)
 }
 
 /* Pushes a contiguous tensor of the sizes in argument pos; dtype and device are keywords. */
-static aot_status push_sized(aot_call *k, unsigned pos, const char *name, aot_dtype dtype, aot_str device)
+static aot_status push_sized(aot_call *k, unsigned pos, const char *name, aot_dtype dtype,
+                             aot_str device)
 {
     aot_dim size[AOT_FAKE_MAX_NDIM];
     unsigned n = aot_call_n_items(k, pos, name);
@@ -59,7 +61,8 @@ aot_status meta_randint(aot_call *k)
     return push_sized(k, k->n->n_args == 3 ? 2 : 1, "size", AOT_I64, cpu(k));
 }
 
-static aot_status push_shape(aot_call *k, const aot_dim *size, unsigned n, aot_dtype dtype, aot_str device)
+static aot_status push_shape(aot_call *k, const aot_dim *size, unsigned n, aot_dtype dtype,
+                             aot_str device)
 {
     aot_fake t = aot_fake_new(aot_call_dtype(k, KEYWORD, "dtype", dtype), n, size,
                               aot_call_device(k, KEYWORD, "device", device));
@@ -119,7 +122,8 @@ aot_status meta_arange(aot_call *k)
         double count = step != 0 ? ceil((end - start) / step) : 0;
         n = aot_dim_of(count > 0 && count < 9e18 ? (int64_t)count : 0);
     } else {
-        aot_dim start = aot_call_int(k, pos[0], "start", 0), end = aot_call_int(k, pos[1], "end", 0);
+        aot_dim start = aot_call_int(k, pos[0], "start", 0),
+                end = aot_call_int(k, pos[1], "end", 0);
         aot_dim step = aot_call_int(k, pos[2], "step", 1);
         n = aot_dim_sub(k->c, end, start);
         if (!aot_dim_is(step, 1)) { // rounded up
@@ -146,7 +150,8 @@ aot_status meta_empty_strided(aot_call *k)
     return push_strided(k, 0, AOT_F32, cpu(k));
 }
 
-/* ---- from another tensor ------------------------------------------------------------------------ */
+/* ---- from another tensor ------------------------------------------------------------------------
+ */
 
 /* new_zeros, new_ones, new_empty, new_full: (self, size). */
 aot_status meta_new_of_size(aot_call *k)
@@ -167,7 +172,8 @@ aot_status meta_new_empty_strided(aot_call *k)
     return push_strided(k, 1, self.dtype, self.device);
 }
 
-/* zeros_like, full_like, rand_like, bernoulli ...: (self), the layout kept unless a format is asked. */
+/* zeros_like, full_like, rand_like, bernoulli ...: (self), the layout kept unless a format is
+ * asked. */
 aot_status meta_like(aot_call *k)
 {
     aot_fake self;
@@ -179,7 +185,7 @@ aot_status meta_like(aot_call *k)
     t.dtype = (uint8_t)aot_call_dtype(k, KEYWORD, "dtype", self.dtype);
     t.device = aot_call_device(k, KEYWORD, "device", self.device);
     if (f == AOT_MF_PRESERVE) {
-        aot_fake_set_like(k->c, &t, &self);
+        aot_fake_set_permuted(k->c, &t, &self, 1);
     } else {
         aot_fake_set_format(k->c, &t, f);
     }
@@ -187,7 +193,8 @@ aot_status meta_like(aot_call *k)
     return AOT_OK;
 }
 
-/* ---- Inductor's random numbers ------------------------------------------------------------------- */
+/* ---- Inductor's random numbers
+ * ------------------------------------------------------------------- */
 
 /* inductor_seeds(count, device) */
 aot_status meta_inductor_seeds(aot_call *k)
@@ -202,7 +209,9 @@ aot_status meta_inductor_seeds(aot_call *k)
 aot_status meta_inductor_seed(aot_call *k)
 {
     aot_fake seeds = {.device = aot_call_device(k, 0, "device", cpu(k))};
-    aot_str device = aot_call_tensor(k, 0, "seeds", &seeds) ? seeds.device : aot_call_device(k, 0, "device", cpu(k));
+    aot_str device = aot_call_tensor(k, 0, "seeds", &seeds)
+                         ? seeds.device
+                         : aot_call_device(k, 0, "device", cpu(k));
     aot_fake t = aot_fake_new(AOT_I64, 0, NULL, device);
     aot_call_push(k, &t);
     return AOT_OK;

@@ -2,10 +2,43 @@
  * Mirrors: the type_promotion_kind of each function in torch/_refs/__init__.py,
  * torch/_refs/nn/functional/__init__.py and torch/_decomp/decompositions.py:pw_cast_for_opmath. */
 #include "rules/fake.h"
+#include "rules/fake_internal.h"
 
 aot_status meta_pointwise(aot_call *k)
 {
     return aot_meta_elementwise(k, AOT_PROMOTE_DEFAULT);
+}
+
+/* Gradients that choose by the input: where(self <= 0, 0, grad). The condition stands first there,
+ * so its strides count before the gradient's. */
+aot_status meta_pointwise_gate(aot_call *k)
+{
+    return aot_meta_elementwise_order(k, AOT_PROMOTE_DEFAULT, true);
+}
+
+/* copysign(self, other) = where(signbit(other), -abs(self), abs(self)) */
+aot_status meta_copysign(aot_call *k)
+{
+    return aot_meta_elementwise_order(k, AOT_PROMOTE_INT_TO_FLOAT, true);
+}
+
+/* logical_and, logical_or, logical_xor: operands are made booleans first. */
+aot_status meta_logical(aot_call *k)
+{
+    aot_fake in[2], out;
+    for (unsigned i = 0; i < 2; i++) {
+        if (!aot_call_tensor(k, i, i == 0 ? "self" : "other", &in[i])) {
+            return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: two tensors are wanted",
+                            aot_text(k->c, k->n->name));
+        }
+        if (in[i].dtype != AOT_B8) {
+            aot_fake was = in[i];
+            aot_fake_set_permuted(k->c, &in[i], &was, 1);
+        }
+    }
+    AOT_TRY(aot_fake_elementwise(k, in, 2, AOT_B8, &out));
+    aot_call_push(k, &out);
+    return AOT_OK;
 }
 
 /* Comparisons and tests. */
@@ -64,7 +97,8 @@ aot_status meta_complex(aot_call *k)
 {
     aot_fake in[2], out;
     if (!aot_call_tensor(k, 0, "real", &in[0]) || !aot_call_tensor(k, 1, "imag", &in[1])) {
-        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: two tensors are wanted", aot_text(k->c, k->n->name));
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: two tensors are wanted",
+                        aot_text(k->c, k->n->name));
     }
     aot_dtype d = in[0].dtype == AOT_F64 ? AOT_C128 : in[0].dtype == AOT_F16 ? AOT_C32 : AOT_C64;
     AOT_TRY(aot_fake_elementwise(k, in, 2, d, &out));

@@ -1,5 +1,6 @@
-/* Property of the META rules: for every ATen call of every recorded graph whose operator has a rule,
- * the rule gives the type that PyTorch printed. One TAP line a file, counts by operator at the end.
+/* Property of the META rules: for every ATen call of every recorded graph whose operator has a
+ * rule, the rule gives the type that PyTorch printed. One TAP line a file, counts by operator at
+ * the end.
  *
  *   test_meta [FILE-OR-FOLDER...]    default: $AOT_FIXTURES
  *
@@ -27,7 +28,7 @@ static const struct {
 static int n_tests, n_failed;
 static struct tally {
     unsigned ok, total, shown;
-} *tallies; /* by row */
+} * tallies; /* by row */
 static unsigned long n_calls, n_without_rule, n_known;
 
 typedef struct file {
@@ -46,7 +47,8 @@ static bool is_known(const char *op, const char *ours, const char *theirs)
     return false;
 }
 
-static void report(file *f, const aot_graph *g, aot_node_id id, const char *ours, const char *theirs)
+static void report(file *f, const aot_graph *g, aot_node_id id, const char *ours,
+                   const char *theirs)
 {
     const aot_op_info *op = aot_node_op(aot_node_at(g, id));
     struct tally *t = &tallies[aot_node_at(g, id)->op];
@@ -66,7 +68,8 @@ static void report(file *f, const aot_graph *g, aot_node_id id, const char *ours
 }
 
 /* Compares output i; false if it was different (which is then reported). */
-static bool same_type(file *f, const aot_graph *g, aot_node_id call, const aot_fake *got, aot_meta_id want)
+static bool same_type(file *f, const aot_graph *g, aot_node_id call, const aot_fake *got,
+                      aot_meta_id want)
 {
     const char *theirs = aot_text(g->ctx, aot_meta_get(g->ctx, want)->text);
     if (*theirs == '\0') {
@@ -76,7 +79,8 @@ static bool same_type(file *f, const aot_graph *g, aot_node_id call, const aot_f
     if (ours == want) {
         return true;
     }
-    report(f, g, call, got != NULL ? aot_text(g->ctx, aot_meta_get(g->ctx, ours)->text) : "(none)", theirs);
+    report(f, g, call, got != NULL ? aot_text(g->ctx, aot_meta_get(g->ctx, ours)->text) : "(none)",
+           theirs);
     return false;
 }
 
@@ -132,7 +136,8 @@ static void check_graph(file *f, aot_graph *g)
 
 static bool is_aten_stage(aot_stage s)
 {
-    return s == AOT_STAGE_JOINT || s == AOT_STAGE_FORWARD || s == AOT_STAGE_BACKWARD || s == AOT_STAGE_INFERENCE;
+    return s == AOT_STAGE_JOINT || s == AOT_STAGE_FORWARD || s == AOT_STAGE_BACKWARD ||
+           s == AOT_STAGE_INFERENCE;
 }
 
 static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
@@ -165,8 +170,8 @@ static void check_file(const char *path)
         return; // holds no graphs
     }
     n_failed += f.bad != 0;
-    printf("%sok %d - %s: %u of %u calls have the recorded type\n", f.bad == 0 ? "" : "not ", ++n_tests,
-           path, f.calls - f.bad, f.calls);
+    printf("%sok %d - %s: %u of %u calls have the recorded type\n", f.bad == 0 ? "" : "not ",
+           ++n_tests, path, f.calls - f.bad, f.calls);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -191,7 +196,8 @@ static void walk(const char *path)
         char child[4096];
         snprintf(child, sizeof child, "%s/%s", path, name);
         if (name[0] != '.' && strcmp(name, "damaged") != 0 && strcmp(name, "fuzz") != 0 &&
-            strstr(name, ".json") == NULL && strstr(name, ".pt2") == NULL && strstr(name, ".tsv") == NULL) {
+            strstr(name, ".json") == NULL && strstr(name, ".pt2") == NULL &&
+            strstr(name, ".tsv") == NULL) {
             walk(child);
         }
         free(names[i]);
@@ -216,7 +222,8 @@ int main(int argc, char **argv)
             printf("# %s: %u/%u\n", aot_op((aot_op_id)i)->name, tallies[i].ok, tallies[i].total);
         }
     }
-    printf("# %lu calls compared, %lu known to differ, %lu without a rule\n", n_calls, n_known, n_without_rule);
+    printf("# %lu calls compared, %lu known to differ, %lu without a rule\n", n_calls, n_known,
+           n_without_rule);
     if (n_tests == 0) {
         printf("not ok 1 - no call was compared\n");
         n_tests = n_failed = 1;
