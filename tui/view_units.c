@@ -18,19 +18,22 @@ typedef struct unit_facts {
     char trouble[512]; /* why there is no partition; "" if there is one or none is expected */
 } unit_facts;
 
+enum { N_COLUMNS = 8, PATH_COLS = 9, NODES_COLS = 7, BYTES_COLS = 10, TIME_COLS = 8, NOTE_COLS = 7 };
+
 typedef struct units_view {
     aot_view *v;
     aot_list list;
     unit_facts *facts;
-    bool ranks;         /* units of several ranks */
-    int title_cols, label_cols;
+    int title_cols, label_cols, number_cols; /* measured */
+    bool any_time, any_note;
+    int title_now, time_now; /* in the width of the screen; 0: no such column */
     aot_lines detail;
     size_t detail_of;   /* what the detail lines are about; SIZE_MAX: nothing */
     int detail_cols;
     bool detail_known;
 } units_view;
 
-static const char *const columns[] = {"order in the input", "nodes", "saved bytes", "function", NULL};
+static const char *const columns[] = {"order in the input", "nodes", "saved bytes", "function", "compile time", NULL};
 
 static units_view *state(aot_view *v)
 {
@@ -53,7 +56,7 @@ static void find_facts(units_view *uv, size_t i)
 {
     static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_EXPORT,
                                       AOT_STAGE_FORWARD, AOT_STAGE_DYNAMO};
-    static const char *const paths[] = {"autograd", "inference", "export", "autograd", "dynamo only"};
+    static const char *const paths[] = {"autograd", "inference", "export", "autograd", "dynamo"};
     aot_model *m = aot_app_model(uv->v->app);
     unit_facts *f = &uv->facts[i];
     f->known = true;
@@ -99,27 +102,50 @@ static int field(aot_canvas *c, int y, int x, int end, int cols, aot_style style
     return x + cols + 2;
 }
 
+/* "<lambda> units_corner.py:143" in few columns: "<lambda> units_c…:143", as the line is what tells
+ * units of one file apart. */
+static void fit_title(aot_sb *out, const char *title, int cols, bool ascii)
+{
+    const char *line = strrchr(title, ':');
+    int tail = line ? aot_text_width(line) : 0;
+    if (aot_text_width(title) <= cols || tail == 0 || tail > cols / 2) {
+        aot_text_fit(out, title, cols, ascii);
+        return;
+    }
+    aot_sb head = {0};
+    aot_sb_add(&head, title, (size_t)(line - title));
+    aot_text_fit(out, aot_sb_text(&head), cols - tail - 1, ascii);
+    if (aot_text_width(aot_sb_text(&head)) <= cols - tail - 1) {
+        aot_sb_addz(out, ascii ? "~" : "…");
+    }
+    aot_sb_addz(out, line);
+    aot_sb_free(&head);
+}
+
 static void draw_columns(const units_view *uv, aot_canvas *c, int y, int x, int cols,
-                         const char *const text[7], const aot_style style[7])
+                         const char *const text[N_COLUMNS], const aot_style style[N_COLUMNS])
 {
     int end = x + cols;
-    x = field(c, y, x, end, 4, style[0], text[0], true);
+    x = field(c, y, x, end, uv->number_cols, style[0], text[0], true);
     x = field(c, y, x, end, uv->label_cols, style[1], text[1], false);
-    x = field(c, y, x, end, uv->title_cols, style[2], text[2], false);
-    x = field(c, y, x, end, 11, style[3], text[3], false);
-    x = field(c, y, x, end, 8, style[4], text[4], true);
-    x = field(c, y, x, end, 10, style[5], text[5], true);
-    field(c, y, x, end, end - x, style[6], text[6], false);
+    x = field(c, y, x, end, uv->title_now, style[2], text[2], false);
+    x = field(c, y, x, end, PATH_COLS, style[3], text[3], false);
+    x = field(c, y, x, end, NODES_COLS, style[4], text[4], true);
+    x = field(c, y, x, end, BYTES_COLS, style[5], text[5], true);
+    x = uv->time_now ? field(c, y, x, end, uv->time_now, style[6], text[6], true) : x;
+    field(c, y, x, end, end - x, style[7], text[7], false);
 }
 
 static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t row)
 {
-    static const aot_style styles[7] = {AOT_STYLE_DIM,  AOT_STYLE_SOURCE, AOT_STYLE_NAME, AOT_STYLE_TYPE,
-                                        AOT_STYLE_BYTES, AOT_STYLE_BYTES, AOT_STYLE_REASON};
+    static const aot_style styles[N_COLUMNS] = {
+        AOT_STYLE_DIM,   AOT_STYLE_SOURCE, AOT_STYLE_NAME,  AOT_STYLE_TYPE,
+        AOT_STYLE_BYTES, AOT_STYLE_BYTES,  AOT_STYLE_BYTES, AOT_STYLE_REASON};
     const units_view *uv = arg;
     const aot_unit *u = unit_at(uv, row);
     const unit_facts *f = &uv->facts[row];
-    char number[16], name[64], nodes[32] = "…", bytes[32] = "…", note[200] = "";
+    char number[16], name[64], nodes[32] = "…", bytes[32] = "…", note[200] = "", time[32] = "-";
+    aot_sb title = {0};
     snprintf(number, sizeof number, "%zu", row);
     if (f->known) {
         aot_format_count(nodes, sizeof nodes, f->n_nodes);
@@ -131,10 +157,15 @@ static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t ro
             snprintf(note + n, sizeof note - n, "%zu note%s", u->notes.n, u->notes.n == 1 ? "" : "s");
         }
     }
-    const char *text[7] = {number, label(u, name, sizeof name), u->title && *u->title ? u->title : "-",
-                           f->known ? f->path : "", nodes,
-                           f->known && !f->has_part ? "-" : bytes, *f->trouble ? f->trouble : note};
+    if (u->seconds >= 0) {
+        aot_format_duration(time, sizeof time, u->seconds);
+    }
+    fit_title(&title, u->title && *u->title ? u->title : "-", uv->title_now, c->ascii);
+    const char *text[N_COLUMNS] = {number, label(u, name, sizeof name), aot_sb_text(&title),
+                                   f->known ? f->path : "", nodes, f->known && !f->has_part ? "-" : bytes,
+                                   time, *f->trouble ? f->trouble : note};
     draw_columns(uv, c, y, x, cols, text, styles);
+    aot_sb_free(&title);
 }
 
 static void text_of_row(void *arg, size_t row, aot_sb *out)
@@ -152,8 +183,12 @@ static void text_of_row(void *arg, size_t row, aot_sb *out)
 static int compare(void *arg, int column, size_t a, size_t b)
 {
     units_view *uv = arg;
-    if (column == 3) {
-        return strcmp(unit_at(uv, a)->title, unit_at(uv, b)->title);
+    const aot_unit *ua = unit_at(uv, a), *ub = unit_at(uv, b);
+    if (column == 3) { // lines as numbers
+        return strverscmp(ua->title ? ua->title : "", ub->title ? ub->title : "");
+    }
+    if (column == 4) {
+        return (ua->seconds < ub->seconds) - (ua->seconds > ub->seconds);
     }
     if (!uv->facts[a].known) {
         find_facts(uv, a);
@@ -182,6 +217,9 @@ static aot_status open_view(aot_view *v, aot_err *err)
     uv->facts = aot_xcalloc(n + 1, sizeof *uv->facts);
     uv->label_cols = 4;
     uv->title_cols = 8;
+    char last[24];
+    int digits = snprintf(last, sizeof last, "%zu", n ? n - 1 : 0);
+    uv->number_cols = digits < 2 ? 2 : digits;
     uv->detail_of = SIZE_MAX;
     for (size_t i = 0; i < n; i++) {
         const aot_unit *u = aot_model_unit(m, i);
@@ -189,6 +227,8 @@ static aot_status open_view(aot_view *v, aot_err *err)
         uv->label_cols = w > uv->label_cols ? w : uv->label_cols;
         w = aot_text_width(u->title ? u->title : "");
         uv->title_cols = w > uv->title_cols ? w : uv->title_cols;
+        uv->any_time = uv->any_time || u->seconds >= 0;
+        uv->any_note = uv->any_note || u->notes.n > 0 || u->cache;
     }
     aot_list_init(&uv->list, &list_ops, uv);
     uv->list.keep_cursor = true;
@@ -318,18 +358,28 @@ static void draw_empty(aot_canvas *c, int y)
     }
 }
 
+/* Functions get what the other columns leave; the time is shown where they still fit. */
+static void fit_columns(units_view *uv, int cols)
+{
+    int room = cols - 1 - (uv->number_cols + uv->label_cols + PATH_COLS + NODES_COLS + BYTES_COLS + 6 * 2);
+    room -= uv->any_note ? NOTE_COLS : 0;
+    bool time = uv->any_time && (room - TIME_COLS - 2 >= uv->title_cols || cols >= 100);
+    uv->time_now = time ? TIME_COLS : 0;
+    room -= time ? TIME_COLS + 2 : 0;
+    uv->title_now = room < 8 ? 8 : uv->title_cols < room ? uv->title_cols : room;
+}
+
 static void draw(aot_view *v, aot_canvas *c, int y, int rows)
 {
-    static const char *const heads[7] = {"#", "unit", "function", "path", "nodes", "saved", ""};
-    static const aot_style dim[7] = {AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM,
-                                     AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM};
+    static const char *const heads[N_COLUMNS] = {"#", "unit", "function", "path", "nodes", "saved", "time", ""};
+    static const aot_style dim[N_COLUMNS] = {AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM,
+                                             AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM};
     units_view *uv = state(v);
     if (aot_model_n_units(aot_app_model(v->app)) == 0) {
         draw_empty(c, y);
         return;
     }
-    int all = uv->title_cols, room = c->cols - 53 - uv->label_cols;
-    uv->title_cols = room < 8 ? 8 : all < room ? all : room;
+    fit_columns(uv, c->cols);
     int low = rows >= 16 ? 14 : 0, n = (int)uv->list.n;
     if (low && rows - low < n + 2) {
         low = rows / 2 > 14 ? 14 : rows / 2;
@@ -339,7 +389,6 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     if (aot_list_n_shown(&uv->list) == 0 && uv->list.filtered >= uv->list.n) {
         aot_canvas_put(c, y + 2, 2, AOT_STYLE_NOTICE, "No unit matches the filter; Esc drops it.");
     }
-    uv->title_cols = all;
     if (low) {
         fill_detail(uv, c->cols - 2);
         aot_sb sb = {0};
