@@ -198,6 +198,9 @@ static void open_prompt(aot_app *app, prompt_kind kind)
         app->prompt_filter = aot_xstrdup(aot_sb_text(&text));
     }
     prompt_open(&app->prompt, kind, kind == PROMPT_FILTER ? aot_sb_text(&text) : "");
+    aot_view *v = aot_app_top(app);
+    const char *pane = v->ops->pane && kind != PROMPT_COMMAND ? v->ops->pane(v) : NULL;
+    app->prompt.where = pane && strcmp(pane, v->ops->what) != 0 ? pane : NULL;
     aot_sb_free(&text);
 }
 

@@ -47,6 +47,7 @@ static void set_text(aot_prompt *p, const char *text)
 void prompt_open(aot_prompt *p, prompt_kind kind, const char *text)
 {
     p->kind = kind;
+    p->where = NULL;
     set_text(p, text);
     p->history_at = p->history[kind].n;
     free(p->draft);
@@ -243,7 +244,8 @@ int prompt_draw(const aot_prompt *p, aot_canvas *c, int y)
 {
     static const char *const signs[N_PROMPTS] = {"", "/", "filter: ", ":"};
     aot_canvas_field(c, y, 0, c->cols, AOT_STYLE_NORMAL, "");
-    int x = aot_canvas_put(c, y, 0, AOT_STYLE_KEY, signs[p->kind]);
+    int x = p->where ? aot_canvas_putf(c, y, 0, AOT_STYLE_NOTICE, "in %s ", p->where) : 0;
+    x = aot_canvas_put(c, y, x, AOT_STYLE_KEY, signs[p->kind]);
     char *before = aot_xstrndup(aot_sb_text(&p->text), p->at);
     int cursor = x + aot_text_width(before), room = c->cols - 1;
     free(before);

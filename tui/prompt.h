@@ -30,6 +30,7 @@ typedef void prompt_complete(void *arg, const char *text, size_t *start, prompt_
 
 typedef struct aot_prompt {
     prompt_kind kind;
+    const char *where; /* the pane that a search or filter is about; NULL: not said */
     aot_sb text;
     size_t at; /* cursor, in bytes */
     AOT_VEC(char *) history[N_PROMPTS];
