@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "session/derive.h"
+#include "tui/cmd.h"
 #include "viewers/canvas.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -151,18 +152,83 @@ static void add_word(aot_sb *out, const char *s)
     aot_sb_addc(out, '\'');
 }
 
+/* What a command needs of the input to be of use. */
+typedef enum need {
+    NEED_NOTHING, NEED_GRAPH, NEED_PARTITION, NEED_CHECK, NEED_NO_SESSION
+} need;
+
+/* What the input offers: the first unit and stage to show, and what can be done with all. */
+typedef struct offers {
+    size_t unit;
+    aot_stage stage; /* AOT_N_STAGES: no graph */
+    bool partition, check, no_session;
+} offers;
+
+static offers offers_of(aot_model *m)
+{
+    static const aot_stage order[] = {AOT_STAGE_FORWARD,  AOT_STAGE_JOINT,    AOT_STAGE_INFERENCE,
+                                      AOT_STAGE_EXPORT,   AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
+    offers o = {.stage = AOT_N_STAGES, .no_session = true};
+    for (size_t i = 0; i < aot_model_n_units(m); i++) {
+        for (size_t k = 0; k < sizeof order / sizeof order[0] && o.stage == AOT_N_STAGES; k++) {
+            if (aot_model_stage(m, i, order[k]).origin != AOT_ORIGIN_MISSING) {
+                o.unit = i;
+                o.stage = order[k];
+            }
+        }
+        const aot_unit *u = aot_model_unit(m, i);
+        const aot_partition *p = NULL;
+        bool cut = aot_model_stage(m, i, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED &&
+                   aot_model_partition(m, i, &p, NULL) == AOT_OK;
+        o.partition |= cut;
+        o.check |= cut && (aot_unit_stage(u, AOT_STAGE_FORWARD) != NULL ||
+                           aot_unit_stage(u, AOT_STAGE_BACKWARD) != NULL);
+    }
+    for (size_t i = 0; i < aot_model_n_files(m); i++) {
+        o.no_session &= aot_model_file_at(m, i)->session == NULL;
+    }
+    return o;
+}
+
+static bool is_offered(const offers *o, need n)
+{
+    switch (n) {
+    case NEED_GRAPH:
+        return o->stage != AOT_N_STAGES;
+    case NEED_PARTITION:
+        return o->partition;
+    case NEED_CHECK:
+        return o->check;
+    case NEED_NO_SESSION:
+        return o->no_session;
+    case NEED_NOTHING:
+        break;
+    }
+    return true;
+}
+
 int aot_summary_print(FILE *f, aot_model *m, const char *const *inputs, size_t n_inputs)
 {
-    static const struct {
+    offers o = offers_of(m);
+    char stage[64] = "", picture[96] = "", cut[96];
+    if (o.stage != AOT_N_STAGES) {
+        const char *name = aot_stage_get(o.stage)->name;
+        snprintf(stage, sizeof stage, " --unit %zu --stage %s", o.unit, name);
+        snprintf(picture, sizeof picture, " --what graph --unit %zu --stage %s -o G.svg",
+                 o.unit, name);
+    }
+    snprintf(cut, sizeof cut, " --what partition --unit %zu -o P.svg", o.unit);
+    const struct {
         const char *command, *rest, *does;
+        need needs;
     } next[] = {
-        {"show", " --saved", "what is saved for the backward, and why"},
-        {"show", " --unit 0 --stage forward", "the text of a stage"},
-        {"check", "", "derive recorded graphs again and compare"},
-        {"info", "", "settings, notes, what is missing and how to get it"},
-        {"partition", " -o DIR", "forward and backward as files"},
-        {"export", " --what partition -f svg", "a picture of the cut"},
-        {"import", " -o S.aots", "keep everything in a session"},
+        {"show", " --saved", "what is saved for the backward, and why", NEED_PARTITION},
+        {"show", stage, "the text of a stage", NEED_GRAPH},
+        {"check", "", "derive recorded graphs again and compare", NEED_CHECK},
+        {"info", "", "settings, notes, what is missing and how to get it", NEED_NOTHING},
+        {"partition", " -o DIR", "forward and backward as files", NEED_PARTITION},
+        {"export", o.partition ? cut : picture, "a picture", NEED_GRAPH},
+        {"import", " -o S.aots", "keep everything in a session", NEED_NO_SESSION},
     };
     aot_sb words = {0};
     for (size_t i = 0; i < n_inputs; i++) {
@@ -180,6 +246,10 @@ int aot_summary_print(FILE *f, aot_model *m, const char *const *inputs, size_t n
     fputs("\nCommands for scripts and pipes (without a terminal there is nothing to browse in):\n",
           f);
     for (size_t i = 0; i < sizeof next / sizeof next[0]; i++) {
+        bool takes_one = aot_cmd_find(next[i].command)->max_inputs == 1;
+        if (!is_offered(&o, next[i].needs) || (takes_one && n_inputs > 1)) {
+            continue;
+        }
         aot_sb line = {0};
         aot_sb_addf(&line, "  aotscope %s%s%s", next[i].command, aot_sb_text(&words), next[i].rest);
         fprintf(f, "%-60s # %s\n", aot_sb_text(&line), next[i].does);
