@@ -123,12 +123,18 @@ static const aot_option *find_letter(const aot_cmd *cmd, char letter)
     return letter == 'h' ? &help_option : NULL;
 }
 
-static void add_option(aot_args *a, const aot_option *o, const char *value)
+/* A value that would be dropped without a word is an error; a switch given twice says nothing new. */
+static aot_status add_option(aot_args *a, const aot_option *o, const char *value, aot_err *err)
 {
+    if (o->arg != NULL && !o->repeats && aot_args_has(a, o->name)) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--%s is given twice: '%s' and '%s'", o->name,
+                        aot_args_get(a, o->name), value);
+    }
     a->opts = aot_xrealloc(a->opts, (a->n_opts + 1) * sizeof *a->opts);
     a->opts[a->n_opts].name = o->name;
     a->opts[a->n_opts].value = value;
     a->n_opts++;
+    return AOT_OK;
 }
 
 /* --name, --name=value, --name value. Moves *i past a value that stands apart. */
@@ -158,8 +164,7 @@ static aot_status parse_long(aot_args *a, int argc, char **argv, int *i, aot_err
     if (o->arg != NULL) {
         value = eq != NULL ? eq + 1 : argv[++*i];
     }
-    add_option(a, o, value);
-    return AOT_OK;
+    return add_option(a, o, value, err);
 }
 
 /* -x, -xy (two switches), -oFILE, -o FILE. */
@@ -171,14 +176,13 @@ static aot_status parse_letters(aot_args *a, int argc, char **argv, int *i, aot_
             return AOT_FAIL(err, AOT_E_USAGE, "there is no option -%c", *p);
         }
         if (o->arg == NULL) {
-            add_option(a, o, NULL);
+            AOT_TRY(add_option(a, o, NULL, err));
             continue;
         }
         if (p[1] == '\0' && *i + 1 >= argc) {
             return AOT_FAIL(err, AOT_E_USAGE, "-%c needs a value: %s", *p, o->arg);
         }
-        add_option(a, o, p[1] != '\0' ? p + 1 : argv[++*i]);
-        break;
+        return add_option(a, o, p[1] != '\0' ? p + 1 : argv[++*i], err);
     }
     return AOT_OK;
 }

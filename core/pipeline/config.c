@@ -333,7 +333,7 @@ static aot_status fail_unknown(const char *name, size_t n, aot_err *err)
         aot_sb_addf(&b, "%s%s", i == 0 ? "; near it: " : ", ", near[i]->name);
     }
     int shown = n < 80 ? (int)n : 80;
-    aot_status status = AOT_FAIL(err, AOT_E_USAGE, "no setting is called '%.*s'%s", shown, name,
+    aot_status status = AOT_FAIL(err, AOT_E_USAGE, "no setting is called '%.*s'%s; `aotscope help settings` lists all", shown, name,
                                  aot_sb_text(&b));
     aot_sb_free(&b);
     return status;

@@ -42,6 +42,13 @@ run "$AOTSCOPE" partition -o
 ok "a missing value is named" err "needs a value"
 run "$AOTSCOPE" partition --help=yes
 ok "a switch takes no value" err "takes no value"
+run "$AOTSCOPE" show "$log" --stage joint --stage forward
+ok "an option that does not repeat given twice is an error" exits 2
+ok "both values are named" err "--stage is given twice: 'joint' and 'forward'"
+run "$AOTSCOPE" show "$log" -u 0 -u 0
+ok "by letter, too" exits 2
+run "$AOTSCOPE" show "$log" --saved --saved --set cse=False --set cse=True
+ok "switches and --set may be given twice" exits 0
 run "$AOTSCOPE" partition
 ok "a missing input is an error" exits 2
 ok "a missing input is named" err "input is missing"
@@ -73,6 +80,7 @@ run "$AOTSCOPE" info "$scratch"
 ok "a folder without a log ends with an exit code, not a signal" test "$code" -le 2
 run "$AOTSCOPE" partition "$log" -o "$scratch/out-dir" --set no_such_setting=1
 ok "an unknown setting is an error" exits 2
+ok "it says where all are listed" err "aotscope help settings"
 run "$AOTSCOPE" partition "$log" -o "$scratch/out-dir" --set activation_memory_budget=2
 ok "a setting out of range is an error" exits 2
 
@@ -82,6 +90,27 @@ ok "the summary counts the units" out " unit"
 ok "the summary names the batch commands" out "aotscope show "
 ok "nothing is coloured in a pipe" no_escape out
 ok "no progress bar in a pipe" silent err
+
+# Each command that the summary of these inputs names is run; all must work.
+suggestions_work()
+{
+    "$AOTSCOPE" "$@" >"$scratch/summary" || return 1
+    sed -n "s/^  aotscope \(.*\) *# .*/\1/p" "$scratch/summary" >"$scratch/suggested"
+    [ -s "$scratch/suggested" ] || return 1
+    while IFS= read -r words; do
+        (cd "$scratch" && eval "'$AOTSCOPE' $words" >"$scratch/did" 2>&1 </dev/null) || { echo "$words"; tail -3 "$scratch/did"; return 1; }
+    done <"$scratch/suggested"
+}
+ok "what the summary suggests works for a training log" suggestions_work "$log"
+ok "for two logs" suggestions_work "$AOT_FIXTURES/logs/ddp_rank_0.log.gz" "$AOT_FIXTURES/logs/ddp_rank_1.log.gz"
+ok "for an inference log" suggestions_work "$AOT_FIXTURES/logs/inference_mlp.log.gz"
+ok "an inference log is not said to save something" sh -c '! grep -q -e --saved "$1"' - "$scratch/suggested"
+ok "for a log of compiled autograd" suggestions_work "$AOT_FIXTURES/logs/compiled_autograd.trace.log.gz"
+gunzip -c "$AOT_FIXTURES/logs/three_units.stderr.gz" | sed -n 20,38p >"$scratch/none.log"
+ok "for an input without units" suggestions_work "$scratch/none.log"
+"$AOTSCOPE" import "$log" -o "$scratch/summary.aots" 2>/dev/null
+ok "for a session" suggestions_work "$scratch/summary.aots"
+ok "a session is not to be imported" sh -c '! grep -q "^import" "$1"' - "$scratch/suggested"
 run "$AOTSCOPE" -- "$log"
 ok "-- ends the options" exits 0
 run sh -c 'gzip -dc "$1" | "$2" info -' sh "$log" "$AOTSCOPE"
