@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tui/open_model.h"
+#include "base/file.h"
 #include "viewers/viewer.h"
 
 static const aot_option options[] = {
@@ -185,17 +186,6 @@ static char *dot_name(const char *path)
     return s;
 }
 
-static aot_status write_file(const char *path, const aot_sb *data, aot_err *err)
-{
-    FILE *f = fopen(path, "wb");
-    if (!f) {
-        return AOT_FAIL(err, AOT_E_IO, "%s: %s", path, strerror(errno));
-    }
-    bool ok = fwrite(aot_sb_text(data), 1, data->n, f) == data->n;
-    ok = fclose(f) == 0 && ok;
-    return ok ? AOT_OK : AOT_FAIL(err, AOT_E_IO, "%s: %s", path, strerror(errno));
-}
-
 static aot_status deliver(const aot_args *a, const char *format, const aot_sb *data, bool fell_back,
                           aot_err *err)
 {
@@ -208,11 +198,12 @@ static aot_status deliver(const aot_args *a, const char *format, const aot_sb *d
         bool ok = fwrite(aot_sb_text(data), 1, data->n, stdout) == data->n && fflush(stdout) == 0;
         return ok ? AOT_OK : AOT_FAIL(err, AOT_E_IO, "standard output: %s", strerror(errno));
     }
+    AOT_TRY(aot_file_not_input(path, a->inputs, a->n_inputs, err));
     if (!fell_back) {
-        return write_file(path, data, err);
+        return aot_file_write(path, aot_sb_text(data), data->n, err);
     }
     char *other = dot_name(path);
-    aot_status s = write_file(other, data, err);
+    aot_status s = aot_file_write(other, aot_sb_text(data), data->n, err);
     if (s == AOT_OK) {
         fprintf(stderr, "aotscope: wrote %s, not %s\n", other, path);
     }

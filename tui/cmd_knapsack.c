@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "partition/knapsack.h"
 #include "tui/cmd.h"
 
@@ -88,11 +89,13 @@ static int run(const aot_args *a)
             json_array_append_new(out, choice);
         }
     }
-    if (s == AOT_OK && (path == NULL || strcmp(path, "-") == 0)) {
-        json_dumpf(out, stdout, JSON_INDENT(1));
-        putchar('\n');
-    } else if (s == AOT_OK && json_dump_file(out, path, JSON_INDENT(1)) != 0) {
-        s = AOT_FAIL(&err, AOT_E_IO, "cannot write %s", path);
+    if (s == AOT_OK) {
+        s = aot_file_not_input(path, a->inputs, a->n_inputs, &err);
+    }
+    if (s == AOT_OK) {
+        char *text = json_dumps(out, JSON_INDENT(1));
+        s = aot_file_write(path, text, strlen(text), &err);
+        free(text);
     }
     json_decref(in);
     json_decref(out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "exec/memsim.h"
 #include "import/unit.h"
 #include "ir/text.h"
@@ -95,11 +96,10 @@ static int run(const aot_args *a)
     }
     if (err.code == AOT_OK) {
         json_t *o = json_pack("{s:s, s:O}", "format", "aotscope/1", "graphs", j.graphs);
-        if (path == NULL || strcmp(path, "-") == 0) {
-            json_dumpf(o, stdout, JSON_INDENT(1));
-            putchar('\n');
-        } else if (json_dump_file(o, path, JSON_COMPACT) != 0) {
-            AOT_FAIL(&err, AOT_E_IO, "cannot write %s", path);
+        if (aot_file_not_input(path, a->inputs, a->n_inputs, &err) == AOT_OK) {
+            char *text = json_dumps(o, JSON_INDENT(1));
+            err.code = aot_file_write(path, text, strlen(text), &err);
+            free(text);
         }
         json_decref(o);
         code = j.failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "import/unit.h"
 #include "ir/text.h"
 #include "partition/partition.h"
@@ -23,29 +24,23 @@ typedef struct job {
     int n_static_inputs;
 } job;
 
-static aot_status write_file(const char *dir, int k, const char *what, const char *text, size_t n, aot_err *err)
+static aot_status write_file(const job *j, int k, const char *what, const char *text, size_t n, aot_err *err)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%d.%s", dir, k, what);
-    FILE *f = fopen(path, "w");
-    if (f == NULL || fwrite(text, 1, n, f) != n) {
-        aot_status s = AOT_FAIL(err, AOT_E_IO, "cannot write %s: %s", path, strerror(errno));
-        if (f != NULL) {
-            fclose(f);
-        }
-        return s;
+    aot_sb path = {0};
+    aot_sb_addf(&path, "%s/%d.%s", j->dir, k, what);
+    aot_status s = aot_file_not_input(path.d, j->a->inputs, j->a->n_inputs, err);
+    if (s == AOT_OK) {
+        s = aot_file_write(path.d, text, n, err);
     }
-    if (fclose(f) != 0) {
-        return AOT_FAIL(err, AOT_E_IO, "cannot write %s: %s", path, strerror(errno));
-    }
-    return AOT_OK;
+    aot_sb_free(&path);
+    return s;
 }
 
 static aot_status write_graph(const job *j, int k, const char *what, const aot_graph *g, aot_err *err)
 {
     aot_sb text = {0};
     aot_print_graph(&text, g, AOT_PRINT_PLAIN);
-    aot_status s = write_file(j->dir, k, what, aot_sb_text(&text), text.n, err);
+    aot_status s = write_file(j, k, what, aot_sb_text(&text), text.n, err);
     aot_sb_free(&text);
     return s;
 }
@@ -56,7 +51,7 @@ static aot_status write_partition(const job *j, int k, const aot_partition *p, a
     AOT_TRY(write_graph(j, k, "backward.txt", p->backward, err));
     json_t *o = aot_partition_json(p, k);
     char *text = json_dumps(o, JSON_INDENT(1));
-    aot_status s = write_file(j->dir, k, "partition.json", text, strlen(text), err);
+    aot_status s = write_file(j, k, "partition.json", text, strlen(text), err);
     free(text);
     json_decref(o);
     return s;

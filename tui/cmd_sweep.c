@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "import/unit.h"
 #include "ir/text.h"
 #include "partition/partition.h"
@@ -152,11 +153,10 @@ static int write_result(job *j)
     aot_err err = {0};
     const char *path = aot_args_get(j->a, "output");
     json_t *o = json_pack("{s:s, s:O}", "format", "aotscope/1", "graphs", j->graphs);
-    if (path == NULL || strcmp(path, "-") == 0) {
-        json_dumpf(o, stdout, JSON_INDENT(1));
-        putchar('\n');
-    } else if (json_dump_file(o, path, JSON_INDENT(1)) != 0) {
-        AOT_FAIL(&err, AOT_E_IO, "cannot write %s", path);
+    if (aot_file_not_input(path, j->a->inputs, j->a->n_inputs, &err) == AOT_OK) {
+        char *text = json_dumps(o, JSON_INDENT(1));
+        err.code = aot_file_write(path, text, strlen(text), &err);
+        free(text);
     }
     json_decref(o);
     return err.code != AOT_OK ? aot_cmd_fail(&err) : j->failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
