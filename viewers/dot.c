@@ -367,7 +367,8 @@ static void add_legend(builder *b)
             legend_class(b, &t, i, network || computed ? " " : info->letter,
                          computed ? "computed" : !network ? info->name : i == AOT_CLASS_FORWARD ? "source side"
                          : i == AOT_CLASS_BACKWARD ? "sink side"
-                         : i == AOT_CLASS_SAVED ? "cut: saved" : "source and sink");
+                         : i == AOT_CLASS_SAVED ? "cut: saved"
+                         : i == AOT_CLASS_OUTPUT ? "source and sink" : info->name);
         }
     }
     aot_sb_addz(&t, "</TR>");
@@ -427,12 +428,30 @@ static void graph_defaults(builder *b)
     defaults(b->g, AGEDGE, edge);
 }
 
+// One notice, in lines that a picture has room for.
+static void add_notice(aot_sb *s, const char *text)
+{
+    enum { WIDE = 110 };
+    aot_sb_addz(s, "\nNotice: ");
+    for (int used = 8; *text;) {
+        size_t n = strcspn(text, " ");
+        if (used + (int)n > WIDE && used > 8) {
+            aot_sb_addz(s, "\n    ");
+            used = 4;
+        }
+        aot_sb_add(s, text, n);
+        aot_sb_addz(s, text[n] ? " " : "");
+        used += (int)n + 1;
+        text += n + (text[n] == ' ');
+    }
+}
+
 static void graph_title(builder *b)
 {
     aot_sb s = {0};
     aot_sb_addz(&s, b->pic->title);
     for (size_t i = 0; i < b->pic->notices.n; i++) {
-        aot_sb_addf(&s, "\nNotice: %s", b->pic->notices.d[i]);
+        add_notice(&s, b->pic->notices.d[i]);
     }
     aot_sb_addz(&s, "\n");
     set_text(b->g, "label", aot_sb_text(&s), "\\l");

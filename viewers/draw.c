@@ -479,12 +479,7 @@ static void draw_chain(aot_picture *pic, const aot_draw_in *in)
     net_end(&w, "sink", "what hangs here must be there in the backward");
     aot_picture_edge(pic, before, (uint32_t)pic->nodes.n - 1, AOT_LINE_INFINITE, AOT_FLOW_INF);
     pic->edges.d[pic->edges.n - 1].label = "inf";
-    for (const char *p = in->infinite; *p;) { // one demand a line
-        size_t n = strcspn(p, ";");
-        aot_picture_notice(pic, "%.*s", (int)n, p);
-        p += n + (p[n] == ';' ? 1 : 0);
-        p += strspn(p, " ");
-    }
+    aot_picture_notice(pic, "%s", in->infinite);
     free(box);
 }
 

@@ -49,7 +49,7 @@ void aot_picture_edge(aot_picture *pic, uint32_t from, uint32_t to, aot_line lin
 
 void aot_picture_notice(aot_picture *pic, const char *fmt, ...)
 {
-    char text[400];
+    char text[2000];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
