@@ -6,6 +6,7 @@
  * TensorAdvancedIndexing.cpp. */
 #include <string.h>
 
+#include "ops/op_ids.h"
 #include "rules/meta_shape.h"
 
 /* ---- results like an argument ----------------------------------------------------------------- */
@@ -150,27 +151,50 @@ struct indexing {
     unsigned n;
 };
 
+static aot_status too_many(aot_call *k, unsigned n, unsigned ndim)
+{
+    return AOT_FAIL(k->err, AOT_E_SHAPE, "too many indices for tensor of dimension %u (got %u)",
+                    ndim, n);
+}
+
+/* A mask stands for the positions where it is true: one index for each of its dimensions. */
+static aot_status add_mask(aot_call *k, const aot_fake *mask, unsigned at, struct indexing *x)
+{
+    aot_fake positions = *mask;
+    positions.ndim = 1;
+    positions.dtype = AOT_I64;
+    positions.size[0] = aot_dim_is(aot_fake_numel(k->c, mask), 0) ? aot_dim_of(0)
+                                                                  : aot_meta_fresh_size(k);
+    aot_fake_set_contiguous(k->c, &positions);
+    for (unsigned i = 0; i < mask->ndim; i++) {
+        x->taken[at + i] = true;
+        x->index[x->n++] = positions;
+    }
+    return AOT_OK;
+}
+
 static aot_status read_indices(aot_call *k, unsigned pos, const aot_fake *self, struct indexing *x)
 {
-    unsigned n = aot_call_n_items(k, pos, "indices");
+    unsigned n = aot_call_n_items(k, pos, "indices"), at = 0;
     *x = (struct indexing){.n = 0};
-    if (n == 0 || n > self->ndim) {
-        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: %u indices for tensor of dimension %u",
-                        call_name(k), n, self->ndim);
+    if (n == 0) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "at least one index must be provided");
     }
     for (unsigned i = 0; i < n; i++) {
         aot_fake t;
-        if (!aot_call_tensor_item(k, pos, "indices", i, &t)) {
-            continue;
+        bool is_there = aot_call_tensor_item(k, pos, "indices", i, &t);
+        bool is_mask = is_there && (t.dtype == AOT_B8 || t.dtype == AOT_U8 || t.dtype == AOT_I8);
+        unsigned takes = is_mask ? t.ndim : 1;
+        if (at + takes > self->ndim) {
+            return too_many(k, at + takes, self->ndim);
         }
-        if (t.dtype == AOT_B8 || t.dtype == AOT_U8 || t.dtype == AOT_I8) {
-            k->unbacked = true;
-            return AOT_FAIL(k->err, AOT_E_UNSUPPORTED,
-                            "%s: the size of the result depends on the values of a mask",
-                            call_name(k));
+        if (is_mask) {
+            AOT_TRY(add_mask(k, &t, at, x));
+        } else if (is_there) {
+            x->taken[at] = true;
+            x->index[x->n++] = t;
         }
-        x->taken[i] = true;
-        x->index[x->n++] = t;
+        at += takes;
     }
     return AOT_OK;
 }
@@ -185,8 +209,9 @@ static bool adjacent(const struct indexing *x, unsigned ndim)
     return runs <= 1;
 }
 
-/* PyTorch leaves numbers on the host out of the broadcasting of indices, and takes the sizes of the
- * last index: where that is such a number, the others' dimensions are lost. Its own types say so. */
+/* In index.Tensor PyTorch leaves numbers on the host out of the broadcasting of indices, and takes
+ * the sizes of the last index: where that is such a number, the others' dimensions are lost. Its
+ * own types say so. */
 static bool is_host_scalar(const aot_call *k, const aot_fake *t)
 {
     return t->ndim == 0 && strcmp(aot_text(k->c, t->device), "cpu") == 0;
@@ -198,7 +223,7 @@ static aot_status restride(aot_call *k, const aot_fake *self, const struct index
 {
     aot_fake shape;
     AOT_TRY(aot_fake_elementwise(k, x->index, x->n, AOT_I64, &shape));
-    if (is_host_scalar(k, &x->index[x->n - 1])) {
+    if (k->n->op == AOT_OP_aten_index_Tensor && is_host_scalar(k, &x->index[x->n - 1])) {
         shape.ndim = 0;
     }
     AOT_TRY(aot_meta_room(k, self->ndim - x->n + shape.ndim));
@@ -302,13 +327,9 @@ aot_status meta_repeat_interleave(aot_call *k)
 {
     aot_fake t;
     AOT_TRY(aot_call_need(k, 0, "repeats", &t));
-    if (!aot_call_arg(k, 1, "output_size")) {
-        k->unbacked = true;
-        return AOT_FAIL(k->err, AOT_E_UNSUPPORTED,
-                        "repeat_interleave: the size of the result depends on values");
-    }
+    bool known = aot_call_arg(k, 1, "output_size") != NULL;
     t.ndim = 1;
-    t.size[0] = aot_call_int(k, 1, "output_size", 0);
+    t.size[0] = known ? aot_call_int(k, 1, "output_size", 0) : aot_meta_fresh_size(k);
     aot_fake_set_contiguous(k->c, &t);
     aot_call_push(k, &t);
     return AOT_OK;

@@ -34,6 +34,8 @@ void aot_meta_push_view(aot_call *k, aot_fake *t);
 /* Strides of empty_like(in): dense, in the order of in's; a layout that in is in counts first.
  * Mirrors torch/_refs/__init__.py:empty_like. */
 void aot_meta_set_dense(aot_ctx *c, aot_fake *t, const aot_fake *in);
+/* A new symbol u0, u1 ... for a size that depends on values. */
+aot_dim aot_meta_fresh_size(aot_call *k);
 void aot_meta_insert_dim(aot_fake *t, unsigned at, aot_dim size, aot_dim stride);
 void aot_meta_remove_dim(aot_fake *t, unsigned at);
 
