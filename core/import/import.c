@@ -220,6 +220,50 @@ static void note_file(reading *rd, const char *path, const char *kind, const cha
     }
 }
 
+enum { FOLDERS_NAMED = 3, FILES_TRIED = 32 };
+
+/* Whether one of the first files of a folder is a log. */
+static bool holds_log(const char *path)
+{
+    file_list files = {0};
+    bool found = false;
+    if (list_folder(&files, path, NULL) == AOT_OK) {
+        for (size_t i = 0; i < files.n && i < FILES_TRIED && !found; i++) {
+            found = kind_of_file(files.d[i].path) != N_IMPORTERS;
+        }
+    }
+    for (size_t i = 0; i < files.n; i++) {
+        free(files.d[i].path);
+    }
+    aot_vec_free(&files);
+    return found;
+}
+
+static int by_version(const struct dirent **a, const struct dirent **b)
+{
+    return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Names the first folders of a folder that hold logs: each is a run of its own, so none is read. */
+static bool name_folders(aot_sb *out, const char *path)
+{
+    struct dirent **all = NULL;
+    int n = scandir(path, &all, NULL, by_version), found = 0;
+    for (int i = 0; i < n; i++) {
+        aot_sb sub = {0};
+        struct stat st;
+        aot_sb_addf(&sub, "%s%s%s", path, aot_ends_with(path, "/") ? "" : "/", all[i]->d_name);
+        if (found < FOLDERS_NAMED && all[i]->d_name[0] != '.' && stat(sub.d, &st) == 0 &&
+            S_ISDIR(st.st_mode) && holds_log(sub.d)) {
+            aot_sb_addf(out, "%s%.80s", found++ > 0 ? ", " : "", all[i]->d_name);
+        }
+        aot_sb_free(&sub);
+        free(all[i]);
+    }
+    free(all);
+    return found > 0;
+}
+
 static aot_status read_folder(reading *rd, const char *path, aot_err *err)
 {
     file_list files = {0};
@@ -230,10 +274,16 @@ static aot_status read_folder(reading *rd, const char *path, aot_err *err)
         files.d[i].kind = kind_of_file(files.d[i].path);
         best = files.d[i].kind < best ? files.d[i].kind : best;
     }
-    if (st == AOT_OK && best == N_IMPORTERS) {
+    aot_sb inside = {0};
+    if (st == AOT_OK && best == N_IMPORTERS && name_folders(&inside, path)) {
+        st = AOT_FAIL(err, AOT_E_FORMAT,
+                      "no file in this folder is a log, but in folders inside it there are some: "
+                      "open one of %s", aot_sb_text(&inside));
+    } else if (st == AOT_OK && best == N_IMPORTERS) {
         st = AOT_FAIL(err, AOT_E_FORMAT, "no file in this folder is a log; expected %s",
                       expected(buf, sizeof buf));
     }
+    aot_sb_free(&inside);
     for (size_t i = 0; i < files.n && st == AOT_OK; i++) {
         if (files.d[i].kind != best) {
             note_file(rd, files.d[i].path, "skipped", "not a log like the others of this folder");
