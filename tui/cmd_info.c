@@ -49,6 +49,13 @@ static void free_shared(shared_lines *v)
     aot_vec_free(v);
 }
 
+/* "3 [0/0]": labels alone may repeat. */
+static void print_unit_name(const aot_model *m, size_t unit)
+{
+    char label[96];
+    printf("%zu %s", unit, aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label));
+}
+
 static void print_shared(const aot_model *m, const shared_lines *v)
 {
     for (size_t i = 0; i < v->n; i++) {
@@ -59,13 +66,11 @@ static void print_shared(const aot_model *m, const shared_lines *v)
         }
         for (size_t k = 0; k < s->units.n && k < LABELS_SHOWN && s->units.n != aot_model_n_units(m);
              k++) {
-            char label[96];
-            printf("%s%s", k > 0 ? ", " : "",
-                   aot_unit_label(&aot_model_unit(m, s->units.d[k])->key, label, sizeof label));
+            printf("%s", k > 0 ? ", " : "");
+            print_unit_name(m, s->units.d[k]);
         }
         if (s->units.n == 1 && aot_model_n_units(m) == 1) {
-            char label[96];
-            printf("%s", aot_unit_label(&aot_model_unit(m, 0)->key, label, sizeof label));
+            print_unit_name(m, 0);
         } else if (s->units.n > LABELS_SHOWN && s->units.n != aot_model_n_units(m)) {
             printf(" and %zu more", s->units.n - LABELS_SHOWN);
         }
@@ -219,45 +224,99 @@ static void print_files(const aot_model *m)
     }
 }
 
-static void print_note(const aot_import_note *n, const char *label)
+/* What notes of the same kind have in common: the text without numbers and what is in brackets. */
+static char *note_form(const aot_import_note *n)
 {
-    printf("  %s%s", label, label[0] != 0 ? " " : "");
-    if (n->file != NULL && n->file[0] != 0) {
-        printf("%s:%" PRIu64 ": ", n->file, n->line);
+    aot_sb b = {0};
+    int depth = 0;
+    aot_sb_addf(&b, "%s:", n->kind);
+    for (const char *p = n->text; *p != 0; p++) {
+        depth += *p == '(' || *p == '[';
+        if (depth == 0 && !(*p >= '0' && *p <= '9') && !(*p == 's' && p[1] == ' ')) {
+            aot_sb_addc(&b, *p);
+        }
+        depth -= depth > 0 && (*p == ')' || *p == ']');
     }
-    printf("%s: %s\n", n->kind, n->text);
+    char *form = aot_xstrdup(aot_sb_text(&b));
+    aot_sb_free(&b);
+    return form;
 }
 
+typedef struct note_group {
+    char *form;
+    const aot_import_note *first;
+    size_t unit, n; /* unit SIZE_MAX: of none */
+} note_group;
+
+typedef AOT_VEC(note_group) note_groups;
+
+static void add_note(note_groups *v, const aot_import_note *n, size_t unit, bool all)
+{
+    char *form = note_form(n);
+    for (size_t i = 0; i < v->n && !all; i++) {
+        if (strcmp(v->d[i].form, form) == 0) {
+            v->d[i].n++;
+            free(form);
+            return;
+        }
+    }
+    aot_vec_push(v, ((note_group){form, n, unit, 1}));
+}
+
+static void print_group(const aot_model *m, const note_group *g)
+{
+    const aot_import_note *n = g->first;
+    printf("  ");
+    if (g->unit != SIZE_MAX) {
+        printf("unit ");
+        print_unit_name(m, g->unit);
+        putchar(' ');
+    }
+    if (n->file != NULL && n->file[0] != 0 && n->line > 0) {
+        printf("%s:%" PRIu64 ": ", n->file, n->line);
+    } else if (n->file != NULL && n->file[0] != 0) {
+        printf("%s: ", n->file);
+    }
+    printf("%s: %s", n->kind, n->text);
+    if (g->n > 1) {
+        printf(" (and %zu more of this kind)", g->n - 1);
+    }
+    puts("");
+}
+
+/* Notes of the same kind share a line, unless all are asked for. */
 static void print_notes(const aot_model *m, bool all)
 {
-    size_t n = 0, total = aot_model_n_notes(m);
-    for (size_t i = 0; i < aot_model_n_units(m); i++) {
-        total += aot_model_unit(m, i)->notes.n;
-    }
-    if (total == 0) {
-        return;
-    }
-    printf("\nNotes\n");
+    note_groups v = {0};
+    bool more = false;
     for (size_t i = 0; i < aot_model_n_notes(m); i++) {
-        if (all || n < NOTES_SHOWN) {
-            print_note(aot_model_note(m, i), "");
-        }
-        n++;
+        add_note(&v, aot_model_note(m, i), SIZE_MAX, all);
     }
     for (size_t i = 0; i < aot_model_n_units(m); i++) {
         const aot_unit *u = aot_model_unit(m, i);
-        char label[96];
-        aot_unit_label(&u->key, label, sizeof label);
         for (size_t k = 0; k < u->notes.n; k++) {
-            if (all || n < NOTES_SHOWN) {
-                print_note(&u->notes.d[k], label);
-            }
-            n++;
+            add_note(&v, &u->notes.d[k], i, all);
         }
     }
-    if (!all && n > NOTES_SHOWN) {
-        printf("  and %zu more; --notes prints all\n", n - NOTES_SHOWN);
+    if (v.n > 0) {
+        printf("\nNotes\n");
     }
+    for (size_t i = 0; i < v.n; i++) {
+        if (all || i < NOTES_SHOWN) {
+            print_group(m, &v.d[i]);
+        }
+        more |= v.d[i].n > 1;
+    }
+    if (!all && v.n > NOTES_SHOWN) {
+        printf("  and %zu more\n", v.n - NOTES_SHOWN);
+    }
+    if (more || (!all && v.n > NOTES_SHOWN)) {
+        printf("  --notes prints all\n");
+    }
+    for (size_t i = 0; i < v.n; i++) {
+        free(v.d[i].form);
+    }
+    aot_vec_free(&v);
 }
 
 static void print_facts(const aot_model *m, const facts *f)

@@ -64,18 +64,20 @@ static void print_saved_totals(const aot_partition *p, size_t n)
     printf("  (%s)\n", p->rung);
 }
 
-static void print_saved_csv(const char *label, const aot_saved_row *rows, size_t n, bool head)
+static void print_saved_csv(const aot_unit *u, size_t unit, const char *label, const aot_saved_row *rows, size_t n, bool head)
 {
     aot_table *t = aot_table_new();
-    static const char *const titles[] = {"unit", "position", "name", "dtype",   "shape", "bytes",
-                                         "op",   "file",     "line", "used_by", "reason"};
+    static const char *const titles[] = {"unit", "label", "function", "position", "name",    "dtype", "shape",
+                                         "bytes", "op", "file", "line", "used_by", "reason"};
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
         aot_table_column(t, titles[i], AOT_LEFT, 0);
     }
     for (size_t i = 0; i < n; i++) {
         const aot_saved_row *r = &rows[i];
         aot_table_row(t);
+        aot_table_cellf(t, "%zu", unit);
         aot_table_cell(t, label);
+        aot_table_cell(t, u->title);
         aot_table_cellf(t, "%zu", i);
         aot_table_cell(t, r->name);
         aot_table_cell(t, r->dtype);
@@ -152,7 +154,7 @@ static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot
         json_object_set_new(j, "label", json_string(label));
         json_array_append_new(w->units, j);
     } else if (w->csv) {
-        print_saved_csv(label, rows, n, first);
+        print_saved_csv(aot_model_unit(m, unit), unit, label, rows, n, first);
     } else {
         if (w->several) {
             print_unit_head(m, unit);
