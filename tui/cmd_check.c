@@ -19,8 +19,8 @@ static json_t *result_json(const aot_unit *u, size_t unit, const aot_check_resul
 {
     char label[96];
     json_t *j =
-        json_pack("{s:i, s:s, s:s, s:s}", "unit", (int)unit, "label",
-                  aot_unit_label(&u->key, label, sizeof label), "stage",
+        json_pack("{s:i, s:s, s:s, s:s, s:s}", "unit", (int)unit, "label",
+                  aot_unit_label(&u->key, label, sizeof label), "title", u->title, "stage",
                   aot_stage_get(r->stage)->name, "result", aot_check_verdict_name(r->verdict));
     if (r->reason != NULL) {
         json_object_set_new(j, "reason", json_string(r->reason));
@@ -34,14 +34,15 @@ static json_t *result_json(const aot_unit *u, size_t unit, const aot_check_resul
     return j;
 }
 
-static void print_result(const aot_unit *u, const aot_check_result *r, bool verbose)
+static void print_result(const aot_unit *u, size_t unit, const aot_check_result *r, bool verbose)
 {
     char label[96];
     if (r->verdict == AOT_CHECK_SAME && !verbose) {
         return;
     }
-    printf("  %s %s: %s", aot_unit_label(&u->key, label, sizeof label),
-           aot_stage_get(r->stage)->name, aot_check_verdict_name(r->verdict));
+    printf("  unit %zu %s%s%s %s: %s", unit, aot_unit_label(&u->key, label, sizeof label),
+           u->title[0] != 0 ? " " : "", u->title, aot_stage_get(r->stage)->name,
+           aot_check_verdict_name(r->verdict));
     if (r->verdict == AOT_CHECK_DIFFERS) {
         if (r->input_line != 0) {
             printf(" at %s:%llu", u->input, (unsigned long long)r->input_line);
@@ -77,10 +78,15 @@ static void check_unit(aot_model *m, size_t unit, tally *t, json_t *graphs, bool
         if (graphs != NULL) {
             json_array_append_new(graphs, result_json(u, unit, &results[i]));
         } else {
-            print_result(u, &results[i], verbose);
+            print_result(u, unit, &results[i], verbose);
         }
     }
     aot_arena_free(a);
+}
+
+static unsigned n_compared(const tally *t)
+{
+    return t->n[AOT_CHECK_SAME] + t->n[AOT_CHECK_DIFFERS];
 }
 
 static void print_tally(const char *what, const tally *t)
@@ -90,14 +96,16 @@ static void print_tally(const char *what, const tally *t)
     if (t->n[AOT_CHECK_ERROR] > 0) {
         printf(", %u not derived", t->n[AOT_CHECK_ERROR]);
     }
-    putchar('\n');
+    puts(n_compared(t) == 0 ? "; nothing was compared" : "");
 }
 
-static int exit_code(const tally *t)
+/* strict: what was not compared is no success. */
+static int exit_code(const tally *t, bool strict)
 {
-    return t->failed || t->n[AOT_CHECK_ERROR] > 0 ? AOT_EXIT_ERROR
-           : t->n[AOT_CHECK_DIFFERS] > 0          ? AOT_EXIT_DIFFERS
-                                                  : AOT_EXIT_SAME;
+    bool open = n_compared(t) == 0 || t->n[AOT_CHECK_LEFT_OUT] > 0;
+    return t->failed || t->n[AOT_CHECK_ERROR] > 0               ? AOT_EXIT_ERROR
+           : t->n[AOT_CHECK_DIFFERS] > 0 || (strict && open) ? AOT_EXIT_DIFFERS
+                                                               : AOT_EXIT_SAME;
 }
 
 static json_t *tally_json(json_t *j, const tally *t)
@@ -133,10 +141,10 @@ static void check_input(const aot_args *a, const char *input, tally *sum, json_t
     if (inputs != NULL) {
         json_t *j = json_pack("{s:s, s:o}", "input", input, "graphs", graphs);
         json_array_append_new(inputs, tally_json(j, &t));
-    } else if (a->n_inputs > 1 || (t.n[0] + t.n[1] + t.n[2] + t.n[3]) == 0) {
+    } else if (a->n_inputs > 1) {
         print_tally(input, &t);
     }
-    if (t.n[0] + t.n[1] + t.n[2] + t.n[3] == 0) {
+    if (n_compared(&t) == 0 && t.n[AOT_CHECK_LEFT_OUT] == 0 && t.n[AOT_CHECK_ERROR] == 0) {
         fprintf(stderr, "%s: no recorded forward or backward graph to compare\n", input);
     }
     for (int i = 0; i < 4; i++) {
@@ -156,22 +164,24 @@ static int run(const aot_args *a)
         json_t *j = aot_cmd_json();
         json_object_set_new(j, "inputs", inputs);
         aot_cmd_print_json(tally_json(j, &sum));
-    } else if (a->n_inputs > 1 || sum.n[0] + sum.n[1] + sum.n[2] + sum.n[3] > 0) {
+    } else if (a->n_inputs > 1 || !sum.failed) {
         print_tally(a->n_inputs > 1 ? "all inputs" : a->inputs[0], &sum);
     }
-    return exit_code(&sum);
+    return exit_code(&sum, aot_args_has(a, "strict"));
 }
 
 static const aot_option options[] = {
     {"json", 0, NULL, false, "Print the results as JSON."},
     {"verbose", 'v', NULL, false, "Name the graphs that are the same, too."},
+    {"strict", 0, NULL, false,
+     "Exit with 1, too, if a graph was left out or nothing was compared."},
     AOT_OPTION_SET,
     {0},
 };
 
 const aot_cmd cmd_check = {
     .name = "check",
-    .synopsis = "INPUT... [--json] [--verbose] [--set NAME=VALUE]...",
+    .synopsis = "INPUT... [--json] [--verbose] [--strict] [--set NAME=VALUE]...",
     .summary = "Derive recorded forward and backward graphs again and compare",
     .doc =
         "Cuts each recorded joint graph under its recorded settings and compares the result with "
@@ -184,7 +194,8 @@ const aot_cmd cmd_check = {
         "joint-graph passes change the joint graph after it was recorded. A log of another PyTorch "
         "than "
         "2.11 may differ because its partitioner has other rules; the line then says so.\n\n"
-        "Exit status: 0 all the same, 1 a difference, 2 an input or a graph that cannot be used.",
+        "Exit status: 0 no difference, which includes that nothing was compared (the last line says "
+        "so; --strict makes it 1), 1 a difference, 2 an input or a graph that cannot be used.",
     .examples = "aotscope check train.log\n"
                 "aotscope check logs/*.log --json\n",
     .options = options,

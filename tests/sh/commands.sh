@@ -67,6 +67,16 @@ run "$AOTSCOPE" check --json "$one" "$logs/replace_random.log.gz"
 ok "check --json has the format" out '"format": "aotscope/1"'
 ok "check --json gives the reason of what is left out" out "inductor_seeds"
 ok "graphs that are left out are no difference" exits 0
+run "$AOTSCOPE" check --strict "$one"
+ok "check --strict exits with 0 where all is the same" exits 0
+run "$AOTSCOPE" check "$logs/inference_mlp.log.gz"
+ok "check of an input with nothing to compare exits with 0" exits 0
+ok "and says so in its last line" out "0 left out; nothing was compared"
+run "$AOTSCOPE" check --strict "$logs/inference_mlp.log.gz"
+ok "check --strict exits with 1 if nothing was compared" exits 1
+run "$AOTSCOPE" check --strict "$two" "$logs/replace_random.log.gz"
+ok "or if a graph was left out" exits 1
+ok "check names unit, label and function" out "unit 0 [0/0] "
 run "$AOTSCOPE" check "$one" "$scratch/nothing.log"
 ok "check exits with 2 if an input cannot be read" exits 2
 
@@ -88,6 +98,7 @@ run "$AOTSCOPE" show "$logs/ddp_rank_0.log.gz" "$logs/ddp_rank_1.log.gz" --unit 
 ok "a whole label is taken" out "tangents_1"
 run "$AOTSCOPE" show "$one" --saved --csv
 ok "show --csv has a head and a row for each value" lines 4
+ok "its rows carry number, label and function of the unit" out "unit,label,function,position,name,"
 run "$AOTSCOPE" show "$one" --saved --json
 ok "show --json has the format" out '"format": "aotscope/1"'
 ok "show --json has bytes as numbers" out '"bytes": 32,'
@@ -98,6 +109,19 @@ ok "info counts the recorded graphs" out "2 dynamo, 2 joint, 2 forward, 2 backwa
 run "$AOTSCOPE" info "$one" --set cse=False
 ok "info names settings that differ" out "cse = False, default True"
 ok "info tells recorded settings from missing ones" sh -c '! grep -q "not recorded" "$1"' - "$scratch/out"
+run "$AOTSCOPE" info "$two"
+ok "notes of one kind share a line with a count" out "(and 2 more of this kind)"
+ok "unless all are asked for" [ "$("$AOTSCOPE" info "$two" --notes | grep -c checksum:)" -eq 3 ]
+mkdir -p "$scratch/runs/first" "$scratch/runs/empty"
+cp "$one" "$scratch/runs/first/run.log.gz"
+echo "shopping list" >"$scratch/runs/first/list.txt"
+run "$AOTSCOPE" info "$scratch/runs/first"
+ok "a note without a line shows none" out "list.txt: skipped:"
+run "$AOTSCOPE" info "$scratch/runs"
+ok "a folder of folders is an error" exits 2
+ok "that names the folders with logs" err "open one of first"
+run "$AOTSCOPE" info "$logs/ddp"
+ok "info names units by number and label" out "0 [0/0] rank 0"
 run "$AOTSCOPE" info "$two"
 ok "info gives the budget in force" out "activation_memory_budget = 1.0, the default"
 run "$AOTSCOPE" info "$two" --set activation_memory_budget=0.3
