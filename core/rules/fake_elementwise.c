@@ -208,7 +208,10 @@ void aot_fake_set_ordered(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned 
         aot_dim size = t->size[inner[i]];
         t->stride[inner[i]] = step;
         if (i + 1 < t->ndim) {
-            step = aot_dim_mul(c, step, size.expr == 0 && size.value < 1 ? aot_dim_of(1) : size);
+            if (size.expr == 0 ? size.value < 1 : size.value == AOT_HINT_NONE) {
+                size = aot_dim_max(c, size, aot_dim_of(1)); // what may be zero counts as one
+            }
+            step = aot_dim_mul(c, step, size);
         }
     }
 }
@@ -421,6 +424,10 @@ aot_status aot_meta_elementwise_order(aot_call *k, aot_promote kind, bool last_f
         aot_fake swap = in[i];
         in[i] = in[m.n - 1 - i];
         in[m.n - 1 - i] = swap;
+    }
+    if (last_first && m.n > 0) { // the condition that is made of it is a value of its own
+        aot_fake was = in[0];
+        aot_fake_set_permuted(k->c, &in[0], &was, 1);
     }
     aot_dtype d = mixed_dtype(&m, kind);
     aot_promote computed = kind == AOT_PROMOTE_ALWAYS_BOOL || kind == AOT_PROMOTE_COMPLEX_TO_FLOAT
