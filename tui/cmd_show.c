@@ -118,12 +118,7 @@ static void print_saved_lines(const aot_partition *p, const aot_saved_row *rows,
         aot_table_cell(t, r->name);
         aot_table_cell(t, short_source(r, source, sizeof source));
         aot_table_cellf(t, r->used_by[0] != 0 ? "used by %s" : "%s", r->used_by);
-        if (r->primal != AOT_NO_NODE && r->primal != r->node) {
-            aot_table_cellf(t, "%s; shares memory with %s", r->reason,
-                            aot_node_name(p->cut, r->primal));
-        } else {
-            aot_table_cell(t, r->reason);
-        }
+        aot_table_cell(t, r->reason);
     }
     aot_sb out = {0};
     aot_table_print(&out, t, AOT_TABLE_NO_HEAD, 0, 0);

@@ -105,6 +105,7 @@ aot_node_id aot_node_primal(const aot_graph *g, aot_node_id id)
 static const char *source_of_ban(const aot_partition *p, aot_node_id id, aot_arena *a)
 {
     const aot_graph *g = p->cut;
+    bool view = !aot_is_getitem(g, aot_node_at(g, id));
     for (uint32_t steps = 0; steps <= g->nodes.n; steps++) {
         const aot_node *n = aot_node_at(g, id);
         bool follows = aot_is_getitem(g, n) || (aot_node_op(n)->flags & AOT_OPF_ALIASES) != 0;
@@ -113,7 +114,9 @@ static const char *source_of_ban(const aot_partition *p, aot_node_id id, aot_are
         }
         id = aot_node_args(g, n)[0].u.node;
         if (p->nodes[id].ban != AOT_BAN_NONE && aot_node_at(g, id)->kind != AOT_PLACEHOLDER) {
-            return aot_arena_printf(a, "%s cannot be recomputed: %s", aot_node_name(g, id),
+            return aot_arena_printf(a, view ? "view of %s, which cannot be recomputed: %s"
+                                            : "%s cannot be recomputed: %s",
+                                    aot_node_name(g, id),
                                     aot_ban_text((aot_ban)p->nodes[id].ban));
         }
     }
@@ -133,6 +136,10 @@ const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a
         }
         if (aot_meta_get(p->cut->ctx, n->meta)->val == AOT_VAL_SYM) {
             return "a size that the backward needs";
+        }
+        aot_node_id primal = aot_node_primal(p->cut, id);
+        if (primal != AOT_NO_NODE) { /* as the terminal says it */
+            return aot_arena_printf(a, "view of %s", aot_node_name(p->cut, primal));
         }
         if (p->used_default_partition) {
             return "the backward uses it, and default_partition recomputes nothing";

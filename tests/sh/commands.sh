@@ -96,6 +96,9 @@ run "$AOTSCOPE" show "$logs/ddp_rank_0.log.gz" "$logs/ddp_rank_1.log.gz" --unit 
 ok "a label of two units is not guessed" err "'0/0' means 2 units"
 run "$AOTSCOPE" show "$logs/ddp_rank_0.log.gz" "$logs/ddp_rank_1.log.gz" --unit "[0/0] rank 1" --stage joint
 ok "a whole label is taken" out "tangents_1"
+run "$AOTSCOPE" show "$logs/three_units.stderr.gz" --saved
+ok "a saved view of an input is said to be one" out "view of primals_2"
+ok "a view of what cannot be recomputed says both" [ "$("$AOTSCOPE" show "$two" --saved | grep -c 'view of gelu, which cannot be recomputed: materialized')" -eq 2 ]
 run "$AOTSCOPE" show "$one" --saved --csv
 ok "show --csv has a head and a row for each value" lines 4
 ok "its rows carry number, label and function of the unit" out "unit,label,function,position,name,"
