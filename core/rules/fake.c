@@ -12,11 +12,35 @@
 
 static _Thread_local aot_ctx *current; // also of the last type that was read
 
+static aot_status inplace(aot_call *k)
+{
+    aot_fake t;
+    if (aot_call_tensor(k, 0, "self", &t)) {
+        aot_call_push(k, &t);
+    }
+    return AOT_OK;
+}
+
+/* The rule of an operator; one in place gives its operand, with the functional form's sizes if it
+ * changes them (t_, squeeze_). */
+static aot_meta_fn *rule_of(aot_op_id op)
+{
+    const aot_op_info *o = aot_op(op);
+    aot_meta_fn *rule = aot_rules_of(op)->meta;
+    size_t len = strlen(o->packet); // never empty
+    if (rule == NULL && (o->tags & AOT_TAG_INPLACE_VIEW)) {
+        rule = aot_rules_of(aot_op_functional(op))->meta;
+    } else if (rule == NULL && (o->flags & AOT_OPF_MUTATES) && o->packet[len - 1] == '_') {
+        rule = inplace;
+    }
+    return rule;
+}
+
 aot_status aot_fake_run(aot_call *call, aot_ctx *c, const aot_graph *g, aot_node_id id,
                         aot_err *err)
 {
     const aot_node *n = aot_node_at(g, id);
-    aot_meta_fn *rule = aot_rules_of(n->op)->meta;
+    aot_meta_fn *rule = rule_of(n->op);
     aot_ctx *before = current;
     *call = (aot_call){.c = c, .g = g, .n = n, .err = err};
     if (rule == NULL) {

@@ -34,7 +34,7 @@ aot_status meta_to_copy(aot_call *k)
     return AOT_OK;
 }
 
-/* ---- joined ------------------------------------------------------------------------------------- */
+/* ---- joined --------------------------------------------------------------------------------- */
 
 /* An empty tensor of one dimension joins anything. */
 static bool is_legacy_empty(const aot_fake *t)
@@ -136,7 +136,7 @@ aot_status meta_stack(aot_call *k)
     return AOT_OK;
 }
 
-/* ---- padded, repeated, turned ------------------------------------------------------------------- */
+/* ---- padded, repeated, turned --------------------------------------------------------------- */
 
 aot_status meta_constant_pad_nd(aot_call *k)
 {
@@ -223,13 +223,13 @@ aot_status meta_rot90(aot_call *k)
             t.stride[b] = in.stride[a];
         }
         aot_fake turned = t;
-        aot_meta_set_dense(k->c, &t, &turned);
+        aot_fake_set_permuted(k->c, &t, &turned, 1);
     }
     aot_call_push(k, &t);
     return AOT_OK;
 }
 
-/* ---- channels to pixels -------------------------------------------------------------------------- */
+/* ---- channels to pixels --------------------------------------------------------------------- */
 
 /* Channels divided by r * r, height and width times r, or the other way round. */
 static aot_status shuffle(aot_call *k, aot_dim r, bool to_pixels)

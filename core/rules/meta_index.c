@@ -9,7 +9,7 @@
 #include "ops/op_ids.h"
 #include "rules/meta_shape.h"
 
-/* ---- results like an argument ----------------------------------------------------------------- */
+/* ---- results like an argument --------------------------------------------------------------- */
 
 /* The strides of empty_like: dense, in the order of self's. */
 aot_status meta_like_self(aot_call *k)
@@ -17,7 +17,7 @@ aot_status meta_like_self(aot_call *k)
     aot_fake in;
     AOT_TRY(aot_call_need(k, 0, "self", &in));
     aot_fake t = in;
-    aot_meta_set_dense(k->c, &t, &in);
+    aot_fake_set_permuted(k->c, &t, &in, 1);
     aot_call_push(k, &t);
     return AOT_OK;
 }
@@ -142,7 +142,7 @@ aot_status meta_where(aot_call *k)
     return AOT_OK;
 }
 
-/* ---- index ------------------------------------------------------------------------------------ */
+/* ---- index ---------------------------------------------------------------------------------- */
 
 /* The tensors of an index list, by the dimension that each takes. */
 struct indexing {
@@ -254,7 +254,7 @@ static aot_status index_at(aot_call *k, unsigned pos, aot_fake *t)
     AOT_TRY(read_indices(k, pos, &self, &x));
     if (x.n == 0) {
         *t = self;
-        aot_meta_set_dense(k->c, t, &self);
+        aot_fake_set_permuted(k->c, t, &self, 1);
         return AOT_OK;
     }
     AOT_TRY(restride(k, &self, &x, &strided));
@@ -262,7 +262,7 @@ static aot_status index_at(aot_call *k, unsigned pos, aot_fake *t)
     if (aot_fake_numel(k->c, &self).value == 0 || strided.ndim == 0) {
         aot_fake_set_contiguous(k->c, t);
     } else {
-        aot_meta_set_dense(k->c, t, &strided);
+        aot_fake_set_permuted(k->c, t, &strided, 1);
     }
     return AOT_OK;
 }
@@ -285,7 +285,7 @@ aot_status meta_unsafe_masked_index(aot_call *k)
     return AOT_OK;
 }
 
-/* ---- one dimension, or elements ----------------------------------------------------------------- */
+/* ---- one dimension, or elements ------------------------------------------------------------- */
 
 aot_status meta_index_select(aot_call *k)
 {

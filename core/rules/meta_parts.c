@@ -2,7 +2,7 @@
  * Mirrors: aten/src/ATen/native/TensorShape.cpp, aten/src/ATen/native/ComplexHelper.h. */
 #include "rules/meta_shape.h"
 
-/* ---- parts -------------------------------------------------------------------------------------- */
+/* ---- parts ---------------------------------------------------------------------------------- */
 
 /* One end of a slice, counted from the front and kept within 0 .. size. */
 static aot_dim clamp_end(aot_ctx *c, aot_dim v, aot_dim low, aot_dim size)
@@ -126,7 +126,7 @@ aot_status meta_diag_embed(aot_call *k)
     return AOT_OK;
 }
 
-/* ---- lists of parts --------------------------------------------------------------------------- */
+/* ---- lists of parts ------------------------------------------------------------------------- */
 
 aot_status meta_split(aot_call *k)
 {
@@ -189,7 +189,7 @@ aot_status meta_unbind(aot_call *k)
     return AOT_OK;
 }
 
-/* ---- complex numbers as pairs ------------------------------------------------------------------- */
+/* ---- complex numbers as pairs --------------------------------------------------------------- */
 
 static const struct {
     uint8_t complex, real;

@@ -28,7 +28,7 @@ aot_status meta_sort(aot_call *k)
     aot_fake in;
     AOT_TRY(aot_call_need(k, 0, "self", &in));
     aot_fake t = in;
-    aot_meta_set_dense(k->c, &t, &in);
+    aot_fake_set_permuted(k->c, &t, &in, 1);
     aot_call_push(k, &t);
     t.dtype = AOT_I64;
     aot_call_push(k, &t);
@@ -120,7 +120,8 @@ aot_status meta_bucketize(aot_call *k)
     aot_fake values, boundaries;
     bool tensor = aot_call_tensor(k, 0, "self", &values);
     AOT_TRY(aot_call_need(k, 1, "boundaries", &boundaries));
-    push_positions(k, tensor ? &values : NULL, &boundaries, aot_call_bool(k, 2, "out_int32", false));
+    push_positions(k, tensor ? &values : NULL, &boundaries,
+                   aot_call_bool(k, 2, "out_int32", false));
     return AOT_OK;
 }
 
@@ -142,7 +143,7 @@ aot_status meta_isin(aot_call *k)
         in.ndim = 0;
     }
     aot_fake t = in;
-    aot_meta_set_dense(k->c, &t, &in);
+    aot_fake_set_permuted(k->c, &t, &in, 1);
     t.dtype = AOT_B8;
     aot_call_push(k, &t);
     return AOT_OK;

@@ -34,17 +34,6 @@ aot_status aot_meta_room(aot_call *k, unsigned ndim)
     return AOT_OK;
 }
 
-void aot_meta_set_dense(aot_ctx *c, aot_fake *t, const aot_fake *in)
-{
-    bool contiguous = aot_fake_is_contiguous(in);
-    bool last = aot_fake_is_format(in, AOT_MF_CHANNELS_LAST);
-    if (contiguous != last) {
-        aot_fake_set_format(c, t, last ? AOT_MF_CHANNELS_LAST : AOT_MF_CONTIGUOUS);
-    } else {
-        aot_fake_set_ordered(c, t, in, 1);
-    }
-}
-
 void aot_meta_insert_dim(aot_fake *t, unsigned at, aot_dim size, aot_dim stride)
 {
     for (unsigned i = t->ndim; i > at; i--) {

@@ -31,9 +31,6 @@ AOT_NODISCARD aot_status aot_meta_room(aot_call *k, unsigned ndim);
 aot_status aot_meta_bad_dim(aot_call *k, int64_t dim, unsigned ndim);
 /* Pushes a view of the base; copying forms (tag view_copy) come out contiguous. */
 void aot_meta_push_view(aot_call *k, aot_fake *t);
-/* Strides of empty_like(in): dense, in the order of in's; a layout that in is in counts first.
- * Mirrors torch/_refs/__init__.py:empty_like. */
-void aot_meta_set_dense(aot_ctx *c, aot_fake *t, const aot_fake *in);
 /* A new symbol u0, u1 ... for a size that depends on values. */
 aot_dim aot_meta_fresh_size(aot_call *k);
 void aot_meta_insert_dim(aot_fake *t, unsigned at, aot_dim size, aot_dim stride);

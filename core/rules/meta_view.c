@@ -217,7 +217,7 @@ aot_status meta_identity_view(aot_call *k)
     return AOT_OK;
 }
 
-/* ---- strides given or changed ----------------------------------------------------------------- */
+/* ---- strides given or changed --------------------------------------------------------------- */
 
 aot_status meta_as_strided(aot_call *k)
 {
@@ -341,7 +341,7 @@ aot_status meta_matrix_transpose(aot_call *k)
     return AOT_OK;
 }
 
-/* ---- dimensions put in and taken out ---------------------------------------------------------- */
+/* ---- dimensions put in and taken out -------------------------------------------------------- */
 
 static void squeeze_marked(aot_fake *t, uint32_t marked)
 {
