@@ -678,13 +678,19 @@ static aot_status parse_rhs(parser *ps, aot_node *n)
     return parse_on_value(ps, n, &x);
 }
 
-static aot_node_id add_node(parser *ps, aot_node *n)
+/* Names are unique in a module; FX never gives one twice. */
+static aot_status add_node(parser *ps, aot_node *n)
 {
+    if (n->kind != AOT_OUTPUT && binding_of(ps, n->name)->scope == ps->scope) {
+        aot_pos at = {ps->line, 0};
+        return AOT_FAIL_POS(ps->err, AOT_E_PARSE, at, "expected a new name, found '%s' a second time",
+                            aot_text(ps->c, n->name));
+    }
     n->src = n->kind == AOT_PLACEHOLDER || n->kind == AOT_OUTPUT ? 0 : ps->src;
     n->policy = ps->g->srcs.d[n->src].policy;
     aot_node_id id = aot_graph_add(ps->g, n);
     bind(ps, n->name, id);
-    return id;
+    return AOT_OK;
 }
 
 /* What follows a statement: ";  a = b = None", which printing makes anew. */
@@ -728,7 +734,7 @@ static aot_status parse_inplace(parser *ps, const aot_pyop *op, aot_arg *a, uint
     snprintf(target, sizeof target, "operator.%s", op != NULL ? op->name : "setitem");
     set_args(ps, &n, a, n_args);
     set_function(ps, &n, target);
-    add_node(ps, &n);
+    AOT_TRY(add_node(ps, &n));
     return end_statement(ps);
 }
 
@@ -791,7 +797,7 @@ static aot_status parse_statement(parser *ps)
         }
     }
     AOT_TRY(parse_rhs(ps, &n));
-    add_node(ps, &n);
+    AOT_TRY(add_node(ps, &n));
     return end_statement(ps);
 }
 
@@ -982,7 +988,7 @@ static aot_status parse_def(parser *ps)
         status = fail(ps, "':' after the signature");
     }
     for (size_t i = 0; status == AOT_OK && i < ps_out.v.n; i++) {
-        add_node(ps, &ps_out.v.d[i]);
+        status = add_node(ps, &ps_out.v.d[i]);
     }
     if (status == AOT_OK) {
         next_line(ps);
@@ -1019,7 +1025,7 @@ static aot_status parse_binding_line(parser *ps)
         bool more = take(ps, ";");
         blanks(ps);
         n.desc = more ? 0 : take_descriptor(ps);
-        add_node(ps, &n);
+        AOT_TRY(add_node(ps, &n));
         if (!more || at_line_end(ps)) {
             break;
         }
@@ -1062,8 +1068,9 @@ static aot_status parse_flatten_line(parser *ps, const char *call)
     if (status == AOT_OK) {
         g->layout.flatten_spec = aot_intern(ps->c->strs, open + 1, (size_t)(close - open - 2));
         g->nodes.n = 0;
-        for (size_t i = 0; i < order.n; i++) {
-            add_node(ps, &order.d[i]);
+        ps->scope++;
+        for (size_t i = 0; i < order.n && status == AOT_OK; i++) {
+            status = add_node(ps, &order.d[i]);
         }
         next_line(ps);
     }
@@ -1123,7 +1130,7 @@ static aot_status parse_return(parser *ps)
         return fail(ps, "', self._out_spec)'");
     }
     set_args(ps, &n, &v, 1);
-    add_node(ps, &n);
+    AOT_TRY(add_node(ps, &n));
     return end_statement(ps);
 }
 

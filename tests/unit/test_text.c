@@ -186,6 +186,8 @@ static void errors_name_line_column_and_what_was_expected(void **state)
     refuses(HEAD "        a: \"f32[4 = x.sin()\n", 3, 28, "'\"' after the type");
     refuses(HEAD "        a = x.sin() + \n", 3, 21, "the end of the statement");
     refuses(HEAD "        a = x.sin()\n", 4, 0, "expected a return statement");
+    refuses(HEAD "        a = x.sin()\n        a = x.cos()\n        return a\n", 4, 0, "found 'a' a second time");
+    refuses("class G(torch.nn.Module):\n    def forward(self, x, x):\n        return x\n", 2, 0, "found 'x' a second time");
 }
 
 static void brackets_nested_too_deeply_are_refused(void **state)
