@@ -28,6 +28,14 @@ END
     ok "bash completes a command" completes partition aotscope parti
     ok "bash completes an option" completes --output aotscope partition --out
     ok "bash completes a setting" completes activation_memory_budget= aotscope partition --set activation_memory_b
+    ok "bash completes a stage" completes joint_cse aotscope show x.log --stage joint
+    ok "bash completes a stage after a letter" completes backward aotscope show x.log -s ba
+    ok "bash completes a stage after a sign" completes dynamo aotscope show x.log --stage = d
+    ok "bash completes a format" completes svg aotscope export x.log -f s
+    ok "bash completes what to draw" completes mincut aotscope export x.log --what m
+    ok "bash completes a setting's value" completes False aotscope show x.log --set cse = F
+    ok "bash completes it in one word, too" completes greedy aotscope show x.log --set activation_memory_budget_solver=g
+    ok "bash completes files elsewhere" completes "$AOT_SRC/README.md" aotscope show "$AOT_SRC/README.m"
 else
     skip "the bash completion parses" "bash is not installed"
 fi
