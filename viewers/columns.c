@@ -4,22 +4,19 @@
  * Each side is laid out by dot alone, which is far quicker than one graph with clusters, then the
  * shorter side is stretched to the height of the taller one: as the backward mirrors the forward, what
  * belongs together comes to stand at one height. The pieces are put into one graph with all positions
- * given, which Graphviz (nop2) then only draws. Lines between columns are curves with level ends,
- * drawn below the boxes. A picture without two sides is one column. */
-#include <math.h>
+ * given, which Graphviz (nop2) then only draws; route.c finds the lines between columns. A picture
+ * without two sides is one column. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "viewers/dot.h"
 
-enum { GUTTER = 96, MARGIN = 10, HEAD = 30, BOX_GAP = 8, LEGEND_GAP = 18, PAD = 6, GROW_UP_TO = 250, HURRY_FROM = 200,
-       CURVES_UP_TO = 3000 };
+enum { GUTTER = 96, MARGIN = 10, HEAD = 30, BOX_GAP = 8, LEGEND_GAP = 18, PAD = 6 };
+enum { GROW_UP_TO = 250, HURRY_FROM = 200, CURVES_UP_TO = 3000 };
 #define RANK_SEP 0.32 /* inches, as in dot.c */
 
-typedef struct place {
-    double x, y, w, h; /* centre and size, points */
-} place;
+typedef aot_place place;
 
 typedef struct columns {
     GVC_t *gvc;
@@ -363,164 +360,6 @@ static void set_nodes(const columns *c)
     }
 }
 
-/* ---- lines between columns ---------------------------------------------------------------------- */
-
-enum { TURN = 10, TIP = 7, CLEAR = 4, LANE = 5 }; /* points */
-
-/* A height on which a line runs through a column. */
-typedef struct lane {
-    aot_zone zone;
-    uint32_t owner; /* box whose lines may share it */
-    double y;
-} lane;
-
-typedef struct router {
-    const columns *c;
-    AOT_VEC(lane) lanes;
-    double left[AOT_N_ZONES], right[AOT_N_ZONES];
-} router;
-
-static bool is_free(double *next, double y, double lo, double hi, int dir)
-{
-    if (y <= lo || y >= hi) {
-        return true;
-    }
-    *next = dir > 0 ? hi : lo;
-    return false;
-}
-
-// Height nearest to that of box i, upwards or downwards, at which nothing stands between the box and
-// the end of its column (to the right or to the left).
-static double walk(const router *r, uint32_t i, bool right, int dir)
-{
-    const columns *c = r->c;
-    const place *a = &c->at[i];
-    aot_zone zone = (aot_zone)c->pic->nodes.d[i].zone;
-    double y = a->y;
-    bool moved = true;
-    for (int round = 0; moved && round < 500; round++) {
-        moved = false;
-        for (uint32_t k = 0; k < c->pic->nodes.n; k++) {
-            const place *b = &c->at[k];
-            bool beside = right ? b->x + b->w / 2 > a->x + a->w / 2 : b->x - b->w / 2 < a->x - a->w / 2;
-            if (k != i && beside && c->pic->nodes.d[k].zone == zone) {
-                moved = !is_free(&y, y, b->y - b->h / 2 - CLEAR, b->y + b->h / 2 + CLEAR, dir) || moved;
-            }
-        }
-        for (size_t k = 0; k < r->lanes.n && y != a->y; k++) {
-            const lane *l = &r->lanes.d[k];
-            if (l->zone == zone && l->owner != i) {
-                moved = !is_free(&y, y, l->y - LANE, l->y + LANE, dir) || moved;
-            }
-        }
-    }
-    return y;
-}
-
-// What a turn beside the box would run into on its way to height y.
-static double in_the_way(const router *r, uint32_t i, bool right, double y)
-{
-    const columns *c = r->c;
-    const place *a = &c->at[i];
-    double lo = y < a->y ? y : a->y, hi = y < a->y ? a->y : y, from = right ? a->x + a->w / 2 : a->x - a->w / 2;
-    double x0 = right ? from : from - TURN, x1 = right ? from + TURN : from, sum = 0;
-    for (uint32_t k = 0; k < c->pic->nodes.n; k++) {
-        const place *b = &c->at[k];
-        bool hit = k != i && b->x + b->w / 2 > x0 && b->x - b->w / 2 < x1 && b->y + b->h / 2 > lo &&
-                   b->y - b->h / 2 < hi;
-        sum += hit ? 500 : 0;
-    }
-    return sum;
-}
-
-static double find_lane(router *r, uint32_t i, bool right)
-{
-    const place *a = &r->c->at[i];
-    double up = walk(r, i, right, 1), down = walk(r, i, right, -1);
-    double cost_up = up - a->y + in_the_way(r, i, right, up);
-    double cost_down = a->y - down + in_the_way(r, i, right, down);
-    lane l = {(aot_zone)r->c->pic->nodes.d[i].zone, i, cost_up < cost_down ? up : down};
-    aot_vec_push(&r->lanes, l);
-    return l.y;
-}
-
-// A curve with level ends, or a straight line, from where the last one ended.
-static void add_curve(aot_sb *b, pointf *at, double x, double y)
-{
-    double bend = (x - at->x) / 2;
-    if (fabs(x - at->x) < 0.01 && fabs(y - at->y) < 0.01) {
-        return;
-    }
-    aot_sb_addf(b, " %.2f,%.2f %.2f,%.2f %.2f,%.2f", at->x + bend, at->y, x - bend, y, x, y);
-    *at = (pointf){x, y};
-}
-
-// From the box along a free height to the end of its column, over to the next one, along a free height
-// to the other box: a line that ran behind a box would read as another one.
-static void route(router *r, aot_sb *out, const aot_pic_edge *x)
-{
-    const columns *c = r->c;
-    const place *a = &c->at[x->from], *b = &c->at[x->to];
-    double x0 = a->x + a->w / 2, tip = b->x - b->w / 2, x3 = tip - TIP;
-    double end = r->right[c->pic->nodes.d[x->from].zone], begin = r->left[c->pic->nodes.d[x->to].zone] - TIP;
-    pointf at = {x0, a->y};
-    aot_sb_addf(out, "e,%.2f,%.2f %.2f,%.2f", tip, b->y, x0, a->y);
-    if (end < begin) {
-        double y1 = find_lane(r, x->from, true), y2 = find_lane(r, x->to, false);
-        if (y1 != a->y) {
-            add_curve(out, &at, x0 + TURN, y1);
-        }
-        add_curve(out, &at, end > at.x ? end : at.x, y1);
-        double turn = y2 != b->y ? x3 - TURN : x3;
-        add_curve(out, &at, begin < turn ? begin : turn, y2);
-        add_curve(out, &at, turn, y2);
-    }
-    add_curve(out, &at, x3, b->y);
-}
-
-static router router_open(const columns *c)
-{
-    router r = {.c = c};
-    for (int z = 0; z < AOT_N_ZONES; z++) {
-        r.left[z] = 1e9;
-        r.right[z] = -1e9;
-    }
-    for (size_t i = 0; i < c->pic->nodes.n; i++) {
-        const place *p = &c->at[i];
-        unsigned z = c->pic->nodes.d[i].zone;
-        r.left[z] = p->x - p->w / 2 < r.left[z] ? p->x - p->w / 2 : r.left[z];
-        r.right[z] = p->x + p->w / 2 > r.right[z] ? p->x + p->w / 2 : r.right[z];
-    }
-    return r;
-}
-
-static void cross_lines(const columns *c)
-{
-    router r = router_open(c);
-    aot_sb pos = {0};
-    for (size_t i = 0; i < c->pic->edges.n; i++) {
-        const aot_pic_edge *x = &c->pic->edges.d[i];
-        if (c->pic->nodes.d[x->from].zone == c->pic->nodes.d[x->to].zone) {
-            continue;
-        }
-        char key[32], text[64];
-        snprintf(key, sizeof key, "e%zu", i);
-        Agedge_t *e = agedge(c->g, node_of(c->g, c->pic, x->from), node_of(c->g, c->pic, x->to), key, 0);
-        const place *a = &c->at[x->from], *b = &c->at[x->to];
-        aot_sb_clear(&pos);
-        route(&r, &pos, x);
-        put(e, "pos", aot_sb_text(&pos));
-        if (x->label) {
-            size_t len = strlen(x->label) + (x->times > 1 ? 5 : 0);
-            snprintf(text, sizeof text, "%.2f,%.2f", b->x - b->w / 2 - 16 - 2.6 * (double)len,
-                     a->y > b->y + 4 ? b->y - 9 : b->y + 9); // on the side that the curve leaves free
-            put(e, "lp", text);
-        }
-    }
-    aot_sb_free(&pos);
-    aot_vec_free(&r.lanes);
-}
-
 static bool place_legend(columns *c, double top)
 {
     aot_picture few = *c->pic;
@@ -596,7 +435,7 @@ Agraph_t *aot_columns_layout(GVC_t *gvc, const aot_picture *pic, const char *col
         if (!place_all(&c, &first, &saved, &bw, &high)) {
             return NULL;
         }
-        cross_lines(&c);
+        aot_columns_route(c.g, pic, c.at);
     } else {
         if (!lay_out(&c, &first)) {
             return NULL;

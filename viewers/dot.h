@@ -1,4 +1,4 @@
-/* From a picture to a cgraph graph, and its layout; private to dot.c, columns.c and layout.c. */
+/* From a picture to a cgraph graph, and its layout; private to dot.c, columns.c, route.c and layout.c. */
 #ifndef AOT_VIEWERS_DOT_H
 #define AOT_VIEWERS_DOT_H
 
@@ -20,5 +20,12 @@ Agraph_t *aot_picture_build(const aot_picture *pic, const char *color, unsigned 
 /* Laid out: forward, saved values and backward in columns, or all in one. NULL if Graphviz fails. Nothing is freed
  * that the process's end would free: for a child process only. */
 Agraph_t *aot_columns_layout(GVC_t *gvc, const aot_picture *pic, const char *color);
+
+typedef struct aot_place {
+    double x, y, w, h; /* centre and size, points */
+} aot_place;
+
+/* route.c: the course of the lines of g that lead from one column to another; at: by node. */
+void aot_columns_route(Agraph_t *g, const aot_picture *pic, const aot_place *at);
 
 #endif
