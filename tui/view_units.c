@@ -33,7 +33,8 @@ typedef struct units_view {
     bool detail_known;
 } units_view;
 
-static const char *const columns[] = {"order in the input", "nodes", "saved bytes", "function", "compile time", NULL};
+static const char *const columns[] = {"order in the input", "nodes", "saved bytes", "function",
+                                      "compile time", NULL};
 
 static units_view *state(aot_view *v)
 {
@@ -371,7 +372,8 @@ static void fit_columns(units_view *uv, int cols)
 
 static void draw(aot_view *v, aot_canvas *c, int y, int rows)
 {
-    static const char *const heads[N_COLUMNS] = {"#", "unit", "function", "path", "nodes", "saved", "time", ""};
+    static const char *const heads[N_COLUMNS] = {"#", "unit", "function", "path",
+                                                 "nodes", "saved", "time", ""};
     static const aot_style dim[N_COLUMNS] = {AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM,
                                              AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM};
     units_view *uv = state(v);
