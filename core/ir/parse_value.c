@@ -154,6 +154,7 @@ static aot_status parse_string(parser *ps, aot_arg *out)
         q += *q == '\\' && q + 1 < ps->end ? 2 : 1;
     }
     if (q >= ps->end || *q != quote) {
+        return ps_fail(ps, "a string that ends on its line");
     }
     *out = (aot_arg){.kind = AOT_ARG_STR, .quote = (uint8_t)quote};
     out->u.s = aot_intern(ps->c->strs, start, (size_t)(q - start));
@@ -195,6 +196,7 @@ static aot_status parse_number(parser *ps, aot_arg *out)
     if (n == 0 || n >= sizeof buf || (n == 1 && !isdigit((unsigned char)*start))) {
         if (n < sizeof buf) {
             ps->p = start;
+            return ps_fail(ps, "a number");
         }
         *out = raw_arg(ps, AOT_ARG_RAW, start); // an integer of many digits
         return AOT_OK;
@@ -224,6 +226,7 @@ static aot_status parse_items(parser *ps, char close, aot_arg *out, bool *traili
     bool dict = out->kind == AOT_ARG_DICT;
     *trailing_comma = false;
     for (;;) {
+        ps_blanks(ps);
         if (ps->p < ps->end && *ps->p == close) {
             break;
         }
@@ -232,11 +235,15 @@ static aot_status parse_items(parser *ps, char close, aot_arg *out, bool *traili
         aot_vec_push(&ps->stack_args, item);
         *trailing_comma = false;
         if (dict) {
+            ps_blanks(ps);
             if (!ps_take(ps, ":")) {
+                return ps_fail(ps, "':' in a dict");
             }
+            ps_blanks(ps);
             AOT_TRY(ps_parse_value(ps, &item));
             aot_vec_push(&ps->stack_args, item);
         }
+        ps_blanks(ps);
         if (ps_take(ps, ",")) {
             *trailing_comma = true;
         } else if (ps->p >= ps->end || *ps->p != close) {
@@ -279,6 +286,7 @@ static aot_status parse_call_value(parser *ps, aot_arg *out, const char *start, 
 {
     const char *open = start + n, *close = ps_balanced(ps, open);
     if (close == NULL) {
+        return ps_fail(ps, "a bracket that closes on its line");
     }
     bool comma, keywords = false;
     for (const char *q = open; q < close; q++) {
@@ -316,6 +324,7 @@ static aot_status parse_word(parser *ps, aot_arg *out)
     const char *start = ps->p;
     size_t n = ps_path_len(ps, start);
     if (n == 0) {
+        return ps_fail(ps, "a value");
     }
     if (start + n < ps->end && start[n] == '(') {
         return parse_call_value(ps, out, start, n);
@@ -381,6 +390,7 @@ static aot_status parse_value_inner(parser *ps, aot_arg *out)
             }
         }
         ps->p = start;
+        return ps_fail(ps, "a value");
     }
     return parse_word(ps, out);
 }
@@ -388,6 +398,7 @@ static aot_status parse_value_inner(parser *ps, aot_arg *out)
 aot_status ps_parse_value(parser *ps, aot_arg *out)
 {
     if (ps->nest >= MAX_NEST) {
+        return ps_fail(ps, "at most 64 levels of brackets");
     }
     ps->nest++;
     aot_status s = parse_value_inner(ps, out);
