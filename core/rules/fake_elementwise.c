@@ -433,7 +433,9 @@ aot_status aot_meta_elementwise_order(aot_call *k, aot_promote kind, bool last_f
     aot_promote computed = kind == AOT_PROMOTE_ALWAYS_BOOL || kind == AOT_PROMOTE_COMPLEX_TO_FLOAT
                                ? AOT_PROMOTE_DEFAULT
                                : kind;
-    convert(k, in, m.n, computed_in(mixed_dtype(&m, computed)));
+    if (kind != AOT_PROMOTE_NO_OPMATH) {
+        convert(k, in, m.n, computed_in(mixed_dtype(&m, computed)));
+    }
     AOT_TRY(aot_fake_elementwise(k, in, m.n, d, &out));
     aot_call_push(k, &out);
     return AOT_OK;

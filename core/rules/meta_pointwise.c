@@ -9,6 +9,12 @@ aot_status meta_pointwise(aot_call *k)
     return aot_meta_elementwise(k, AOT_PROMOTE_DEFAULT);
 }
 
+/* addcmul, addcdiv: one kernel without conversions of its operands. */
+aot_status meta_fused(aot_call *k)
+{
+    return aot_meta_elementwise(k, AOT_PROMOTE_NO_OPMATH);
+}
+
 /* Gradients that choose by the input: where(self <= 0, 0, grad). The condition stands first there,
  * so its strides count before the gradient's. */
 aot_status meta_pointwise_gate(aot_call *k)
