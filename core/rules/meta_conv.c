@@ -2,13 +2,13 @@
  *
  *     convolution(f32[N, C, H, W], f32[O, C, 3, 3], stride 1, padding 1)    f32[N, O, H, W]
  *
- * A result is channels-last if a 4-dimensional operand is and the type is not f64; the kernel that
- * PyTorch would select decides (mkldnn, slow2d and cuDNN agree on this).
+ * A result is channels-last if an operand is: the kernel that PyTorch would select decides. oneDNN,
+ * slow2d and cuDNN agree on images, but for f64, which cuDNN keeps contiguous.
  * Mirrors: torch/_meta_registrations.py:meta_conv, meta_convolution_backward,
  * torch/_subclasses/fake_impls.py:conv, aten/src/ATen/native/ConvUtils.h. */
 #include "rules/meta_shared.h"
 
-#include <string.h>
+#include "ops/op_ids.h"
 
 static bool on_cuda(const aot_call *k, const aot_fake *t)
 {
@@ -52,11 +52,34 @@ static aot_fake as_image(const aot_fake *t)
     return out;
 }
 
+/* Whether oneDNN takes a volume: f64 and small ones go to a kernel that is contiguous. Mirrors
+ * ConvParams::use_mkldnn for more than one thread. */
+static bool takes_volume(const aot_call *k, const aot_fake *in, const aot_fake *w)
+{
+    int64_t n = 1;
+    if (in->dtype == AOT_F64 || (in->dtype == AOT_F32 && w->ndim < 2)) {
+        return false;
+    }
+    if (in->dtype != AOT_F32 || on_cuda(k, in) || in->size[0].value > 1 ||
+        aot_call_int(k, k->n->op == AOT_OP_aten_convolution ? 8 : 9, "groups", 1).value > 1 ||
+        (w->size[w->ndim - 1].value > 3 && w->size[w->ndim - 2].value > 3)) {
+        return true;
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        if (__builtin_mul_overflow(n, in->size[i].value, &n)) {
+            return true;
+        }
+    }
+    return n > 20480;
+}
+
 static aot_memory_format conv_format(const aot_call *k, const aot_fake *input,
                                      const aot_fake *weight)
 {
     aot_fake in = *input, w = *weight;
-    if (in.dtype == AOT_F64 || w.dtype == AOT_F64 || in.size[0].value == AOT_HINT_NONE) {
+    bool wide = in.dtype == AOT_F64 || w.dtype == AOT_F64;
+    if (in.size[0].value == AOT_HINT_NONE || (wide && on_cuda(k, &in)) ||
+        (w.ndim == 5 && !takes_volume(k, &in, &w))) {
         return AOT_MF_CONTIGUOUS;
     }
     if (w.ndim == 3) {
@@ -191,7 +214,7 @@ aot_status meta_col2im(aot_call *k)
 /* ---- resizing ------------------------------------------------------------------------------ */
 
 /* Few channels are resized faster contiguously on CUDA. */
-static aot_status upsample(aot_call *k, int64_t cuda_channels)
+static aot_status upsample(aot_call *k, int64_t cuda_channels, bool by_contiguous)
 {
     aot_fake t;
     AOT_TRY(aot_call_need(k, 0, "self", &t));
@@ -202,25 +225,34 @@ static aot_status upsample(aot_call *k, int64_t cuda_channels)
     for (unsigned i = 0; i + 2 < t.ndim; i++) {
         t.size[i + 2] = aot_call_item(k, 1, "output_size", i, 1);
     }
-    aot_fake_to_format(k, &t, f);
+    aot_fake_set_contiguous(k->c, &t);
+    if (!by_contiguous || !aot_fake_is_format(&t, f)) { /* one channel: both at once */
+        aot_fake_to_format(k, &t, f);
+    }
     aot_call_push(k, &t);
     return AOT_OK;
 }
 
-/* upsample_*(self, output_size, ...) */
+/* upsample_*(self, output_size, ...) by .to(memory_format=...) */
 aot_status meta_upsample(aot_call *k)
 {
-    return upsample(k, 0);
+    return upsample(k, 0, false);
+}
+
+/* By .contiguous(memory_format=...) */
+aot_status meta_upsample_by_contiguous(aot_call *k)
+{
+    return upsample(k, 0, true);
 }
 
 aot_status meta_upsample_nearest2d(aot_call *k)
 {
-    return upsample(k, 4);
+    return upsample(k, 4, true);
 }
 
 aot_status meta_upsample_bilinear2d(aot_call *k)
 {
-    return upsample(k, 16);
+    return upsample(k, 16, true);
 }
 
 /* upsample_*_backward(grad_output, output_size, input_size, ...) */
@@ -234,6 +266,18 @@ aot_status meta_upsample_backward(aot_call *k)
     }
     aot_fake_to_format(k, &t, f);
     aot_call_push(k, &t);
+    return AOT_OK;
+}
+
+/* Bicubic gradients are contiguous. */
+aot_status meta_upsample_backward_contiguous(aot_call *k)
+{
+    aot_fake t;
+    AOT_TRY(aot_call_need(k, 0, "grad_output", &t));
+    for (unsigned i = 0; i < t.ndim; i++) {
+        t.size[i] = aot_call_item(k, 2, "input_size", i, 1);
+    }
+    aot_push_contiguous(k, &t, t.dtype);
     return AOT_OK;
 }
 
@@ -298,8 +342,6 @@ aot_status meta_channel_shuffle(aot_call *k)
 {
     aot_fake t;
     AOT_TRY(aot_call_need(k, 0, "self", &t));
-    aot_memory_format f = aot_fake_suggest(&t);
-    aot_fake_to_format(k, &t, f);
-    aot_call_push(k, &t);
+    aot_push_contiguous(k, &t, t.dtype);
     return AOT_OK;
 }

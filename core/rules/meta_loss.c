@@ -18,8 +18,9 @@ static unsigned operands(const aot_call *k, unsigned n, aot_fake *in)
     return got;
 }
 
-/* Element-wise over n operands, then reduced unless the reduction at pos is none (0). */
-static aot_status loss(aot_call *k, unsigned n_tensors, unsigned reduction_pos)
+/* Element-wise over n operands, then reduced unless the reduction at pos is none (0). In some
+ * formulas the target comes first, so that its strides go before those of self. */
+static aot_status loss(aot_call *k, unsigned n_tensors, unsigned reduction_pos, bool target_first)
 {
     aot_fake in[MAX_OPERANDS];
     AOT_TRY(aot_call_need(k, 0, "self", &in[0]));
@@ -35,25 +36,30 @@ static aot_status loss(aot_call *k, unsigned n_tensors, unsigned reduction_pos)
         aot_push_scalar(k, &in[0], d);
         return AOT_OK;
     }
+    if (target_first && n > 1) {
+        aot_fake self = in[0];
+        in[0] = in[1];
+        in[1] = self;
+    }
     return aot_push_elementwise(k, in, n, d);
 }
 
 /* mse_loss, smooth_l1_loss, huber_loss, soft_margin_loss (self, target, reduction) */
 aot_status meta_loss(aot_call *k)
 {
-    return loss(k, 2, 2);
+    return loss(k, 2, 2, false);
 }
 
 /* binary_cross_entropy(self, target, weight, reduction) */
 aot_status meta_weighted_loss(aot_call *k)
 {
-    return loss(k, 3, 3);
+    return loss(k, 3, 3, true);
 }
 
 /* binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction) */
 aot_status meta_bce_with_logits(aot_call *k)
 {
-    return loss(k, 4, 4);
+    return loss(k, 4, 4, true);
 }
 
 /* Gradients: element-wise over operands in the order in which the formula meets them. */
@@ -109,12 +115,11 @@ aot_status meta_nll_loss_forward(aot_call *k)
     return AOT_OK;
 }
 
-/* nll_loss_backward(grad_output, self, ...): zeros like self, filled. */
+/* nll_loss_backward(grad_output, self, ...) */
 aot_status meta_nll_loss_backward(aot_call *k)
 {
     aot_fake self;
     AOT_TRY(aot_call_need(k, 1, "self", &self));
-    aot_fake_set_like(k->c, &self, &self);
-    aot_call_push(k, &self);
+    aot_push_contiguous(k, &self, self.dtype);
     return AOT_OK;
 }

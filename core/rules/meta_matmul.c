@@ -182,14 +182,13 @@ aot_status meta_dot(aot_call *k)
 /* addr(self, vec1, vec2): the outer product added to self. */
 aot_status meta_addr(aot_call *k)
 {
-    aot_fake self, a, b;
-    AOT_TRY(aot_call_need(k, 0, "self", &self));
+    aot_fake in[2], a, b;
+    AOT_TRY(aot_call_need(k, 0, "self", &in[0]));
     AOT_TRY(aot_call_need(k, 1, "vec1", &a));
     AOT_TRY(aot_call_need(k, 2, "vec2", &b));
-    aot_dtype d = aot_promote_types(self.dtype, aot_promote_types(a.dtype, b.dtype));
-    aot_fake out = aot_fake_make(k, d, 2, (aot_dim[]){a.size[0], b.size[0]}, self.device);
-    aot_call_push(k, &out);
-    return AOT_OK;
+    aot_dtype d = aot_promote_types(in[0].dtype, aot_promote_types(a.dtype, b.dtype));
+    in[1] = aot_fake_make(k, d, 2, (aot_dim[]){a.size[0], b.size[0]}, a.device);
+    return aot_push_elementwise(k, in, 2, d);
 }
 
 /* ---- distances ----------------------------------------------------------------------------- */

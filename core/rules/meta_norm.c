@@ -50,7 +50,7 @@ aot_status meta_native_layer_norm(aot_call *k)
     aot_fake in[2];
     AOT_TRY(aot_call_need(k, 0, "input", &in[0]));
     aot_fake *t = &in[0];
-    if (!aot_fake_is_contiguous(t)) {
+    if (!aot_fake_is_contiguous(t) || aot_dtype_compute(t->dtype) != t->dtype) {
         aot_fake_set_contiguous(k->c, t);
     }
     in[1] = row_stat(k, t, 1);
@@ -102,8 +102,26 @@ aot_status meta_native_layer_norm_backward(aot_call *k)
     return AOT_OK;
 }
 
+/* Whether [N, C, *] can be viewed as [N, G, C / G, *] with one dimension for all of space. */
+static bool space_merges(const aot_fake *t)
+{
+    int64_t next = 0;
+    for (unsigned i = t->ndim; i-- > 2;) {
+        if (t->size[i].value == 1) {
+            continue;
+        }
+        if (next != 0 && t->stride[i].value != next) {
+            return false;
+        }
+        if (__builtin_mul_overflow(t->size[i].value, t->stride[i].value, &next)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* With a weight on CPU: input * w + b with one w for each batch item and channel; else the operand
- * is reshaped into groups, which is contiguous. */
+ * is viewed in groups, or copied if it cannot be. */
 aot_status meta_native_group_norm(aot_call *k)
 {
     aot_fake in[2];
@@ -116,6 +134,8 @@ aot_status meta_native_group_norm(aot_call *k)
         }
         aot_fake_set_contiguous(k->c, &in[1]);
         AOT_TRY(aot_push_elementwise(k, in, 2, t->dtype));
+    } else if (space_merges(t)) {
+        AOT_TRY(aot_push_elementwise(k, t, 1, t->dtype));
     } else {
         aot_push_contiguous(k, t, t->dtype);
     }
@@ -255,11 +275,7 @@ static aot_status push_batch_norm_grads(aot_call *k, bool train)
     aot_fake input = in[1];
     aot_dtype d = aot_call_tensor(k, 2, "weight", &weight) ? (aot_dtype)weight.dtype : input.dtype;
     channel_operand(k, &input, &in[train ? 2 : 1]);
-    if (aot_call_flag(k, 9, "output_mask", 0)) {
-        AOT_TRY(aot_push_elementwise(k, in, train ? 3 : 2, input.dtype));
-    } else {
-        aot_call_push_none(k);
-    }
+    AOT_TRY(aot_push_elementwise(k, in, train ? 3 : 2, input.dtype)); /* whatever the mask says */
     for (unsigned i = 1; i < 3; i++) {
         if (aot_call_flag(k, 9, "output_mask", i)) {
             aot_push_vector(k, &input, d, input.ndim > 1 ? input.size[1] : aot_dim_of(1));
@@ -296,6 +312,7 @@ aot_status meta_native_dropout(aot_call *k)
         AOT_TRY(aot_push_elementwise(k, swapped, 2, in[0].dtype));
     } else {
         aot_call_push(k, &in[0]);
+        aot_fake_set_empty_like(k, &in[1], &in[0]);
     }
     aot_call_push(k, &in[1]);
     return AOT_OK;

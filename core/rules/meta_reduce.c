@@ -156,14 +156,22 @@ aot_status meta_norm_all_dtype(aot_call *k)
                   aot_dtype_real(aot_call_dtype(k, 2, "dtype", t.dtype)));
 }
 
-/* norm.ScalarOpt_dim(self, p, dim, keepdim, *, dtype), linalg_vector_norm(self, ord, ...) */
+/* norm.ScalarOpt_dim(self, p, dim, keepdim, *, dtype), linalg_vector_norm(self, ord, ...). PyTorch
+ * takes the absolute value where only sizes of 1 are reduced, and keeps them whatever keepdim is. */
 aot_status meta_norm_dim(aot_call *k)
 {
     aot_fake t;
     AOT_TRY(aot_call_need(k, 0, "self", &t));
-    return reduce(k, &t, aot_call_dim_mask(k, 2, "dim", t.ndim),
-                  aot_call_bool(k, 3, "keepdim", false),
-                  aot_dtype_real(aot_call_dtype(k, 4, "dtype", t.dtype)));
+    aot_dtype d = aot_dtype_real(aot_call_dtype(k, 4, "dtype", t.dtype));
+    uint32_t mask = aot_call_dim_mask(k, 2, "dim", t.ndim);
+    bool ones = t.ndim > 0;
+    for (unsigned i = 0; i < t.ndim; i++) {
+        ones = ones && (!(mask >> i & 1) || aot_dim_is(t.size[i], 1));
+    }
+    if (ones) {
+        return aot_push_elementwise(k, &t, 1, d);
+    }
+    return reduce(k, &t, mask, aot_call_bool(k, 3, "keepdim", false), d);
 }
 
 /* dist(self, other, p) */
@@ -203,13 +211,39 @@ aot_status meta_aminmax(aot_call *k)
 
 /* ---- softmax ------------------------------------------------------------------------------- */
 
-/* _softmax, _log_softmax (self, dim, half_to_float): contiguous. */
+/* The sum or the largest element over dim, which is kept. */
+static aot_fake row_of(const aot_call *k, const aot_fake *t, unsigned dim_pos)
+{
+    unsigned d = aot_fake_dim(t, aot_call_int(k, dim_pos, "dim", -1).value);
+    return aot_fake_reduce(k, t, d < t->ndim ? 1u << d : 0, true, t->dtype);
+}
+
+/* x.contiguous(): what counts as contiguous keeps its strides. */
+static void make_contiguous(const aot_call *k, aot_fake *t)
+{
+    if (!aot_fake_is_contiguous(t)) {
+        aot_fake_set_contiguous(k->c, t);
+    }
+}
+
+/* _softmax(self, dim, half_to_float): contiguous. */
 aot_status meta_softmax(aot_call *k)
 {
     aot_fake t;
     AOT_TRY(aot_call_need(k, 0, "self", &t));
     aot_push_contiguous(k, &t, aot_call_bool(k, 2, "half_to_float", false) ? AOT_F32 : t.dtype);
     return AOT_OK;
+}
+
+/* _log_softmax: the same, but for strides of sizes 1. */
+aot_status meta_log_softmax(aot_call *k)
+{
+    aot_fake in[2];
+    AOT_TRY(aot_call_need(k, 0, "self", &in[0]));
+    make_contiguous(k, &in[0]);
+    in[1] = row_of(k, &in[0], 1);
+    bool widen = aot_call_bool(k, 2, "half_to_float", false);
+    return aot_push_elementwise(k, in, 2, widen ? AOT_F32 : (aot_dtype)in[0].dtype);
 }
 
 /* _safe_softmax(self, dim, dtype) */
@@ -224,20 +258,28 @@ aot_status meta_safe_softmax(aot_call *k)
 /* _softmax_backward_data(grad_output, output, dim, input_dtype): contiguous. */
 aot_status meta_softmax_backward(aot_call *k)
 {
-    aot_fake in[2], out;
+    aot_fake in[2], both[2], out;
     AOT_TRY(aot_call_need(k, 0, "grad_output", &in[0]));
     AOT_TRY(aot_call_need(k, 1, "output", &in[1]));
     aot_dtype d = aot_call_dtype(k, 3, "input_dtype", in[0].dtype);
-    AOT_TRY(aot_fake_elementwise(k, in, 2, d, &out));
-    aot_push_contiguous(k, &out, d);
+    AOT_TRY(aot_fake_elementwise(k, in, 2, d, &both[0]));
+    aot_fake rest[2] = {in[1], row_of(k, &in[0], 2)};
+    AOT_TRY(aot_fake_elementwise(k, rest, 2, d, &both[1]));
+    AOT_TRY(aot_fake_elementwise(k, both, 2, d, &out));
+    make_contiguous(k, &out);
+    aot_call_push(k, &out);
     return AOT_OK;
 }
 
 /* The same of log_softmax keeps the gradient's strides. */
 aot_status meta_log_softmax_backward(aot_call *k)
 {
-    aot_fake in[2];
+    aot_fake in[2], both[2];
     AOT_TRY(aot_call_need(k, 0, "grad_output", &in[0]));
     AOT_TRY(aot_call_need(k, 1, "output", &in[1]));
-    return aot_push_elementwise(k, in, 2, aot_call_dtype(k, 3, "input_dtype", in[0].dtype));
+    aot_dtype d = aot_call_dtype(k, 3, "input_dtype", in[0].dtype);
+    aot_fake rest[2] = {in[1], row_of(k, &in[0], 2)};
+    AOT_TRY(aot_fake_elementwise(k, rest, 2, d, &both[1]));
+    both[0] = in[0];
+    return aot_push_elementwise(k, both, 2, d);
 }
