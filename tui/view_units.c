@@ -174,8 +174,8 @@ static void text_of_row(void *arg, size_t row, aot_sb *out)
     const units_view *uv = arg;
     const aot_unit *u = unit_at(uv, row);
     char name[64];
-    aot_sb_addf(out, "%s %s %s %s %s", label(u, name, sizeof name), u->title ? u->title : "", u->input,
-                u->backend ? u->backend : "", u->cache ? u->cache : "");
+    aot_sb_addf(out, "%s %s %s %s %s", label(u, name, sizeof name), u->title ? u->title : "",
+                aot_base_name(u->input), u->backend ? u->backend : "", u->cache ? u->cache : "");
     if (uv->facts[row].known) {
         aot_sb_addf(out, " %s", uv->facts[row].path);
     }
