@@ -118,6 +118,7 @@ static void wrap(aot_lines *l, int cols, const char *label, aot_style style, con
         size_t n = cols > 0 ? fitting(text, cols) : strlen(text);
         push(l, AOT_NO_LINK, label, style, text, n);
         text += n;
+        text += cols > 0 ? strspn(text, " ") : 0; // a line cut at a comma
         label = label ? "" : NULL;
     } while (*text);
 }
