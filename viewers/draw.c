@@ -456,7 +456,7 @@ static void draw_chain(aot_picture *pic, const aot_draw_in *in)
     const char *remedy = strstr(in->infinite, "Remedy");
     pic->title = aot_arena_printf(pic->arena, "%s\nthe cut is infinite: the chain",
                                   aot_picture_text(pic, in->label ? in->label : ""));
-    pic->network = true;
+    pic->network = pic->plain = true; // there are no sides
     network w = {.pic = pic};
     net_end(&w, "source", "what hangs here must not be recomputed");
     before = 0;

@@ -156,6 +156,9 @@ ok "help names no command that is not there" sh -c '! grep -q "aotscope run" "$1
 ok "help says what is not derived yet" out "does not derive it yet"
 run "$AOTSCOPE" show "$one" --stage runtime
 ok "a stage that is not built says so" err "does not build it yet"
+run "$AOTSCOPE" export "$one" -o "$scratch/picture.jpg"
+ok "an ending that names no format is refused" err "should end in .svg"
+ok "and nothing is written" test ! -e "$scratch/picture.jpg"
 run "$AOTSCOPE" info
 ok "info without an input tells of the program" out "session format"
 done_testing
