@@ -52,15 +52,19 @@ static aot_fake as_image(const aot_fake *t)
     return out;
 }
 
-/* Whether oneDNN takes a volume: f64 and small ones go to a kernel that is contiguous. Mirrors
+/* Whether oneDNN takes a volume: small ones and those that are not f32 (on machines without
+ * instructions for halves) go to a kernel that is contiguous. Mirrors
  * ConvParams::use_mkldnn for more than one thread. */
 static bool takes_volume(const aot_call *k, const aot_fake *in, const aot_fake *w)
 {
     int64_t n = 1;
-    if (in->dtype == AOT_F64 || (in->dtype == AOT_F32 && w->ndim < 2)) {
+    if (on_cuda(k, in)) {
+        return true;
+    }
+    if (in->dtype != AOT_F32) {
         return false;
     }
-    if (in->dtype != AOT_F32 || on_cuda(k, in) || in->size[0].value > 1 ||
+    if (in->size[0].value > 1 ||
         aot_call_int(k, k->n->op == AOT_OP_aten_convolution ? 8 : 9, "groups", 1).value > 1 ||
         (w->size[w->ndim - 1].value > 3 && w->size[w->ndim - 2].value > 3)) {
         return true;
@@ -83,7 +87,9 @@ static aot_memory_format conv_format(const aot_call *k, const aot_fake *input,
         return AOT_MF_CONTIGUOUS;
     }
     if (w.ndim == 3) {
-        aot_fake_set_contiguous(k->c, &in);
+        if (!aot_fake_is_contiguous(&in)) {
+            aot_fake_set_contiguous(k->c, &in);
+        }
         in = as_image(&in);
         w = as_image(&w);
     }
@@ -243,11 +249,6 @@ aot_status meta_upsample(aot_call *k)
 aot_status meta_upsample_by_contiguous(aot_call *k)
 {
     return upsample(k, 0, true);
-}
-
-aot_status meta_upsample_nearest2d(aot_call *k)
-{
-    return upsample(k, 4, true);
 }
 
 aot_status meta_upsample_bilinear2d(aot_call *k)

@@ -6,6 +6,18 @@
 
 enum { MAX_OPERANDS = 8 };
 
+/* A formula of several steps: what counts as contiguous between them is made so anew. */
+static aot_status push_steps(aot_call *k, const aot_fake *in, unsigned n, aot_dtype d)
+{
+    aot_fake out;
+    AOT_TRY(aot_fake_elementwise(k, in, n, d, &out));
+    if (aot_fake_is_contiguous(&out)) {
+        aot_fake_set_contiguous(k->c, &out);
+    }
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
 /* The tensor arguments among the first n, in order. */
 static unsigned operands(const aot_call *k, unsigned n, aot_fake *in)
 {
@@ -40,8 +52,9 @@ static aot_status loss(aot_call *k, unsigned n_tensors, unsigned reduction_pos, 
         aot_fake self = in[0];
         in[0] = in[1];
         in[1] = self;
+        return aot_push_elementwise(k, in, n, d);
     }
-    return aot_push_elementwise(k, in, n, d);
+    return push_steps(k, in, n, d);
 }
 
 /* mse_loss, smooth_l1_loss, huber_loss, soft_margin_loss (self, target, reduction) */
@@ -81,7 +94,7 @@ static aot_status loss_grad(aot_call *k, const unsigned *order, unsigned n)
     for (unsigned i = 1; i < got; i++) {
         d = aot_promote_types(d, in[i].dtype);
     }
-    return aot_push_elementwise(k, in, got, d);
+    return push_steps(k, in, got, d);
 }
 
 /* (self - target) * grad: mse_loss_backward, smooth_l1_loss_backward, huber_loss_backward */

@@ -305,14 +305,13 @@ aot_status meta_native_dropout(aot_call *k)
     AOT_TRY(aot_call_need(k, 0, "input", &in[0]));
     in[1] = in[0];
     in[1].dtype = AOT_B8;
-    aot_fake_set_like(k->c, &in[1], &in[0]);
+    aot_fake_set_empty_like(k, &in[1], &in[0]);
     bool drops = aot_call_bool(k, 2, "train", false) && !is_zero(aot_call_arg(k, 1, "p"));
     if (drops) {
         aot_fake swapped[2] = {in[1], in[0]};
         AOT_TRY(aot_push_elementwise(k, swapped, 2, in[0].dtype));
     } else {
         aot_call_push(k, &in[0]);
-        aot_fake_set_empty_like(k, &in[1], &in[0]);
     }
     aot_call_push(k, &in[1]);
     return AOT_OK;

@@ -157,7 +157,7 @@ aot_status meta_norm_all_dtype(aot_call *k)
 }
 
 /* norm.ScalarOpt_dim(self, p, dim, keepdim, *, dtype), linalg_vector_norm(self, ord, ...). PyTorch
- * takes the absolute value where only sizes of 1 are reduced, and keeps them whatever keepdim is. */
+ * takes the absolute value where only sizes of 1 are reduced, which keeps them. */
 aot_status meta_norm_dim(aot_call *k)
 {
     aot_fake t;
