@@ -10,12 +10,13 @@
 #include "ir/text.h"
 #include "partition/partition.h"
 #include "session/model.h"
-#include "tui/cmd.h"
+#include "tui/open_model.h"
 
 typedef struct job {
     const aot_args *a;
     json_t *graphs;
     int next, failed;
+    size_t unit; /* the unit at work */
 } job;
 
 static json_t *side_json(const aot_graph *g, const aot_memory_side *s)
@@ -53,6 +54,7 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
     }
     if (s == AOT_OK) {
         aot_memory m;
+        aot_cmd_warn_passes(u, j->unit, p->cut);
         aot_memory_simulate(&m, p->forward, p->backward, p->n_forward_outputs);
         json_array_append_new(j->graphs, json_pack("{s:i, s:o, s:o}", "unit", k, "forward", side_json(p->forward, &m.forward),
                                                    "backward", side_json(p->backward, &m.backward)));
@@ -62,11 +64,10 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
     return s;
 }
 
-static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
+static void on_unit(void *arg, const aot_unit *u)
 {
     job *j = arg;
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
-    (void)err;
     if (r != NULL && r->text != NULL) {
         aot_err mine = {0};
         if (one_graph(j, u, r, j->next++, &mine) != AOT_OK) {
@@ -75,22 +76,20 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
             j->failed++;
         }
     }
-    aot_unit_free(u);
-    return AOT_OK;
+    j->unit++;
 }
 
 static int run(const aot_args *a)
 {
     aot_err err = {0};
     job j = {.a = a, .graphs = json_array()};
-    aot_import_sink sink = {.arg = &j, .on_unit = on_unit};
     const char *path = aot_args_get(a, "output"), *format = aot_args_get(a, "format");
     int code = AOT_EXIT_SAME;
     if (format != NULL && strcmp(format, "json") != 0) {
         json_decref(j.graphs);
         return aot_cmd_usage(a->cmd, "--format takes json, not '%s'", format);
     }
-    if (aot_import(a->inputs[0], &sink, NULL, &err) == AOT_OK && j.next == 0) {
+    if (aot_cmd_each_unit(a->inputs[0], on_unit, &j, &err) == AOT_OK && j.next == 0) {
         AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s", aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
         aot_err_in_file(&err, a->inputs[0]);
     }

@@ -22,6 +22,7 @@ typedef struct job {
     grid g;
     json_t *graphs;
     int next, failed;
+    size_t unit; /* the unit at work */
 } job;
 
 static json_t *names(const aot_partition *p)
@@ -106,8 +107,10 @@ static void on_unit(void *arg, const aot_unit *u)
     job *j = arg;
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
     if (r != NULL && r->text != NULL) {
+        aot_cmd_warn_passes(u, j->unit, NULL);
         sweep_graph(j, u, r, j->next++);
     }
+    j->unit++;
 }
 
 /* "A:B:STEP", or one number. */

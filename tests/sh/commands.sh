@@ -48,6 +48,10 @@ run "$AOTSCOPE" sweep "$two" --budgets 0:1:0.5 -o "$scratch/sweep-log"
 run "$AOTSCOPE" sweep "$s" --budgets 0:1:0.5 -o "$scratch/sweep-session"
 ok "sweep of a session" exits 0
 ok "gives what that of the log gives" cmp "$scratch/sweep-log" "$scratch/sweep-session"
+run "$AOTSCOPE" memory "$two" -o "$scratch/memory-log"
+run "$AOTSCOPE" memory "$s" -o "$scratch/memory-session"
+ok "memory of a session" exits 0
+ok "gives what that of its log gives" cmp "$scratch/memory-log" "$scratch/memory-session"
 run "$AOTSCOPE" partition "$two" -o "$scratch/cut" --static-inputs 0,999
 ok "an index of no input is an error" exits 2
 ok "the index is named" err "there is no input 999"
