@@ -75,6 +75,13 @@ aot_status meta_scalar_tensor(aot_call *k)
     return push_shape(k, NULL, 0, AOT_F32, cpu(k));
 }
 
+/* prims.iota(length, *, start, step, dtype, device, ...) */
+aot_status meta_iota(aot_call *k)
+{
+    aot_dim n = aot_call_int(k, 0, "length", 0);
+    return push_shape(k, &n, 1, AOT_I64, cpu(k));
+}
+
 /* randperm(n) */
 aot_status meta_randperm(aot_call *k)
 {

@@ -15,6 +15,23 @@ aot_status meta_fused(aot_call *k)
     return aot_meta_elementwise(k, AOT_PROMOTE_NO_OPMATH);
 }
 
+/* silu_backward(grad_output, self): a product of three, two of which are made of self. */
+aot_status meta_silu_backward(aot_call *k)
+{
+    aot_fake in[2], step[2], out;
+    if (!aot_call_tensor(k, 0, "grad_output", &in[0]) || !aot_call_tensor(k, 1, "self", &in[1])) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: two tensors are wanted",
+                        aot_text(k->c, k->n->name));
+    }
+    aot_dtype d = aot_mixed_dtype(in, 2, AOT_NO_DTYPE, AOT_PROMOTE_DEFAULT);
+    AOT_TRY(aot_fake_elementwise(k, &in[1], 1, d, &step[1]));
+    in[1] = step[1];
+    AOT_TRY(aot_fake_elementwise(k, in, 2, d, &step[0]));
+    AOT_TRY(aot_fake_elementwise(k, step, 2, d, &out));
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
 /* Gradients that choose by the input: where(self <= 0, 0, grad). The condition stands first there,
  * so its strides count before the gradient's. */
 aot_status meta_pointwise_gate(aot_call *k)
