@@ -100,7 +100,9 @@ aot_fake aot_fake_of_meta(const aot_ctx *c, aot_meta_id id)
                   .sym_kind = m->sym_kind,
                   .device = m->device,
                   .sym = m->sym};
-    if (m->val != AOT_VAL_TENSOR) {
+    // expressions made later are interned in c, which changes nothing that its owner sees
+    current = (aot_ctx *)(uintptr_t)c;
+    if (m->val != AOT_VAL_TENSOR || m->ndim == 0) { // a context without sizes has no array of them
         return t;
     }
     if (m->ndim > AOT_FAKE_MAX_NDIM) {
@@ -109,8 +111,6 @@ aot_fake aot_fake_of_meta(const aot_ctx *c, aot_meta_id id)
     }
     t.ndim = m->ndim;
     memcpy(t.size, aot_meta_sizes(c, m), m->ndim * sizeof *t.size);
-    // expressions made later are interned in c, which changes nothing that its owner sees
-    current = (aot_ctx *)(uintptr_t)c;
     if (m->has_stride) {
         memcpy(t.stride, aot_meta_strides(c, m), m->ndim * sizeof *t.stride);
     } else {
