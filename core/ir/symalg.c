@@ -5,8 +5,8 @@
  * interned. What is no integer expression of this kind is kept as text. Everything lives in the
  * context's arena and is dropped when the operation ends.
  * Mirrors torch/utils/_sympy/functions.py (FloorDiv, Mod, Max), sympy's printing/str.py and
- * core/expr.py:as_ordered_terms, as far as integers go; products are expanded, as
- * torch/fx/experimental/sym_node.py does with safe_expand. */
+ * core/expr.py:as_ordered_terms, as far as integers go; a product of sums stays a
+ * product, and only numbers are multiplied into sums. */
 #include <string.h>
 
 #include "ir/symalg.h"

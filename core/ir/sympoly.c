@@ -60,10 +60,21 @@ static bool is_extreme(const aot_atom *a)
     return strcmp(a->name, "Max") == 0 || strcmp(a->name, "Min") == 0;
 }
 
-/* Symbols, then functions, then Max and Min. */
+/* A sum that is a factor: its only argument. */
+static bool is_sum(const aot_atom *a)
+{
+    return a->name[0] == '+';
+}
+
+enum { RANK_SYMBOL, RANK_SUM, RANK_FUNCTION, RANK_EXTREME };
+
+/* Symbols, then sums, then functions, then Max and Min. */
 static int rank(const aot_atom *a)
 {
-    return a->n_args == 0 ? 0 : is_extreme(a) ? 2 : 1;
+    return a->n_args == 0 ? RANK_SYMBOL
+           : is_sum(a)    ? RANK_SUM
+           : is_extreme(a) ? RANK_EXTREME
+                           : RANK_FUNCTION;
 }
 
 static int compare_atoms(const aot_atom *a, const aot_atom *b)
@@ -89,7 +100,7 @@ static int poly_rank(const aot_poly *p)
     if (p->n > 1) {
         return 3;
     }
-    return p->t[0].n > 1 ? 2 : rank(p->t[0].f[0].atom) == 0 ? 1 : 3 + rank(p->t[0].f[0].atom);
+    return p->t[0].n > 1 ? 2 : rank(p->t[0].f[0].atom) == RANK_SYMBOL ? 1 : 3 + rank(p->t[0].f[0].atom);
 }
 
 static int compare_factors(const aot_term *x, const aot_term *y)
@@ -184,7 +195,7 @@ static bool mul_terms(aot_arena *a, const aot_term *x, const aot_term *y, aot_te
     return true;
 }
 
-const aot_poly *aot_poly_mul(aot_arena *a, const aot_poly *x, const aot_poly *y)
+const aot_poly *aot_poly_mul_out(aot_arena *a, const aot_poly *x, const aot_poly *y)
 {
     const aot_poly *sum = aot_poly_int(a, 0);
     if ((uint64_t)x->n * y->n > MAX_TERMS) {
@@ -200,6 +211,54 @@ const aot_poly *aot_poly_mul(aot_arena *a, const aot_poly *x, const aot_poly *y)
         }
     }
     return sum;
+}
+
+const aot_poly *aot_poly_factor(aot_arena *a, const aot_poly *p)
+{
+    return p->n > 1 ? aot_poly_atom(a, "+", 1, &p, 1) : p;
+}
+
+const aot_poly *aot_poly_mul(aot_arena *a, const aot_poly *x, const aot_poly *y)
+{
+    int64_t v;
+    if (!aot_poly_is_int(x, &v) && !aot_poly_is_int(y, &v)) {
+        x = aot_poly_factor(a, x);
+        y = aot_poly_factor(a, y);
+    }
+    return aot_poly_mul_out(a, x, y);
+}
+
+const aot_poly *aot_poly_expand(aot_arena *a, const aot_poly *p)
+{
+    const aot_poly *out = aot_poly_int(a, 0);
+    for (unsigned i = 0; out != NULL && i < p->n; i++) {
+        const aot_term *t = &p->t[i];
+        const aot_poly *x = aot_poly_int(a, t->coef);
+        for (unsigned k = 0; x != NULL && k < t->n; k++) {
+            aot_factor one = {t->f[k].atom, 1};
+            aot_term alone = {.coef = 1, .n = 1, .f = &one};
+            aot_poly atom = {1, &alone};
+            const aot_poly *by = is_sum(one.atom) ? one.atom->args[0] : &atom;
+            for (unsigned e = 0; x != NULL && e < t->f[k].exp; e++) {
+                x = aot_poly_mul_out(a, x, by);
+            }
+        }
+        out = x != NULL ? aot_poly_add(a, out, x, 1) : NULL;
+    }
+    return out;
+}
+
+const aot_poly *aot_poly_unwrap(aot_arena *a, const aot_poly *p)
+{
+    const aot_poly *out = p;
+    for (unsigned i = 0; out != NULL && i < p->n; i++) {
+        const aot_term *t = &p->t[i];
+        if (t->n == 1 && t->f[0].exp == 1 && is_sum(t->f[0].atom)) {
+            out = aot_poly_add(a, out, &(aot_poly){1, &p->t[i]}, -1);
+            out = out != NULL ? aot_poly_add(a, out, t->f[0].atom->args[0], t->coef) : NULL;
+        }
+    }
+    return out;
 }
 
 /* ---- printing -----------------------------------------------------------------------------------
@@ -225,7 +284,8 @@ static void print_operand(aot_sb *out, const aot_poly *p)
     int64_t v;
     bool bare = aot_poly_is_int(p, &v) ? v >= 0
                                        : p->n == 1 && p->t[0].n == 1 && p->t[0].coef == 1 &&
-                                             p->t[0].f[0].exp == 1 && rank(p->t[0].f[0].atom) != 1;
+                                             p->t[0].f[0].exp == 1 &&
+                                             rank(p->t[0].f[0].atom) != RANK_FUNCTION;
     aot_sb_addz(out, bare ? "" : "(");
     aot_poly_print(out, p);
     aot_sb_addz(out, bare ? "" : ")");
@@ -239,6 +299,10 @@ static void print_atom(aot_sb *out, const aot_atom *a)
         aot_sb_addz(out, "//");
         print_operand(out, a->args[1]);
         aot_sb_addc(out, ')');
+        return;
+    }
+    if (is_sum(a)) {
+        aot_poly_print(out, a->args[0]);
         return;
     }
     aot_sb_addz(out, a->name);
@@ -259,7 +323,8 @@ static void print_term(aot_sb *out, const aot_term *t, bool alone)
         aot_sb_addf(out, "%llu", (unsigned long long)c);
     }
     for (unsigned i = 0; i < t->n; i++) {
-        bool paren =
+        bool paren = is_sum(t->f[i].atom);
+        paren |=
             is_weak(t->f[i].atom) && !(alone && t->n == 1 && t->coef == 1 && t->f[i].exp == 1);
         aot_sb_addz(out, i > 0 || c != 1 ? "*" : "");
         aot_sb_addz(out, paren ? "(" : "");

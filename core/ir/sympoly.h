@@ -9,7 +9,7 @@
 typedef struct aot_poly aot_poly;
 
 typedef struct aot_atom {
-    const char *name; /* symbol, or function: "s0", "FloorDiv", "Mod", "Max" */
+    const char *name; /* symbol, or function: "s0", "FloorDiv", "Mod", "Max"; "+" a sum */
     unsigned n_args;  /* 0: a symbol */
     const aot_poly **args;
 } aot_atom;
@@ -36,7 +36,12 @@ const aot_poly *aot_poly_atom(aot_arena *a, const char *name, size_t n, const ao
 bool aot_poly_is_int(const aot_poly *p, int64_t *v);
 /* x + k*y */
 const aot_poly *aot_poly_add(aot_arena *a, const aot_poly *x, const aot_poly *y, int64_t k);
+/* A number is multiplied into a sum; other products of sums are kept as factors, as sympy does. */
 const aot_poly *aot_poly_mul(aot_arena *a, const aot_poly *x, const aot_poly *y);
+const aot_poly *aot_poly_mul_out(aot_arena *a, const aot_poly *x, const aot_poly *y); /* expanded */
+const aot_poly *aot_poly_expand(aot_arena *a, const aot_poly *p); /* one level of sums */
+const aot_poly *aot_poly_factor(aot_arena *a, const aot_poly *p); /* a sum as one atom */
+const aot_poly *aot_poly_unwrap(aot_arena *a, const aot_poly *p); /* terms that are a sum alone */
 const aot_poly *aot_poly_floordiv(aot_arena *a, const aot_poly *x, const aot_poly *y);
 const aot_poly *aot_poly_mod(aot_arena *a, const aot_poly *x, const aot_poly *y);
 const aot_poly *aot_poly_extreme(aot_arena *a, const aot_poly *x, const aot_poly *y, bool max);

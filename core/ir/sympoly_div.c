@@ -74,11 +74,11 @@ static const aot_poly *exact(aot_arena *a, const aot_poly *x, const aot_poly *y)
             return NULL;
         }
         aot_poly one = {1, &t};
-        const aot_poly *back = aot_poly_mul(a, &one, y);
+        const aot_poly *back = aot_poly_mul_out(a, &one, y);
         q = aot_poly_add(a, q, &one, 1);
         x = back != NULL ? aot_poly_add(a, x, back, -1) : NULL;
     }
-    return x != NULL ? q : NULL;
+    return x != NULL ? aot_poly_unwrap(a, q) : NULL;
 }
 
 /* The greatest term that divides all terms of x and y. */
@@ -167,12 +167,20 @@ const aot_poly *aot_poly_floordiv(aot_arena *a, const aot_poly *x, const aot_pol
             return rest != NULL ? aot_poly_add(a, rest, &q, 1) : NULL;
         }
     }
+    const aot_poly *whole = y->n > 1 ? exact(a, x, aot_poly_factor(a, y)) : NULL;
+    if (whole != NULL) {
+        return whole;
+    }
     aot_term g = common(a, x, y);
     if (g.coef != 1 || g.n > 0) {
         aot_poly by = {1, &g};
         return aot_poly_floordiv(a, exact(a, x, &by), exact(a, y, &by));
     }
-    const aot_poly *q = y->n > 1 ? exact(a, x, y) : NULL;
+    const aot_poly *q = NULL;
+    if (y->n > 1) {
+        const aot_poly *flat_x = aot_poly_expand(a, x), *flat_y = aot_poly_expand(a, y);
+        q = flat_x != NULL && flat_y != NULL ? exact(a, flat_x, flat_y) : NULL;
+    }
     return q != NULL ? q : binary(a, "FloorDiv", x, y);
 }
 
@@ -189,6 +197,9 @@ static bool atom_bound(const aot_atom *a, int64_t *out)
     if (a->n_args == 0) {
         *out = 1;
         return a->name[0] == 's';
+    }
+    if (a->name[0] == '+') {
+        return lower_bound(a->args[0], out);
     }
     if (strcmp(a->name, "Max") == 0) {
         bool any = false;
@@ -424,9 +435,12 @@ static const aot_poly *read_power(scan *s)
     return r;
 }
 
+/* A number in front is multiplied in last, so that 8*(s0 + 1)*(s1 + 1) reads as it was printed. */
 static const aot_poly *read_product(scan *s)
 {
     bool minus = false;
+    const aot_poly *number = NULL;
+    int64_t v;
     while (take(s, "-")) {
         minus = !minus;
     }
@@ -440,9 +454,22 @@ static const aot_poly *read_product(scan *s)
         if (y == NULL) {
             return NULL;
         }
-        x = div   ? aot_poly_floordiv(s->a, x, y)
-            : mul ? aot_poly_mul(s->a, x, y)
-                  : aot_poly_mod(s->a, x, y);
+        if (mul && number == NULL && aot_poly_is_int(x, &v)) {
+            number = x;
+            x = y;
+            continue;
+        }
+        if (!mul && number != NULL) {
+            x = aot_poly_mul(s->a, number, x);
+            number = NULL;
+        }
+        x = x == NULL ? NULL
+            : div     ? aot_poly_floordiv(s->a, x, y)
+            : mul     ? aot_poly_mul(s->a, x, y)
+                      : aot_poly_mod(s->a, x, y);
+    }
+    if (x != NULL && number != NULL) {
+        x = aot_poly_mul(s->a, number, x);
     }
     return x != NULL && minus ? aot_poly_add(s->a, aot_poly_int(s->a, 0), x, -1) : x;
 }

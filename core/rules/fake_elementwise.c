@@ -208,7 +208,7 @@ void aot_fake_set_ordered(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned 
         aot_dim size = t->size[inner[i]];
         t->stride[inner[i]] = step;
         if (i + 1 < t->ndim) {
-            if (size.expr == 0 ? size.value < 1 : size.value == AOT_HINT_NONE) {
+            if (size.expr != 0 || size.value < 1) {
                 size = aot_dim_max(c, size, aot_dim_of(1)); // what may be zero counts as one
             }
             step = aot_dim_mul(c, step, size);
