@@ -248,7 +248,9 @@ static aot_status shuffle(aot_call *k, aot_dim r, bool to_pixels)
     for (unsigned i = ch + 1; i < in.ndim; i++) {
         t.size[i] = to_pixels ? aot_dim_mul(c, in.size[i], r) : aot_dim_floordiv(c, in.size[i], r);
     }
-    aot_fake_to_format(k, &t, aot_fake_suggest(&in));
+    // CUDA's kernel of pixel_shuffle is contiguous
+    bool cuda = to_pixels && aot_starts_with(aot_text(c, in.device), "cuda");
+    aot_fake_to_format(k, &t, cuda ? AOT_MF_CONTIGUOUS : aot_fake_suggest(&in));
     aot_call_push(k, &t);
     return AOT_OK;
 }
