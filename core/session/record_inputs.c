@@ -72,7 +72,12 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
     job *j = arg;
     aot_config config;
     aot_ctx *ctx = NULL;
-    aot_status st = aot_unit_config(&config, u, j->opt->settings, j->opt->n_settings, err);
+    aot_status st = aot_recorder_status(j->recorder, err);
+    if (st != AOT_OK) { /* the disk is full: deriving more is of no use */
+        aot_unit_free(u);
+        return st;
+    }
+    st = aot_unit_config(&config, u, j->opt->settings, j->opt->n_settings, err);
     if (st == AOT_OK) {
         st = aot_recorder_unit(j->recorder, u, &config, err);
     }

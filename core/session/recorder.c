@@ -1,8 +1,9 @@
 /* Fills a session with what importers deliver; recorder_graphs.c adds what passes report.
  *
  * Statements are prepared once (table sql below) and bound by position. Functions called from
- * inside the pipeline cannot fail; they keep the first error for aot_recorder_status. Texts go
- * through text_id, which stores equal ones once. on_pass_begin opens a transaction and on_pass_end
+ * inside the pipeline cannot fail; they keep the first error for aot_recorder_status. After it
+ * nothing more is written: a session with a hole must not end as a complete one. Texts go through
+ * text_id, which stores equal ones once. on_pass_begin opens a transaction and on_pass_end
  * closes it: that is the "at most the running pass" of the crash promise. */
 #include "session/recorder_internal.h"
 
@@ -69,12 +70,13 @@ static void keep_error(aot_recorder *r, const char *doing)
     if (r->err.code == AOT_OK) {
         aot_status ignored = aot_session_fail(r->session, &r->err, doing);
         (void)ignored;
+        aot_session_spoil(r->session, &r->err);
     }
 }
 
 void aot_rec_run(aot_recorder *r, stmt_id id)
 {
-    if (sqlite3_step(r->stmt[id]) != SQLITE_DONE) {
+    if (r->err.code == AOT_OK && sqlite3_step(r->stmt[id]) != SQLITE_DONE) {
         keep_error(r, sql[id]);
     }
     sqlite3_reset(r->stmt[id]);
@@ -83,7 +85,8 @@ void aot_rec_run(aot_recorder *r, stmt_id id)
 
 void aot_rec_exec(aot_recorder *r, const char *statement)
 {
-    if (sqlite3_exec(r->db, statement, NULL, NULL, NULL) != SQLITE_OK) {
+    if (r->err.code == AOT_OK &&
+        sqlite3_exec(r->db, statement, NULL, NULL, NULL) != SQLITE_OK) {
         keep_error(r, statement);
     }
 }
@@ -153,6 +156,19 @@ void aot_rec_bind_line(sqlite3_stmt *s, int i, uint64_t line)
     aot_rec_bind_id(s, i, (sqlite3_int64)line);
 }
 
+/* The first column of the statement's first row; none if there is no row. */
+static sqlite3_int64 find_id(aot_recorder *r, stmt_id id, sqlite3_int64 none)
+{
+    int rc = r->err.code == AOT_OK ? sqlite3_step(r->stmt[id]) : SQLITE_DONE;
+    if (rc == SQLITE_ROW) {
+        none = sqlite3_column_int64(r->stmt[id], 0);
+    } else if (rc != SQLITE_DONE) {
+        keep_error(r, sql[id]);
+    }
+    sqlite3_reset(r->stmt[id]);
+    return none;
+}
+
 sqlite3_int64 aot_rec_text_id(aot_recorder *r, const char *text, size_t n)
 {
     if (text == NULL) {
@@ -162,8 +178,7 @@ sqlite3_int64 aot_rec_text_id(aot_recorder *r, const char *text, size_t n)
     aot_hash_hex(text, n, hash);
     sqlite3_stmt *q = aot_rec_take(r, S_TEXT_FIND);
     sqlite3_bind_text(q, 1, hash, -1, SQLITE_TRANSIENT);
-    sqlite3_int64 id = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
-    sqlite3_reset(q);
+    sqlite3_int64 id = find_id(r, S_TEXT_FIND, 0);
     if (id == 0) {
         q = aot_rec_take(r, S_TEXT);
         sqlite3_bind_text(q, 1, hash, -1, SQLITE_TRANSIENT);
@@ -177,6 +192,14 @@ sqlite3_int64 aot_rec_text_id(aot_recorder *r, const char *text, size_t n)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static void step_row(aot_recorder *r, sqlite3_stmt *q, const char *doing)
+{
+    if (r->err.code == AOT_OK && sqlite3_step(q) != SQLITE_DONE) {
+        keep_error(r, doing);
+    }
+    sqlite3_reset(q);
+}
+
 /* Copies the tables of the program, so that an old session explains itself. */
 static void copy_tables(aot_recorder *r)
 {
@@ -189,16 +212,14 @@ static void copy_tables(aot_recorder *r)
         aot_rec_bind_text(q, 3, s->log_name);
         aot_rec_bind_text(q, 4, s->sentence);
         aot_rec_bind_text(q, 5, s->how_to_get);
-        sqlite3_step(q);
-        sqlite3_reset(q);
+        step_row(r, q, "writing the stages");
     }
     sqlite3_finalize(q);
     sqlite3_prepare_v2(r->db, "INSERT OR IGNORE INTO ban VALUES (?,?)", -1, &q, NULL);
     for (int i = AOT_BAN_NONE + 1; i < AOT_N_BANS; i++) {
         aot_rec_bind_text(q, 1, aot_ban_text((aot_ban)i));
         aot_rec_bind_text(q, 2, aot_ban_sentence((aot_ban)i));
-        sqlite3_step(q);
-        sqlite3_reset(q);
+        step_row(r, q, "writing the bans");
     }
     sqlite3_finalize(q);
     sqlite3_prepare_v2(r->db, "INSERT INTO pass VALUES (?,?,?,?)", -1, &q, NULL);
@@ -218,8 +239,7 @@ static void copy_tables(aot_recorder *r)
         aot_rec_bind_text(q, 2, aot_sb_text(&needs));
         aot_rec_bind_text(q, 3, aot_sb_text(&makes));
         aot_rec_bind_text(q, 4, p->sentence);
-        sqlite3_step(q);
-        sqlite3_reset(q);
+        step_row(r, q, "writing the passes");
         aot_sb_free(&needs);
         aot_sb_free(&makes);
     }
@@ -281,7 +301,6 @@ aot_status aot_recorder_status(aot_recorder *r, aot_err *err)
     if (st != AOT_OK && err != NULL && err->code == AOT_OK) {
         *err = r->err;
     }
-    r->err = (aot_err){0};
     return st;
 }
 
@@ -365,8 +384,7 @@ void aot_recorder_loose(aot_recorder *r, const aot_unit_key *key, const aot_reco
         for (int i = 0; i < 6; i++) {
             sqlite3_bind_int(q, i + 2, v[i]);
         }
-        unit = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : -1;
-        sqlite3_reset(q);
+        unit = find_id(r, S_UNIT_OF, -1);
         aot_unit_label(key, label, sizeof label);
     }
     open_batch(r);

@@ -41,7 +41,7 @@ void aot_recorder_loose(aot_recorder *r, const aot_unit_key *key, const aot_reco
 
 /* The observer to run passes with. Lives as long as r. */
 const aot_observer *aot_recorder_observer(aot_recorder *r);
-/* The first trouble that a function without a status met, since the last call. */
+/* The first trouble that was met; it stays, and nothing is written after it. */
 AOT_NODISCARD aot_status aot_recorder_status(aot_recorder *r, aot_err *err);
 
 #endif

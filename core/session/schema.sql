@@ -3,7 +3,8 @@
 -- would misread a new file, and describe it in docs/session.md.
 -- Ids named "unit", "text", "file", "pass_run" point to the table of that name.
 
--- What wrote the file, when, and whether the writer finished ("state" is writing or complete).
+-- What wrote the file, when, and whether the writer finished ("state" is writing,
+-- complete or failed).
 CREATE TABLE session (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 -- The files that were imported, with what was counted in them.

@@ -24,7 +24,7 @@ bool aot_session_sniff(const char *path);
  * Errors: E_SESSION (the file is something else, or in use), E_IO. */
 AOT_NODISCARD aot_status aot_session_create(aot_session **out, const char *path, aot_err *err);
 /* Marks the session complete, leaves WAL mode and puts the file in its place. Frees s either way.
- */
+ * Errors: what spoilt it, E_IO, E_SESSION; an older session is then as it was. */
 AOT_NODISCARD aot_status aot_session_finish(aot_session *s, aot_err *err);
 
 /* Opens for reading. Errors: E_IO (absent), E_SESSION (foreign, newer, damaged). */
@@ -43,6 +43,9 @@ const char *aot_session_value(aot_session *s, const char *key);
 const char *aot_session_library(void); /* version of SQLite at run time */
 
 AOT_NODISCARD aot_status aot_session_exec(aot_session *s, const char *sql, aot_err *err);
+/* Remembers that something could not be written: the session will not end as complete, and an older
+ * one is not replaced. */
+void aot_session_spoil(aot_session *s, const aot_err *why);
 /* E_SESSION with SQLite's own message, the session's path and what was being done. */
 aot_status aot_session_fail(const aot_session *s, aot_err *err, const char *doing);
 

@@ -356,15 +356,101 @@ static void a_finished_session_is_one_file(void **state)
 static void a_session_in_use_is_not_replaced(void **state)
 {
     (void)state;
+    aot_session *s = NULL;
+    aot_err err = {0};
+    import_one(fixture("logs/inference_mlp.log.gz"), in_dir("busy.aots"));
+    sqlite3 *db = NULL;
+    sqlite3_open(in_dir("busy.aots"), &db);
+    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(aot_session_create(&s, in_dir("busy.aots"), &err), AOT_E_SESSION);
+    assert_non_null(strstr(err.msg, "another program has this session open"));
+    sqlite3_close(db);
+}
+
+static void one_import_at_a_time_writes_a_file(void **state)
+{
+    (void)state;
     aot_session *writer = NULL, *s = NULL;
     aot_err err = {0};
-    assert_int_equal(aot_session_create(&writer, in_dir("busy.aots"), &err), AOT_OK);
-    assert_int_equal(aot_session_exec(writer, "BEGIN IMMEDIATE", &err), AOT_OK);
-    assert_int_equal(aot_session_create(&s, in_dir("busy.aots"), &err), AOT_E_SESSION);
-    assert_non_null(strstr(err.msg, "open"));
+    unsigned before = n_files();
+    assert_int_equal(aot_session_create(&writer, in_dir("two.aots"), &err), AOT_OK);
+    assert_int_equal(aot_session_create(&s, in_dir("two.aots"), &err), AOT_E_SESSION);
+    assert_non_null(strstr(err.msg, "another import is writing"));
     err = (aot_err){0};
-    assert_int_equal(aot_session_exec(writer, "COMMIT", &err), AOT_OK);
     assert_int_equal(aot_session_finish(writer, &err), AOT_OK);
+    assert_int_equal(aot_session_create(&writer, in_dir("two.aots"), &err), AOT_OK);
+    aot_session_close(writer);
+    assert_int_equal(n_files(), before + 1);
+}
+
+static void after_a_failed_statement_nothing_is_written_and_the_older_session_stays(void **state)
+{
+    (void)state;
+    aot_session *s = NULL;
+    aot_recorder *r = NULL;
+    aot_err err = {0}, again = {0};
+    import_one(fixture("logs/inference_mlp.log.gz"), in_dir("spoilt.aots"));
+    unsigned before = n_files();
+    assert_int_equal(aot_session_create(&s, in_dir("spoilt.aots"), &err), AOT_OK);
+    assert_int_equal(aot_recorder_new(&r, s, &err), AOT_OK);
+    assert_int_equal(aot_session_exec(s, "PRAGMA max_page_count = 1", &err), AOT_OK);
+    aot_unit *u = small_unit("lost");
+    aot_config config;
+    aot_config_init(&config);
+    aot_record *rec = &u->records.d[0];
+    rec->len = 4000000;
+    char *big = aot_arena_alloc(u->arena, rec->len + 1);
+    memset(big, 'x', rec->len);
+    big[rec->len] = 0;
+    rec->text = big;
+    assert_int_equal(aot_recorder_unit(r, u, &config, &err), AOT_E_IO);
+    assert_non_null(strstr(err.msg, "could not be written"));
+    assert_int_equal(aot_recorder_status(r, &again), AOT_E_IO);
+    aot_unit_free(u);
+    aot_recorder_free(r);
+    err = (aot_err){0};
+    assert_int_equal(aot_session_finish(s, &err), AOT_E_IO);
+    assert_int_equal(number(in_dir("spoilt.aots"), "SELECT count(*) FROM recorded_graphs"), 1);
+    assert_int_equal(n_files(), before);
+}
+
+static void a_foreign_database_with_our_number_is_refused(void **state)
+{
+    (void)state;
+    aot_session *s = NULL;
+    aot_err err = {0};
+    sqlite3 *db = NULL;
+    sqlite3_open(in_dir("mask.db"), &db);
+    sqlite3_exec(db, "PRAGMA application_id = 1634694259; PRAGMA user_version = 1;"
+                     "CREATE TABLE t(x); INSERT INTO t VALUES (3)",
+                 NULL, NULL, NULL);
+    sqlite3_close(db);
+    assert_int_equal(aot_session_create(&s, in_dir("mask.db"), &err), AOT_E_SESSION);
+    assert_non_null(strstr(err.msg, "another program"));
+    size_t n = 0, n_before = 0;
+    char *before = read_file(in_dir("mask.db"), &n_before);
+    assert_int_equal(aot_session_create(&s, in_dir("mask.db"), NULL), AOT_E_SESSION);
+    char *now = read_file(in_dir("mask.db"), &n);
+    assert_int_equal(n, n_before);
+    assert_memory_equal(now, before, n);
+    free(now);
+    free(before);
+}
+
+static void a_view_in_the_place_of_a_table_is_refused(void **state)
+{
+    (void)state;
+    aot_session *s = NULL;
+    aot_err err = {0};
+    import_one(fixture("logs/inference_mlp.log.gz"), in_dir("view.aots"));
+    sqlite3 *db = NULL;
+    sqlite3_open(in_dir("view.aots"), &db);
+    sqlite3_exec(db, "DROP TABLE text; CREATE VIEW text AS WITH RECURSIVE c(x) AS (SELECT 1 UNION "
+                     "ALL SELECT x + 1 FROM c) SELECT x AS id, 'a' AS text FROM c",
+                 NULL, NULL, NULL);
+    sqlite3_close(db);
+    assert_int_equal(aot_session_open(&s, in_dir("view.aots"), &err), AOT_E_SESSION);
+    assert_non_null(strstr(err.msg, "text is no table"));
 }
 
 static void a_viewer_sees_what_was_committed_so_far(void **state)
@@ -428,6 +514,10 @@ int main(void)
         cmocka_unit_test(an_import_that_reads_nothing_leaves_no_file),
         cmocka_unit_test(a_finished_session_is_one_file),
         cmocka_unit_test(a_session_in_use_is_not_replaced),
+        cmocka_unit_test(one_import_at_a_time_writes_a_file),
+        cmocka_unit_test(after_a_failed_statement_nothing_is_written_and_the_older_session_stays),
+        cmocka_unit_test(a_foreign_database_with_our_number_is_refused),
+        cmocka_unit_test(a_view_in_the_place_of_a_table_is_refused),
         cmocka_unit_test(a_viewer_sees_what_was_committed_so_far),
         cmocka_unit_test(a_crash_loses_only_the_running_pass),
     };
