@@ -86,6 +86,7 @@ int main(int argc, char **argv)
 {
     // a parent may have told us to ignore it; then `| head` would look like a full disk
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is a write error, to be told as one */
     setlocale(LC_CTYPE, "");
     int code = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {

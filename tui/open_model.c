@@ -19,6 +19,17 @@ const char **aot_cmd_settings(const aot_args *a, size_t *n)
     return settings;
 }
 
+/* What a session that was not finished holds must not pass for all there was. */
+static void warn_incomplete(const aot_model *m)
+{
+    for (size_t i = 0; i < aot_model_n_notes(m); i++) {
+        const aot_import_note *n = aot_model_note(m, i);
+        if (n->kind != NULL && strcmp(n->kind, "incomplete") == 0) {
+            fprintf(stderr, "aotscope: %s: %s\n", n->file, n->text);
+        }
+    }
+}
+
 static aot_status open_inputs(aot_model **out, const aot_args *a, const char *const *inputs,
                               size_t n, aot_err *err)
 {
@@ -28,6 +39,9 @@ static aot_status open_inputs(aot_model **out, const aot_args *a, const char *co
     aot_status st = aot_model_open(out, inputs, n, &opt, err);
     aot_cmd_progress_end();
     free(settings);
+    if (st == AOT_OK) {
+        warn_incomplete(*out);
+    }
     return st;
 }
 
@@ -65,6 +79,7 @@ aot_status aot_cmd_each_unit(const char *input, void (*visit)(void *arg, const a
     }
     aot_model *m = NULL;
     AOT_TRY(aot_model_open(&m, &input, 1, NULL, err));
+    warn_incomplete(m);
     for (size_t i = 0; i < aot_model_n_units(m); i++) {
         visit(arg, aot_model_unit(m, i));
     }

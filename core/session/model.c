@@ -127,9 +127,12 @@ static aot_status open_session(aot_model *m, const char *path, aot_err *err)
     free(ids);
     const char *state = aot_session_value(s.session, "state");
     if (state == NULL || strcmp(state, "complete") != 0) {
-        aot_import_note note = {path, 0, "info",
-                                "the session is not complete: its writer is still running or was "
-                                "stopped; what it had written is here"};
+        bool failed = state != NULL && strcmp(state, "failed") == 0;
+        aot_import_note note = {path, 0, "incomplete",
+                                failed ? "the session is not complete: its import could not write "
+                                         "all of it; what it had written is here"
+                                       : "the session is not complete: its writer is still running "
+                                         "or was stopped; what it had written is here"};
         add_note(m, &note);
     }
     AOT_TRY(aot_query_files(s.queries, add_file, m, err));
