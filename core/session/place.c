@@ -130,8 +130,9 @@ static aot_status take_lock(aot_place *p, aot_err *err)
         if (flock(p->lock_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
             close(p->lock_fd);
             p->lock_fd = -1;
-            return AOT_FAIL(err, AOT_E_SESSION, "another import is writing this file; wait for it, or give another file "
-                            "to -o");
+            return AOT_FAIL(err, AOT_E_SESSION,
+                            "another import is writing this file; wait for it, or give another "
+                            "file to -o");
         }
         /* a file system without locks: the exclusive creation of the file has to do */
         if (fstat(p->lock_fd, &ours) == 0 && stat(p->lock, &there) == 0 &&
