@@ -73,8 +73,8 @@ const aot_cmd cmd_import = {
            "asked "
            "with the sqlite3 shell: its views are units, recorded_graphs, stages, saved, "
            "recomputed, bans, "
-           "stage_diff, inputs, settings, rng_sites, notes; memory_timeline is empty until the memory "
-           "simulation is there.\n\n"
+           "stage_diff, inputs, settings, rng_sites, notes; nothing fills memory_timeline yet "
+           "(see `aotscope memory`).\n\n"
            "A file that is no aotscope session is never overwritten.",
     .examples = "aotscope import train.log -o train.aots\n"
                 "aotscope import logs/rank_*.log -o job.aots\n"

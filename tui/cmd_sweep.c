@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "exec/memsim.h"
 #include "import/unit.h"
 #include "ir/text.h"
 #include "partition/partition.h"
@@ -44,6 +45,16 @@ static int64_t tensor_bytes(const aot_partition *p)
     return sum;
 }
 
+/* The most that lives at once, in the forward or the backward. */
+static int64_t peak_bytes(const aot_partition *p)
+{
+    aot_memory m;
+    aot_memory_simulate(&m, p->forward, p->backward, p->n_forward_outputs);
+    int64_t peak = m.forward.peak > m.backward.peak ? m.forward.peak : m.backward.peak;
+    aot_memory_free(&m);
+    return peak;
+}
+
 static json_t *point(const aot_unit *u, const aot_record *r, const aot_config *c, double budget, aot_err *err)
 {
     aot_ctx *ctx = aot_unit_new_ctx(u);
@@ -63,10 +74,10 @@ static json_t *point(const aot_unit *u, const aot_record *r, const aot_config *c
         json_object_set_new(o, "saved", names(p));
         json_object_set_new(o, "saved_bytes", json_integer(tensor_bytes(p)));
         json_object_set_new(o, "recompute_flops", json_integer((json_int_t)p->recompute_flops));
+        json_object_set_new(o, "peak_bytes", json_integer(peak_bytes(p)));
     } else {
         json_object_set_new(o, "error", json_string(err->msg));
     }
-    json_object_set_new(o, "peak_bytes", json_null()); // needs the memory simulation
     aot_ctx_free(ctx);
     return o;
 }
@@ -218,8 +229,9 @@ const aot_cmd cmd_sweep = {
     .name = "sweep",
     .synopsis = "INPUT [--budgets FROM:TO:STEP] [--solvers S,...] [--format json] [-o FILE]",
     .summary = "Cut each joint graph at many memory budgets",
-    .doc = "For each budget and solver: the rung of the ladder that was taken, the saved values and their bytes, and "
-           "the flops that are computed twice. peak_bytes is null until the memory simulation is built.",
+    .doc = "For each budget and solver: the rung of the ladder that was taken, the saved values and their bytes, "
+           "the flops that are computed twice, and the most bytes that live at once in the forward or the backward "
+           "(see `aotscope memory`).",
     .examples = "aotscope sweep train.log --budgets 0:1:0.05 --solvers dp,greedy -o sweep.json\n",
     .options = options,
     .min_inputs = 1,

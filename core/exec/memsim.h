@@ -5,7 +5,9 @@
  * returns (the forward's frame still holds what it returned), tangents are fresh and freed at their
  * last use; user outputs are dropped before the backward. A view, or a saved alias of a primal,
  * costs nothing. Symbols take their hints.
- * Mirrors: torch/fx/interpreter.py (boxed_run) on fake tensors. */
+ * Mirrors: torch/fx/interpreter.py (boxed_run) on fake tensors. Differs: PyTorch's fake tensors answer a
+ * repeated call of copy or slice_scatter from a cache and then give it less memory than the first one;
+ * here every call takes what a first call, and the real operator, takes. */
 #ifndef AOT_EXEC_MEMSIM_H
 #define AOT_EXEC_MEMSIM_H
 

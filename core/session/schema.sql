@@ -118,7 +118,7 @@ CREATE TABLE edit (
     id INTEGER PRIMARY KEY, pass_run INTEGER REFERENCES pass_run, kind TEXT NOT NULL,
     node TEXT, replacement TEXT, rule TEXT, c_file TEXT, c_line INTEGER);
 
--- Live bytes after each node. Filled by the memory simulation; empty without it.
+-- Live bytes after each node. Nothing writes it yet: `aotscope memory` tells them.
 CREATE TABLE mem_event (
     unit INTEGER NOT NULL REFERENCES unit, side TEXT NOT NULL, idx INTEGER NOT NULL, node TEXT NOT NULL,
     live_bytes INTEGER NOT NULL,

@@ -48,6 +48,15 @@ run "$AOTSCOPE" sweep "$two" --budgets 0:1:0.5 -o "$scratch/sweep-log"
 run "$AOTSCOPE" sweep "$s" --budgets 0:1:0.5 -o "$scratch/sweep-session"
 ok "sweep of a session" exits 0
 ok "gives what that of the log gives" cmp "$scratch/sweep-log" "$scratch/sweep-session"
+run "$AOTSCOPE" memory "$two" --set activation_memory_budget=0.5 -o "$scratch/memory"
+peaks_agree()
+{
+    # the points are written with their keys in a fixed order: budget first, peak_bytes last
+    awk -F'[:,]' '/"budget"/ { b = $2 + 0 } /"peak_bytes"/ && b == 0.5 { print $2 + 0 }' "$scratch/sweep-log" >"$scratch/peaks"
+    awk -F'[:,]' '/"peak":/ { v = $2 + 0; if (n++ % 2) print (v > last ? v : last); last = v }' "$scratch/memory" |
+        diff "$scratch/peaks" - && [ -s "$scratch/peaks" ] && ! grep -qx 0 "$scratch/peaks"
+}
+ok "the peak of a point is that of memory" peaks_agree
 run "$AOTSCOPE" memory "$two" -o "$scratch/memory-log"
 run "$AOTSCOPE" memory "$s" -o "$scratch/memory-session"
 ok "memory of a session" exits 0
