@@ -236,30 +236,9 @@ aot_status meta_efficient_attention_backward(aot_call *k)
     return AOT_OK;
 }
 
-/* _scaled_dot_product_fused_attention_overrideable(query, key, value, ...) */
-aot_status meta_sdpa_overrideable(aot_call *k)
-{
-    aot_fake q, key, value;
-    AOT_TRY(need_query(k, 0, 4, &q));
-    AOT_TRY(aot_call_need(k, 1, "key", &key));
-    AOT_TRY(need_value(k, &value));
-    aot_fake out = q;
-    out.size[3] = value.size[value.ndim - 1];
-    aot_fake_set_empty_like(k, &out, &q);
-    aot_call_push(k, &out);
-    aot_fake lse = aot_fake_make(k, AOT_F32, 3, q.size, q.device);
-    aot_call_push(k, &lse);
-    aot_call_push_none(k);
-    aot_call_push_none(k);
-    push_sym(k, q.size[2]);
-    push_sym(k, key.size[2]);
-    push_random_state(k, &q, false);
-    aot_call_push_none(k);
-    return AOT_OK;
-}
-
-/* Output laid out as the query is (dimensions in the query's order of strides). */
-aot_status meta_sdpa_cudnn(aot_call *k)
+/* Output laid out as the query is (dimensions in the query's order of strides), the log-sum-exp with
+ * the first lse_ndim of batch, heads, length and 1. */
+static aot_status like_query(aot_call *k, unsigned lse_ndim)
 {
     aot_fake q, key, value;
     AOT_TRY(need_query(k, 0, 4, &q));
@@ -270,7 +249,7 @@ aot_status meta_sdpa_cudnn(aot_call *k)
     aot_fake_set_empty_like(k, &out, &q);
     aot_call_push(k, &out);
     aot_dim sizes[] = {q.size[0], q.size[1], q.size[2], aot_dim_of(1)};
-    aot_fake lse = aot_fake_make(k, AOT_F32, 4, sizes, q.device);
+    aot_fake lse = aot_fake_make(k, AOT_F32, lse_ndim, sizes, q.device);
     aot_call_push(k, &lse);
     aot_call_push_none(k);
     aot_call_push_none(k);
@@ -279,6 +258,17 @@ aot_status meta_sdpa_cudnn(aot_call *k)
     push_random_state(k, &q, false);
     aot_call_push_none(k);
     return AOT_OK;
+}
+
+/* _scaled_dot_product_fused_attention_overrideable(query, key, value, ...) */
+aot_status meta_sdpa_overrideable(aot_call *k)
+{
+    return like_query(k, 3);
+}
+
+aot_status meta_sdpa_cudnn(aot_call *k)
+{
+    return like_query(k, 4);
 }
 
 /* _flash_attention_forward(query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, ...): batch,
