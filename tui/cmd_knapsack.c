@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/file.h"
 #include "partition/knapsack.h"
-#include "tui/cmd.h"
+#include "tui/open_model.h"
 
 static aot_status numbers(json_t *list, double **out, size_t *n, const char *key, size_t item, aot_err *err)
 {
@@ -73,7 +72,7 @@ static int run(const aot_args *a)
 {
     aot_err err = {0};
     json_error_t je;
-    const char *solver = aot_args_get(a, "solver"), *path = aot_args_get(a, "output");
+    const char *solver = aot_args_get(a, "solver");
     json_t *in = json_load_file(a->inputs[0], 0, &je), *out = json_array(), *v;
     size_t i;
     aot_status s = AOT_OK;
@@ -90,12 +89,7 @@ static int run(const aot_args *a)
         }
     }
     if (s == AOT_OK) {
-        s = aot_file_not_input(path, a->inputs, a->n_inputs, &err);
-    }
-    if (s == AOT_OK) {
-        char *text = json_dumps(out, JSON_INDENT(1));
-        s = aot_file_write(path, text, strlen(text), &err);
-        free(text);
+        s = aot_cmd_write_json(a, out, &err);
     }
     json_decref(in);
     json_decref(out);

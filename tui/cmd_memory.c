@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "exec/memsim.h"
 #include "import/unit.h"
-#include "ir/text.h"
 #include "partition/partition.h"
 #include "session/model.h"
 #include "tui/open_model.h"
@@ -35,22 +33,13 @@ static json_t *side_json(const aot_graph *g, const aot_memory_side *s)
 static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int k, aot_err *err)
 {
     aot_config config;
-    const char *v;
-    aot_config_init(&config);
-    if (u->config != NULL) {
-        aot_config_from_json(&config, u->config);
-    }
-    for (size_t i = 0; (v = aot_args_nth(j->a, "set", i)) != NULL; i++) {
-        AOT_TRY(aot_config_set(&config, v, err));
-    }
+    AOT_TRY(aot_cmd_unit_config(&config, j->a, u, err));
     aot_ctx *ctx = aot_unit_new_ctx(u);
-    aot_graph *joint;
+    const aot_graph *joint;
     aot_partition *p;
-    aot_partition_in in = {0};
-    aot_status s = aot_parse_graph(&joint, ctx, r->text, r->len, (uint32_t)r->line, err);
+    aot_status s = aot_record_parse(&joint, ctx, u, r, err);
     if (s == AOT_OK) {
-        aot_partition_inputs(&in, u, joint);
-        s = aot_partition_run(&p, &in, &config, err);
+        s = aot_derive_partition(&p, u, joint, &config, NULL, err);
     }
     if (s == AOT_OK) {
         aot_memory m;
@@ -83,7 +72,7 @@ static int run(const aot_args *a)
 {
     aot_err err = {0};
     job j = {.a = a, .graphs = json_array()};
-    const char *path = aot_args_get(a, "output"), *format = aot_args_get(a, "format");
+    const char *format = aot_args_get(a, "format");
     int code = AOT_EXIT_SAME;
     if (format != NULL && strcmp(format, "json") != 0) {
         json_decref(j.graphs);
@@ -95,11 +84,7 @@ static int run(const aot_args *a)
     }
     if (err.code == AOT_OK) {
         json_t *o = json_pack("{s:s, s:O}", "format", "aotscope/1", "graphs", j.graphs);
-        if (aot_file_not_input(path, a->inputs, a->n_inputs, &err) == AOT_OK) {
-            char *text = json_dumps(o, JSON_INDENT(1));
-            err.code = aot_file_write(path, text, strlen(text), &err);
-            free(text);
-        }
+        err.code = aot_cmd_write_json(a, o, &err);
         json_decref(o);
         code = j.failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
     }

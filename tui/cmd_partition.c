@@ -57,19 +57,6 @@ static aot_status write_partition(const job *j, int k, const aot_partition *p, a
     return s;
 }
 
-static aot_status configure(const job *j, const aot_unit *u, aot_config *c, aot_err *err)
-{
-    const char *v;
-    aot_config_init(c);
-    if (u->config != NULL) {
-        aot_config_from_json(c, u->config);
-    }
-    for (size_t i = 0; (v = aot_args_nth(j->a, "set", i)) != NULL; i++) {
-        AOT_TRY(aot_config_set(c, v, err));
-    }
-    return AOT_OK;
-}
-
 /* Indices of --static-inputs count the primals. */
 static aot_status check_indices(const job *j, const aot_graph *joint, aot_err *err)
 {
@@ -90,7 +77,7 @@ static aot_status check_indices(const job *j, const aot_graph *joint, aot_err *e
 static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int k, aot_err *err)
 {
     aot_config config;
-    AOT_TRY(configure(j, u, &config, err));
+    AOT_TRY(aot_cmd_unit_config(&config, j->a, u, err));
     aot_ctx *ctx = aot_unit_new_ctx(u);
     aot_graph *joint;
     aot_partition *p;
@@ -154,16 +141,11 @@ static int run(const aot_args *a)
 {
     aot_err err = {0};
     job j = {.a = a, .dir = aot_args_get(a, "output"), .n_static_inputs = -1};
-    aot_config check;
-    const char *v;
     if (j.dir == NULL) {
         return aot_cmd_usage(a->cmd, "where to: -o DIR is missing");
     }
-    aot_config_init(&check);
-    for (size_t i = 0; (v = aot_args_nth(a, "set", i)) != NULL; i++) {
-        if (aot_config_set(&check, v, &err) != AOT_OK) {
-            return aot_cmd_fail(&err);
-        }
+    if (aot_cmd_check_settings(a, &err) != AOT_OK) {
+        return aot_cmd_fail(&err);
     }
     if (aot_args_has(a, "static-inputs") &&
         !parse_indices(aot_args_get(a, "static-inputs"), &j.static_inputs, &j.n_static_inputs)) {

@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "exec/memsim.h"
 #include "import/unit.h"
-#include "ir/text.h"
 #include "partition/partition.h"
 #include "session/model.h"
 #include "tui/open_model.h"
@@ -58,14 +56,12 @@ static int64_t peak_bytes(const aot_partition *p)
 static json_t *point(const aot_unit *u, const aot_record *r, const aot_config *c, double budget, aot_err *err)
 {
     aot_ctx *ctx = aot_unit_new_ctx(u);
-    aot_graph *joint;
+    const aot_graph *joint;
     aot_partition *p;
-    aot_partition_in in = {0};
     json_t *o = json_object();
-    aot_status s = aot_parse_graph(&joint, ctx, r->text, r->len, (uint32_t)r->line, err);
+    aot_status s = aot_record_parse(&joint, ctx, u, r, err);
     if (s == AOT_OK) {
-        aot_partition_inputs(&in, u, joint);
-        s = aot_partition_run(&p, &in, c, err);
+        s = aot_derive_partition(&p, u, joint, c, NULL, err);
     }
     json_object_set_new(o, "budget", json_real(budget));
     json_object_set_new(o, "solver", json_string(c->activation_memory_budget_solver));
@@ -84,24 +80,21 @@ static json_t *point(const aot_unit *u, const aot_record *r, const aot_config *c
 
 static void sweep_graph(job *j, const aot_unit *u, const aot_record *r, int k)
 {
+    aot_config config;
+    aot_err bad = {0};
+    if (aot_cmd_unit_config(&config, j->a, u, &bad) != AOT_OK) { // run() checked --set
+        aot_cmd_fail(&bad);
+        j->failed++;
+        return;
+    }
     json_t *points = json_array();
-    const char *v;
     int n = (int)floor((j->g.to - j->g.from) / j->g.step + 1e-9);
     for (size_t s = 0; s < j->g.solvers.n; s++) {
         for (int i = 0; i <= n; i++) {
             aot_err err = {0};
-            aot_config c;
+            aot_config c = config;
             // the grid's numbers as a person would write them: 0.075, not 0.07500000000000001
             double budget = round((j->g.from + i * j->g.step) * 1e6) / 1e6;
-            aot_config_init(&c);
-            if (u->config != NULL) {
-                aot_config_from_json(&c, u->config);
-            }
-            for (size_t q = 0; (v = aot_args_nth(j->a, "set", q)) != NULL; q++) {
-                if (aot_config_set(&c, v, &err) != AOT_OK) {
-                    break;
-                }
-            }
             c.activation_memory_budget = budget;
             snprintf(c.activation_memory_budget_solver, sizeof c.activation_memory_budget_solver, "%s", j->g.solvers.d[s]);
             json_t *o = point(u, r, &c, budget, &err);
@@ -165,13 +158,8 @@ static aot_status parse_solvers(const char *text, grid *g, aot_err *err)
 static int write_result(job *j)
 {
     aot_err err = {0};
-    const char *path = aot_args_get(j->a, "output");
     json_t *o = json_pack("{s:s, s:O}", "format", "aotscope/1", "graphs", j->graphs);
-    if (aot_file_not_input(path, j->a->inputs, j->a->n_inputs, &err) == AOT_OK) {
-        char *text = json_dumps(o, JSON_INDENT(1));
-        err.code = aot_file_write(path, text, strlen(text), &err);
-        free(text);
-    }
+    err.code = aot_cmd_write_json(j->a, o, &err);
     json_decref(o);
     return err.code != AOT_OK ? aot_cmd_fail(&err) : j->failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
 }
@@ -181,13 +169,11 @@ static int run(const aot_args *a)
     aot_err err = {0};
     job j = {.a = a, .graphs = json_array()};
     const char *budgets = aot_args_get(a, "budgets"), *solvers = aot_args_get(a, "solvers");
-    const char *format = aot_args_get(a, "format"), *v;
+    const char *format = aot_args_get(a, "format");
     int code;
-    aot_config check;
     aot_status s = parse_solvers(solvers != NULL ? solvers : "dp", &j.g, &err);
-    aot_config_init(&check);
-    for (size_t i = 0; s == AOT_OK && (v = aot_args_nth(a, "set", i)) != NULL; i++) {
-        s = aot_config_set(&check, v, &err);
+    if (s == AOT_OK) {
+        s = aot_cmd_check_settings(a, &err);
     }
     if (s != AOT_OK) {
         code = aot_cmd_fail(&err);

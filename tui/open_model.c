@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "session/check.h"
 #include "session/session.h"
 
@@ -17,6 +18,24 @@ const char **aot_cmd_settings(const aot_args *a, size_t *n)
         settings[*n] = s;
     }
     return settings;
+}
+
+aot_status aot_cmd_check_settings(const aot_args *a, aot_err *err)
+{
+    size_t n;
+    const char **settings = aot_cmd_settings(a, &n);
+    aot_status s = aot_settings_check(settings, n, err);
+    free(settings);
+    return s;
+}
+
+aot_status aot_cmd_unit_config(aot_config *out, const aot_args *a, const aot_unit *u, aot_err *err)
+{
+    size_t n;
+    const char **settings = aot_cmd_settings(a, &n);
+    aot_status s = aot_unit_config(out, u, settings, n, err);
+    free(settings);
+    return s;
 }
 
 /* What a session that was not finished holds must not pass for all there was. */
@@ -163,6 +182,16 @@ aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which,
 json_t *aot_cmd_json(void)
 {
     return json_pack("{s:s}", "format", "aotscope/1");
+}
+
+aot_status aot_cmd_write_json(const aot_args *a, const json_t *j, aot_err *err)
+{
+    const char *path = aot_args_get(a, "output");
+    AOT_TRY(aot_file_not_input(path, a->inputs, a->n_inputs, err));
+    char *text = json_dumps(j, JSON_INDENT(1));
+    aot_status s = aot_file_write(path, text, strlen(text), err);
+    free(text);
+    return s;
 }
 
 void aot_cmd_print_json(json_t *j)

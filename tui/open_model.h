@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "session/derive.h"
 #include "session/model.h"
 #include "tui/cmd.h"
 
@@ -15,6 +16,11 @@
 
 /* Values of --set, borrowed from a; the caller frees the array. */
 const char **aot_cmd_settings(const aot_args *a, size_t *n);
+/* Whether --set's values are settings at all; before any input is read. */
+AOT_NODISCARD aot_status aot_cmd_check_settings(const aot_args *a, aot_err *err);
+/* A unit's recorded settings with --set on top. */
+AOT_NODISCARD aot_status aot_cmd_unit_config(aot_config *out, const aot_args *a, const aot_unit *u,
+                                             aot_err *err);
 /* Opens all inputs of a command line with its --set. */
 AOT_NODISCARD aot_status aot_cmd_open(aot_model **out, const aot_args *a, aot_err *err);
 /* Opens one input the same way. */
@@ -37,6 +43,8 @@ AOT_NODISCARD aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, cons
 
 /* {"format": "aotscope/1"} with further keys to come. */
 json_t *aot_cmd_json(void);
+/* Writes a JSON value to --output (standard output if absent or "-"), never over an input. */
+AOT_NODISCARD aot_status aot_cmd_write_json(const aot_args *a, const json_t *j, aot_err *err);
 /* Prints and frees a JSON value. */
 void aot_cmd_print_json(json_t *j);
 
