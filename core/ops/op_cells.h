@@ -32,6 +32,9 @@
 #ifndef VJP
 #define VJP(fn)
 #endif
+#ifndef SAVES
+#define SAVES(bits)
+#endif
 #ifndef DECOMP
 #define DECOMP(fn)
 #endif
@@ -70,6 +73,7 @@
 #undef FREQ
 #undef META
 #undef VJP
+#undef SAVES
 #undef DECOMP
 #undef KERN
 #undef OUTS
