@@ -277,6 +277,14 @@ bool aot_has_decomps(const aot_tracer *t);
 /* True while a decomposition of the table runs: calls are below autograd and functionalization. */
 bool aot_in_decomp(const aot_tracer *t);
 
+/* Says which node of a torch-level graph is run: its comment and policy go to what is emitted. */
+void aot_tracer_at(aot_tracer *t, const aot_graph *g, aot_node_id id);
+/* torch.autocast(device_type, dtype, enabled): entered and left. */
+void aot_autocast_push(aot_tracer *t, aot_str device_type, aot_dtype dtype, bool enabled);
+void aot_autocast_pop(aot_tracer *t);
+/* What the innermost state casts to; AOT_NO_DTYPE if it is off for that device type. */
+aot_dtype aot_autocast_dtype(const aot_tracer *t, const char *device_type);
+
 /* ---- rules that expand a call: composites and decompositions (DECOMP cell) -------------------- */
 
 typedef struct aot_expand {

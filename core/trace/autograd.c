@@ -1,0 +1,317 @@
+/* The autograd level: a grad_fn for each call that needs one, views and their bases, versions.
+ * Mirrors the generated kernels of VariableType and ADInplaceOrView,
+ * torch/csrc/autograd/variable.cpp (views, rebase_history) and saved_variable.cpp. */
+#include <string.h>
+
+#include "trace/internal.h"
+
+static bool is_differentiable(const aot_tensor *x)
+{
+    return aot_is_float(x) || aot_is_complex(x);
+}
+
+grad_fn *tr_grad_fn_new(aot_tracer *t, grad_kind kind, unsigned n_edges, unsigned n_out)
+{
+    grad_fn *fn = tr_alloc(t, 1, sizeof *fn);
+    fn->kind = kind;
+    fn->edges = tr_alloc(t, n_edges + 1, sizeof *fn->edges);
+    fn->n_edges = n_edges;
+    fn->n_out = n_out;
+    fn->out_type = tr_alloc(t, n_out + 1, sizeof(aot_fake *));
+    fn->out_meta = tr_alloc(t, n_out + 1, sizeof *fn->out_meta);
+    fn->saved_out = tr_alloc(t, n_out + 1, sizeof(aot_tensor *));
+    fn->seq = kind == GRAD_LEAF ? UINT64_MAX : t->next_seq++;
+    fn->src = t->src;
+    fn->capture = -1;
+    return fn;
+}
+
+/* ---- whose gradient -------------------------------------------------------------------------- */
+
+/* A view whose base was written since has another history: the view operations on the base's. */
+static void regenerate(aot_tracer *t, aot_tensor *x)
+{
+    bool was = aot_set_grad_enabled(t, true);
+    aot_tensor *v = x->base;
+    for (unsigned i = 0; i < x->diff_chain.n; i++) {
+        v = tr_view_apply(t, &x->diff_chain.d[i], v);
+    }
+    aot_set_grad_enabled(t, was);
+    x->grad_fn = v->grad_fn;
+    x->out_nr = v->out_nr;
+    x->requires_grad = v->requires_grad;
+    x->attr_version = x->version->n;
+}
+
+grad_fn *tr_grad_fn(aot_tracer *t, aot_tensor *x)
+{
+    if (x->base != NULL && x->attr_version != x->version->n &&
+        (x->grad_fn != NULL || x->base->requires_grad)) {
+        regenerate(t, x);
+    }
+    return x->grad_fn;
+}
+
+grad_edge tr_gradient_edge(aot_tracer *t, aot_tensor *x)
+{
+    grad_fn *fn = tr_grad_fn(t, x);
+    if (fn != NULL) {
+        return (grad_edge){fn, x->out_nr};
+    }
+    if (!x->requires_grad) {
+        return (grad_edge){NULL, 0};
+    }
+    if (x->accumulator == NULL) {
+        x->accumulator = tr_grad_fn_new(t, GRAD_LEAF, 0, 1);
+        x->accumulator->leaf = x;
+        x->accumulator->out_type[0] = x->type;
+        x->accumulator->out_meta[0] = x->meta;
+    }
+    return (grad_edge){x->accumulator, 0};
+}
+
+void tr_set_history(aot_tracer *t, aot_tensor *x, grad_fn *fn, unsigned out_nr)
+{
+    (void)t;
+    if (!is_differentiable(x)) {
+        return;
+    }
+    x->grad_fn = fn;
+    x->out_nr = out_nr;
+    x->requires_grad = true;
+    fn->out_type[out_nr] = x->type;
+    fn->out_meta[out_nr] = x->meta;
+}
+
+/* ---- views ------------------------------------------------------------------------------------ */
+
+static void make_view(aot_tracer *t, aot_tensor *x, aot_tensor *of, view_step step, bool multi)
+{
+    aot_tensor *base = of->base != NULL ? of->base : of;
+    unsigned n = of->base != NULL ? of->diff_chain.n : 0;
+    view_step *d = tr_alloc(t, n + 1, sizeof *d);
+    if (n != 0) {
+        memcpy(d, of->diff_chain.d, n * sizeof *d);
+    }
+    d[n] = step;
+    x->base = base;
+    x->diff_chain = (view_chain){d, n + 1};
+    x->version = of->version;
+    x->attr_version = x->version != NULL ? x->version->n : 0;
+    x->multi_view = multi;
+}
+
+static void make_views(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args,
+                       aot_value out)
+{
+    aot_tensor *of = args[0].u.t;
+    if (op == AOT_OP_aten_detach) { /* shares the storage, and no history with it */
+        return;
+    }
+    if (out.kind == AOT_V_TENSOR) {
+        make_view(t, out.u.t, of, (view_step){op, n, args, 0}, false);
+    }
+    for (unsigned i = 0; aot_v_is_list(out) && i < out.n; i++) {
+        make_view(t, out.u.items[i].u.t, of, (view_step){op, n, args, i}, true);
+    }
+}
+
+/* ---- in place ------------------------------------------------------------------------------------ */
+
+/* What was written becomes fn's; if it is a view, its base's history is that of a copy into a
+ * slice, and the view's history is made anew from it. */
+static void rebase_history(aot_tracer *t, aot_tensor *x, grad_fn *fn, unsigned out_nr)
+{
+    if (x->base == NULL) {
+        tr_set_history(t, x, fn, out_nr);
+        return;
+    }
+    aot_tensor *base = x->base;
+    grad_fn *cs = tr_grad_fn_new(t, GRAD_COPY_SLICES, fn->n_edges != 0 ? fn->n_edges : 1, 1);
+    cs->edges[0] = tr_gradient_edge(t, base);
+    for (unsigned i = 1; i < fn->n_edges; i++) {
+        cs->edges[i] = fn->edges[i];
+    }
+    fn->out_type[out_nr] = x->type;
+    fn->out_meta[out_nr] = x->meta;
+    cs->inner = fn;
+    cs->base_type = base->type;
+    cs->view_type = x->type;
+    cs->chain = x->diff_chain;
+    cs->out_type[0] = base->type;
+    cs->out_meta[0] = base->meta;
+    base->grad_fn = cs;
+    base->out_nr = 0;
+    base->requires_grad = true;
+    x->requires_grad = true;
+    x->attr_version = x->version->n - 1;
+    tr_grad_fn(t, x);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------ */
+
+static void see_grad(void *arg, aot_tensor *x)
+{
+    *(bool *)arg |= x->requires_grad && is_differentiable(x);
+}
+
+static bool any_requires_grad(unsigned n, const aot_value *args)
+{
+    bool any = false;
+    for (unsigned i = 0; i < n; i++) {
+        tr_each_tensor(args[i], see_grad, &any);
+    }
+    return any;
+}
+
+static unsigned n_tensors(aot_value v)
+{
+    if (v.kind == AOT_V_TENSOR) {
+        return 1;
+    }
+    return aot_v_is_list(v) && v.n != 0 &&
+                   (v.u.items[0].kind == AOT_V_TENSOR || v.u.items[v.n - 1].kind == AOT_V_TENSOR)
+               ? v.n
+               : 0;
+}
+
+static grad_fn *new_op_fn(aot_tracer *t, aot_op_id op, aot_op_id rule_of, unsigned n,
+                          const aot_value *args, unsigned n_out)
+{
+    unsigned n_edges = 0;
+    for (unsigned i = 0; i < n; i++) {
+        n_edges += n_tensors(args[i]);
+    }
+    grad_fn *fn = tr_grad_fn_new(t, GRAD_OP, n_edges, n_out);
+    fn->op = op;
+    fn->rule = aot_trace_rules_of(rule_of)->vjp;
+    fn->n_args = n;
+    fn->args = args;
+    fn->edge_of = tr_alloc(t, n + 1, sizeof *fn->edge_of);
+    unsigned e = 0;
+    for (unsigned i = 0; i < n; i++) {
+        fn->edge_of[i] = e;
+        unsigned count = n_tensors(args[i]);
+        for (unsigned k = 0; k < count; k++, e++) {
+            aot_tensor *x = aot_v_item(args[i], k);
+            fn->edges[e] = x != NULL && is_differentiable(x) ? tr_gradient_edge(t, x)
+                                                             : (grad_edge){NULL, 0};
+        }
+    }
+    fn->edge_of[n] = e;
+    return fn;
+}
+
+static aot_tensor *as_saved(aot_tracer *t, aot_tensor *x)
+{
+    aot_value arg = aot_v_tensor(x);
+    bool was = aot_set_grad_enabled(t, false);
+    aot_node_id parent = t->traced_parent;
+    aot_value out;
+    if (!t->options.dry) {
+        t->traced_parent = tr_emit_call(t, AOT_LEVEL_TRACED, AOT_OP_aten_detach, 1, &arg);
+    }
+    aot_value *kept = tr_alloc(t, 1, sizeof *kept);
+    kept[0] = arg;
+    out = tr_functional(t, AOT_OP_aten_detach, 1, kept);
+    if (!t->options.dry) {
+        tr_bind(t, AOT_LEVEL_TRACED, t->traced_parent, out);
+    }
+    t->traced_parent = parent;
+    aot_set_grad_enabled(t, was);
+    return out.u.t;
+}
+
+static void save_outputs(aot_tracer *t, grad_fn *fn, unsigned saves, aot_value out)
+{
+    for (unsigned i = 0; i < 4 && i < fn->n_out; i++) {
+        aot_tensor *x = aot_v_item(out, i);
+        if ((saves & (AOT_SAVES_RESULT << i)) != 0 && x != NULL) {
+            fn->saved_out[i] = as_saved(t, x);
+        }
+    }
+}
+
+/* Writes the call at the levels above functionalization. */
+static aot_value record(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+{
+    if (t->options.dry) {
+        return tr_functional(t, op, n, args);
+    }
+    bool forward = !t->in_backward;
+    aot_node_id aten = forward ? tr_emit_call(t, AOT_LEVEL_ATEN, op, n, args) : AOT_NO_NODE;
+    aot_node_id id = tr_emit_call(t, AOT_LEVEL_TRACED, op, n, args), was = t->traced_parent;
+    t->traced_parent = id;
+    aot_value out = tr_functional(t, op, n, args);
+    t->traced_parent = was;
+    if (forward) {
+        tr_bind(t, AOT_LEVEL_ATEN, aten, out);
+    }
+    tr_bind(t, AOT_LEVEL_TRACED, id, out);
+    return out;
+}
+
+aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+{
+    const op_facts *f = tr_op(t, op);
+    aot_op_id rule_of = f->writes && f->functional != AOT_OP_UNKNOWN &&
+                                aot_trace_rules_of(op)->vjp == NULL
+                            ? aot_op_functional(op) != AOT_OP_UNKNOWN ? aot_op_functional(op)
+                                                                      : f->functional
+                            : op;
+    bool stops = aot_trace_rules_of(rule_of)->vjp == NULL &&
+                 aot_op_gap(rule_of, AOT_RULE_VJP) == AOT_GAP_nondifferentiable;
+    bool wanted = t->grad_enabled && !stops && op != AOT_OP_aten_detach &&
+                  any_requires_grad(n, args);
+    unsigned saves = aot_trace_rules_of(rule_of)->saves;
+    bool in_place = f->writes && n != 0 && args[0].kind == AOT_V_TENSOR &&
+                    f->schema.args[0].is_write;
+    grad_fn *fn = NULL;
+    if (wanted) {
+        const aot_value *saved = args;
+        if (in_place && (saves & AOT_SAVES_SELF) != 0) {
+            bool was = aot_set_grad_enabled(t, false);
+            aot_tensor *original = AOT(t, aten_clone, args[0]);
+            aot_set_grad_enabled(t, was);
+            aot_value *own = tr_alloc(t, n + 1, sizeof *own);
+            memcpy(own, args, n * sizeof *own);
+            own[0] = aot_v_tensor(original);
+            saved = own;
+        }
+        fn = new_op_fn(t, op, rule_of, n, args, 8);
+        fn->args = saved;
+    }
+    aot_value out = record(t, op, n, args);
+    for (unsigned i = 0; f->writes && i < n; i++) {
+        if (f->schema.args[i].is_write && args[i].kind == AOT_V_TENSOR) {
+            args[i].u.t->version->n++;
+        }
+    }
+    if (f->is_view && args[0].kind == AOT_V_TENSOR) {
+        make_views(t, op, n, args, out);
+    }
+    if (fn == NULL) {
+        return out;
+    }
+    unsigned n_out = aot_v_is_list(out) ? out.n : 1;
+    if (n_out > fn->n_out) {
+        fn->out_type = tr_alloc(t, n_out + 1, sizeof(aot_fake *));
+        fn->out_meta = tr_alloc(t, n_out + 1, sizeof *fn->out_meta);
+        fn->saved_out = tr_alloc(t, n_out + 1, sizeof(aot_tensor *));
+    }
+    fn->n_out = n_out;
+    fn->result = out;
+    for (unsigned i = 0; i < n_out; i++) {
+        aot_tensor *x = aot_v_item(out, i);
+        if (x == NULL || !is_differentiable(x)) {
+            continue;
+        }
+        if (in_place && i == 0) {
+            rebase_history(t, x, fn, 0);
+        } else {
+            tr_set_history(t, x, fn, i);
+        }
+    }
+    save_outputs(t, fn, saves, out);
+    return out;
+}

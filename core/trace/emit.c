@@ -1,0 +1,474 @@
+/* Writing nodes: arguments as FX keeps them, symbols through the nodes that hold them, types by META.
+ * Mirrors torch/fx/experimental/proxy_tensor.py: proxy_call, track_tensor_tree, and the dropping of
+ * default arguments in torch/csrc/utils/python_arg_parser / parseIValuesToPyArgsKwargs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/text.h"
+#include "trace/internal.h"
+
+/* ---- comments ------------------------------------------------------------------------------ */
+
+static uint32_t src_of(aot_tracer *t, level_graph *lg)
+{
+    if (t->src.text == 0) {
+        return 0;
+    }
+    if (lg->src_text != t->src.text) {
+        aot_vec_push(&lg->g->srcs, t->src);
+        lg->src = (uint32_t)(lg->g->srcs.n - 1);
+        lg->src_text = t->src.text;
+    }
+    return lg->src;
+}
+
+/* ---- symbols -------------------------------------------------------------------------------- */
+
+static sym_entry *sym_of(aot_tracer *t, aot_str expr)
+{
+    level_graph *lg = &t->level[0]; // one table serves all levels
+    while (lg->syms.n <= expr) {
+        aot_vec_push(&lg->syms, NULL);
+    }
+    if (lg->syms.d[expr] == NULL) {
+        sym_entry *e = tr_alloc(t, 1, sizeof *e);
+        for (int l = 0; l < AOT_N_LEVELS; l++) {
+            e->node[l] = AOT_NO_NODE;
+        }
+        lg->syms.d[expr] = e;
+    }
+    return lg->syms.d[expr];
+}
+
+void tr_sym_of_node(aot_tracer *t, aot_level l, aot_dim d, aot_node_id id)
+{
+    if (d.expr != 0) {
+        sym_entry *e = sym_of(t, d.expr);
+        if (e->node[l] == AOT_NO_NODE && e->tensor[l] == NULL) {
+            e->node[l] = id;
+        }
+    }
+}
+
+static void see_dims(aot_tracer *t, aot_level l, aot_tensor *x, const aot_dim *d, bool stride)
+{
+    for (unsigned i = 0; i < x->type->ndim; i++) {
+        if (d[i].expr != 0) {
+            sym_entry *e = sym_of(t, d[i].expr);
+            if (e->node[l] == AOT_NO_NODE && e->tensor[l] == NULL) {
+                e->tensor[l] = x;
+                e->dim[l] = (uint8_t)i;
+                e->is_stride[l] = stride;
+            }
+        }
+    }
+}
+
+/* The operands of the outermost operation of an expression as sympy prints it. */
+typedef struct split {
+    const char *fn; /* operator target; NULL: none was found */
+    const char *left, *right;
+    size_t n_left, n_right;
+} split;
+
+static split split_at(const char *s, size_t n, const char *mark, const char *fn)
+{
+    size_t len = strlen(mark);
+    int depth = 0;
+    for (size_t i = n; i-- > 1;) { // from the right: left-associative
+        depth += (s[i] == ')') - (s[i] == '(');
+        if (depth == 0 && i + len < n && memcmp(s + i, mark, len) == 0) {
+            return (split){fn, s, s + i + len, i, n - i - len};
+        }
+    }
+    return (split){0};
+}
+
+static bool is_wrapped(const char *s, size_t n)
+{
+    if (n < 2 || s[0] != '(' || s[n - 1] != ')') {
+        return false;
+    }
+    int depth = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        depth += (s[i] == '(') - (s[i] == ')');
+        if (depth == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static split split_expr(const char *s, size_t n)
+{
+    static const struct {
+        const char *mark, *fn;
+    } table[] = {{" + ", "operator.add"}, {" - ", "operator.sub"}, {"//", "operator.floordiv"},
+                 {"*", "operator.mul"}};
+    while (is_wrapped(s, n)) {
+        s++;
+        n -= 2;
+    }
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        split r = split_at(s, n, table[i].mark, table[i].fn);
+        if (r.fn != NULL) {
+            return r;
+        }
+    }
+    return (split){0};
+}
+
+static aot_arg sym_arg(aot_tracer *t, aot_level l, aot_dim d);
+
+/* A symbol that no value holds yet: computed from its parts by Python operators. */
+static aot_node_id emit_expr(aot_tracer *t, aot_level l, aot_dim d)
+{
+    const char *s = aot_text(t->c, d.expr);
+    split r = split_expr(s, strlen(s));
+    if (r.fn == NULL) {
+        aot_trace_fail(t, AOT_E_UNSUPPORTED, "no value in the graph holds the symbol %s", s);
+    }
+    aot_value parts[2] = {aot_v_dim(aot_dim_parse(t->c, r.left, r.n_left)),
+                          aot_v_dim(aot_dim_parse(t->c, r.right, r.n_right))};
+    aot_node n = {.kind = AOT_CALL_FUNCTION,
+                  .target = aot_intern_z(t->c->strs, r.fn),
+                  .op = aot_op_find(r.fn, strlen(r.fn))};
+    aot_sb text = {0};
+    aot_sb_addf(&text, "Sym(%s)", s);
+    n.meta = aot_ctx_meta(t->c, text.d, text.n);
+    aot_sb_free(&text);
+    return tr_emit(t, l, n, strchr(r.fn, '.') + 1, 2, parts);
+}
+
+static aot_node_id sym_node(aot_tracer *t, aot_level l, aot_dim d)
+{
+    sym_entry *e = sym_of(t, d.expr);
+    if (e->node[l] == AOT_NO_NODE && e->tensor[l] != NULL) {
+        aot_value args[2] = {aot_v_tensor(e->tensor[l]), aot_v_int(e->dim[l])};
+        aot_op_id op = e->is_stride[l] ? AOT_OP_aten_sym_stride_int : AOT_OP_aten_sym_size_int;
+        aot_node_id id = tr_emit_call(t, l, op, 2, args);
+        aot_sb text = {0};
+        aot_sb_addf(&text, "Sym(%s)", aot_text(t->c, d.expr));
+        t->level[l].g->nodes.d[id].meta = aot_ctx_meta(t->c, text.d, text.n);
+        aot_sb_free(&text);
+        e->node[l] = id;
+    } else if (e->node[l] == AOT_NO_NODE) {
+        e->node[l] = emit_expr(t, l, d);
+    }
+    return e->node[l];
+}
+
+static aot_arg sym_arg(aot_tracer *t, aot_level l, aot_dim d)
+{
+    return d.expr == 0 ? (aot_arg){.kind = AOT_ARG_INT, .u.i = d.value}
+                       : (aot_arg){.kind = AOT_ARG_NODE, .u.node = sym_node(t, l, d)};
+}
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+static aot_str interned(aot_tracer *t, const char *text)
+{
+    return aot_intern_z(t->c->strs, text);
+}
+
+static aot_arg complex_arg(aot_tracer *t, const double z[2])
+{
+    aot_sb b = {0};
+    bool both = z[0] != 0 || signbit(z[0]);
+    aot_sb part = {0};
+    if (both) {
+        aot_sb_addz(&b, "(");
+        aot_print_float(&b, z[0]);
+        if (b.n > 2 && strcmp(b.d + b.n - 2, ".0") == 0) {
+            b.d[b.n -= 2] = '\0';
+        }
+        aot_sb_addz(&b, z[1] < 0 || signbit(z[1]) ? "" : "+");
+    }
+    aot_print_float(&part, z[1]);
+    if (part.n > 2 && strcmp(part.d + part.n - 2, ".0") == 0) {
+        part.d[part.n -= 2] = '\0';
+    }
+    aot_sb_addf(&b, "%sj%s", part.d, both ? ")" : "");
+    aot_arg a = {.kind = AOT_ARG_COMPLEX, .u.s = interned(t, b.d)};
+    aot_sb_free(&b);
+    aot_sb_free(&part);
+    return a;
+}
+
+static aot_arg device_arg(aot_tracer *t, aot_str device)
+{
+    const char *s = aot_text(t->c, device), *colon = strchr(s, ':');
+    char buf[96];
+    if (colon == NULL) {
+        snprintf(buf, sizeof buf, "device(type='%.40s')", s);
+    } else {
+        snprintf(buf, sizeof buf, "device(type='%.*s', index=%.12s)", (int)(colon - s), s,
+                 colon + 1);
+    }
+    return (aot_arg){.kind = AOT_ARG_RAW, .u.s = interned(t, buf)};
+}
+
+static aot_arg node_arg(aot_tracer *t, aot_level l, aot_tensor *x)
+{
+    if (x->node[l] == AOT_NO_NODE) {
+        aot_trace_fail(t, AOT_E_GRAPH, "a tensor %s is used that no node of the graph made",
+                       aot_text(t->c, aot_meta_get(t->c, x->meta)->text));
+    }
+    return (aot_arg){.kind = AOT_ARG_NODE, .u.node = x->node[l]};
+}
+
+static aot_node_id emit_get_attr(aot_tracer *t, aot_level l, aot_value v)
+{
+    aot_graph *g = t->level[l].g;
+    for (aot_node_id i = 0; i < g->nodes.n; i++) {
+        if (g->nodes.d[i].kind == AOT_GET_ATTR && g->nodes.d[i].target == v.name) {
+            return i;
+        }
+    }
+    aot_vec_push(&g->subgraphs, (aot_graph *)(uintptr_t)v.u.graph);
+    aot_node n = {
+        .kind = AOT_GET_ATTR, .target = v.name, .subgraph = (uint32_t)g->subgraphs.n};
+    return tr_emit(t, l, n, aot_text(t->c, v.name), 0, NULL);
+}
+
+static aot_arg to_arg(aot_tracer *t, aot_level l, aot_value v);
+
+static aot_arg items_arg(aot_tracer *t, aot_level l, aot_value v, aot_arg_kind kind)
+{
+    aot_arg *items = tr_alloc(t, v.n + 1, sizeof *items);
+    for (unsigned i = 0; i < v.n; i++) {
+        items[i] = to_arg(t, l, v.u.items[i]);
+    }
+    return (aot_arg){.kind = (uint8_t)kind,
+                     .n = v.n,
+                     .u.first = aot_graph_add_args(t->level[l].g, items, v.n)};
+}
+
+static aot_arg to_arg(aot_tracer *t, aot_level l, aot_value v)
+{
+    switch ((aot_value_kind)v.kind) {
+    case AOT_V_NONE: return (aot_arg){.kind = AOT_ARG_NONE};
+    case AOT_V_TENSOR: return node_arg(t, l, v.u.t);
+    case AOT_V_INT: return sym_arg(t, l, v.u.dim);
+    case AOT_V_BOOL:
+        return v.u.dim.expr != 0 ? sym_arg(t, l, v.u.dim)
+                                 : (aot_arg){.kind = AOT_ARG_BOOL, .u.i = v.u.dim.value};
+    case AOT_V_FLOAT: return (aot_arg){.kind = AOT_ARG_FLOAT, .u.f = v.u.f};
+    case AOT_V_COMPLEX: return complex_arg(t, v.u.z);
+    case AOT_V_STR: return (aot_arg){.kind = AOT_ARG_STR, .quote = '\'', .u.s = v.u.s};
+    case AOT_V_DTYPE:
+        return (aot_arg){.kind = AOT_ARG_NAME,
+                         .u.s = interned(t, aot_dtype_get((aot_dtype)v.u.dim.value)->torch_name)};
+    case AOT_V_DEVICE: return device_arg(t, v.u.s);
+    case AOT_V_NAME: return (aot_arg){.kind = AOT_ARG_NAME, .u.s = v.u.s};
+    case AOT_V_RAW: return (aot_arg){.kind = AOT_ARG_RAW, .u.s = v.u.s};
+    case AOT_V_LIST: return items_arg(t, l, v, AOT_ARG_LIST);
+    case AOT_V_TUPLE: return items_arg(t, l, v, AOT_ARG_TUPLE);
+    case AOT_V_DICT: return items_arg(t, l, v, AOT_ARG_DICT);
+    case AOT_V_SLICE: return items_arg(t, l, v, AOT_ARG_SLICE);
+    case AOT_V_ELLIPSIS: return (aot_arg){.kind = AOT_ARG_RAW, .u.s = interned(t, "Ellipsis")};
+    case AOT_V_GRAPH:
+        return (aot_arg){.kind = AOT_ARG_NODE, .u.node = emit_get_attr(t, l, v)};
+    }
+    return (aot_arg){.kind = AOT_ARG_NONE};
+}
+
+static bool same_value(aot_value a, aot_value b)
+{
+    if (a.kind != b.kind) {
+        return aot_v_is_list(a) && aot_v_is_list(b) && a.n == 0 && b.n == 0;
+    }
+    switch ((aot_value_kind)a.kind) {
+    case AOT_V_NONE:
+    case AOT_V_ELLIPSIS: return true;
+    case AOT_V_TENSOR: return a.u.t == b.u.t;
+    case AOT_V_INT:
+    case AOT_V_BOOL:
+    case AOT_V_DTYPE: return aot_dim_same(a.u.dim, b.u.dim);
+    case AOT_V_FLOAT: return a.u.f == b.u.f;
+    case AOT_V_COMPLEX: return a.u.z[0] == b.u.z[0] && a.u.z[1] == b.u.z[1];
+    case AOT_V_STR:
+    case AOT_V_DEVICE:
+    case AOT_V_NAME:
+    case AOT_V_RAW: return a.u.s == b.u.s;
+    case AOT_V_GRAPH: return a.u.graph == b.u.graph;
+    default: break;
+    }
+    if (a.n != b.n) {
+        return false;
+    }
+    for (unsigned i = 0; i < a.n; i++) {
+        if (!same_value(a.u.items[i], b.u.items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------ */
+
+static aot_node_id parent_at(const aot_tracer *t, aot_level l)
+{
+    return l == AOT_LEVEL_JOINT        ? t->functional_parent
+           : l == AOT_LEVEL_FUNCTIONAL ? t->traced_parent
+                                       : AOT_NO_NODE;
+}
+
+static aot_node_id add(aot_tracer *t, aot_level l, aot_node *n, const char *name)
+{
+    level_graph *lg = &t->level[l];
+    n->name = aot_namespace_create(lg->names, name, strlen(name));
+    n->src = n->kind == AOT_PLACEHOLDER ? 0 : src_of(t, lg);
+    n->policy = n->kind == AOT_PLACEHOLDER ? 0 : t->src.policy;
+    aot_vec_push(&lg->origins, ((origin){t->rule, parent_at(t, l)}));
+    return aot_graph_add(lg->g, n);
+}
+
+aot_node_id tr_emit(aot_tracer *t, aot_level l, aot_node n, const char *name, unsigned n_args,
+                    const aot_value *args)
+{
+    aot_arg *a = tr_alloc(t, n_args + 1, sizeof *a);
+    for (unsigned i = 0; i < n_args; i++) {
+        a[i] = to_arg(t, l, args[i]);
+    }
+    n.args = aot_graph_add_args(t->level[l].g, a, n_args);
+    n.n_args = (uint16_t)n_args;
+    return add(t, l, &n, name);
+}
+
+aot_node_id tr_emit_call(aot_tracer *t, aot_level l, aot_op_id op, unsigned n,
+                         const aot_value *args)
+{
+    const op_facts *f = tr_op(t, op);
+    aot_arg *a = tr_alloc(t, 3 * n + 1, sizeof *a);
+    unsigned n_pos = 0, n_kw = 0;
+    unsigned positional = n < f->schema.n_positional ? n : f->schema.n_positional;
+    while (positional > 0 && f->schema.args[positional - 1].def.n != 0 &&
+           same_value(args[positional - 1], f->defaults[positional - 1])) {
+        positional--;
+    }
+    for (unsigned i = 0; i < positional; i++) {
+        a[n_pos++] = to_arg(t, l, args[i]);
+    }
+    aot_arg *kw = a + n;
+    for (unsigned i = f->schema.n_positional; i < n; i++) {
+        if (f->schema.args[i].def.n == 0 || !same_value(args[i], f->defaults[i])) {
+            aot_span name = f->schema.args[i].name;
+            kw[2 * n_kw] = (aot_arg){.kind = AOT_ARG_NAME,
+                                     .u.s = aot_intern(t->c->strs, name.s, name.n)};
+            kw[2 * n_kw + 1] = to_arg(t, l, args[i]);
+            n_kw++;
+        }
+    }
+    aot_graph *g = t->level[l].g;
+    aot_node node = {.kind = AOT_CALL_FUNCTION, .op = op, .target = f->target};
+    node.args = aot_graph_add_args(g, a, n_pos);
+    node.n_args = (uint16_t)n_pos;
+    node.kwargs = aot_graph_add_args(g, kw, 2 * n_kw);
+    node.n_kwargs = (uint16_t)n_kw;
+    return add(t, l, &node, aot_text(t->c, f->name));
+}
+
+void tr_bind_tensor(aot_tracer *t, aot_level l, aot_node_id id, aot_tensor *x)
+{
+    x->node[l] = id;
+    t->level[l].g->nodes.d[id].meta = x->meta;
+    see_dims(t, l, x, x->type->size, false);
+    see_dims(t, l, x, x->type->stride, true);
+}
+
+static void bind_items(aot_tracer *t, aot_level l, aot_node_id id, aot_value list)
+{
+    static const char target[] = "operator.getitem";
+    for (unsigned i = 0; i < list.n; i++) {
+        aot_value v = list.u.items[i];
+        if (v.kind != AOT_V_TENSOR && !(v.kind == AOT_V_INT && v.u.dim.expr != 0)) {
+            continue;
+        }
+        aot_graph *g = t->level[l].g;
+        aot_arg args[2] = {{.kind = AOT_ARG_NODE, .u.node = id},
+                           {.kind = AOT_ARG_INT, .u.i = i}};
+        aot_node n = {.kind = AOT_CALL_FUNCTION,
+                      .op = AOT_OP_GETITEM,
+                      .target = aot_intern_z(t->c->strs, target),
+                      .args = aot_graph_add_args(g, args, 2),
+                      .n_args = 2};
+        aot_node_id item = add(t, l, &n, "getitem");
+        if (v.kind == AOT_V_TENSOR) {
+            tr_bind_tensor(t, l, item, v.u.t);
+        } else {
+            tr_sym_of_node(t, l, v.u.dim, item);
+        }
+    }
+}
+
+void tr_bind(aot_tracer *t, aot_level l, aot_node_id id, aot_value result)
+{
+    if (result.kind == AOT_V_TENSOR) {
+        tr_bind_tensor(t, l, id, result.u.t);
+    } else if (aot_v_is_list(result)) {
+        bind_items(t, l, id, result);
+    } else if (result.kind == AOT_V_INT || result.kind == AOT_V_BOOL) {
+        tr_sym_of_node(t, l, result.u.dim, id);
+    }
+}
+
+/* ---- types ---------------------------------------------------------------------------------------- */
+
+static aot_value value_of_fake(aot_tracer *t, const aot_fake *f)
+{
+    if (f->val == AOT_VAL_TENSOR) {
+        return aot_v_tensor(tr_tensor_new(t, aot_fake_meta(t->c, f)));
+    }
+    if (f->val == AOT_VAL_SYM) {
+        aot_value v = aot_v_dim(f->sym);
+        v.kind = f->sym_kind == AOT_SYM_BOOL ? AOT_V_BOOL : AOT_V_INT;
+        return v;
+    }
+    return aot_v_none();
+}
+
+static aot_value values_of_call(aot_tracer *t, const op_facts *f, const aot_call *k)
+{
+    bool tuple = f->schema.n_returns > 1;
+    if (!tuple && !f->returns_list) {
+        return k->outs.n != 0 ? value_of_fake(t, &k->outs.d[0]) : aot_v_none();
+    }
+    aot_value *items = tr_alloc(t, k->outs.n + 1, sizeof *items);
+    for (unsigned i = 0; i < k->outs.n; i++) {
+        items[i] = value_of_fake(t, &k->outs.d[i]);
+    }
+    return (aot_value){.kind = tuple ? AOT_V_TUPLE : AOT_V_LIST,
+                       .n = (uint32_t)k->outs.n,
+                       .u.items = items};
+}
+
+aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+{
+    const op_facts *f = tr_op(t, op);
+    aot_node_id id = tr_emit_call(t, AOT_LEVEL_JOINT, op, n, args);
+    aot_graph *g = t->level[AOT_LEVEL_JOINT].g;
+    if (f->schema.n_returns == 0) {
+        return aot_v_none();
+    }
+    aot_call k;
+    aot_err err = {0};
+    aot_status s = aot_fake_run(&k, t->c, g, id, &err);
+    aot_value out = aot_v_none();
+    if (s == AOT_OK) {
+        out = values_of_call(t, f, &k);
+    }
+    aot_call_free(&k);
+    if (s != AOT_OK) {
+        aot_trace_fail(t, s, "%s", err.msg);
+    }
+    if (out.kind == AOT_V_INT && out.u.dim.expr != 0) {
+        aot_sb text = {0};
+        aot_sb_addf(&text, "Sym(%s)", aot_text(t->c, out.u.dim.expr));
+        g->nodes.d[id].meta = aot_ctx_meta(t->c, text.d, text.n);
+        aot_sb_free(&text);
+    }
+    tr_bind(t, AOT_LEVEL_JOINT, id, out);
+    return out;
+}

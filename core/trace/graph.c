@@ -1,0 +1,197 @@
+/* Inputs, outputs and the finished graphs of a trace. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/internal.h"
+
+static aot_node_id placeholder(aot_tracer *t, aot_level l, const char *name, aot_meta_id meta,
+                               const char *desc)
+{
+    aot_node n = {.kind = AOT_PLACEHOLDER,
+                  .target = aot_intern_z(t->c->strs, name),
+                  .meta = meta,
+                  .desc = desc != NULL ? aot_intern_z(t->c->strs, desc) : 0};
+    return tr_emit(t, l, n, name, 0, NULL);
+}
+
+aot_tensor *aot_trace_input_tensor(aot_tracer *t, const char *name, aot_meta_id meta,
+                                   bool requires_grad, const char *desc)
+{
+    aot_tensor *inner = tr_tensor_new(t, meta), *x = tr_wrap(t, inner);
+    for (int l = 0; l < AOT_N_LEVELS; l++) {
+        aot_node_id id = placeholder(t, (aot_level)l, name, meta, desc);
+        tr_bind_tensor(t, (aot_level)l, id, l >= AOT_LEVEL_FUNCTIONAL ? inner : x);
+    }
+    x->requires_grad = requires_grad;
+    return x;
+}
+
+aot_value aot_trace_input_symbol(aot_tracer *t, const char *name, aot_meta_id meta,
+                                 const char *desc)
+{
+    aot_dim d = aot_meta_get(t->c, meta)->sym;
+    for (int l = 0; l < AOT_N_LEVELS; l++) {
+        tr_sym_of_node(t, (aot_level)l, d, placeholder(t, (aot_level)l, name, meta, desc));
+    }
+    aot_value v = aot_v_dim(d);
+    v.kind = aot_meta_get(t->c, meta)->sym_kind == AOT_SYM_BOOL ? AOT_V_BOOL : AOT_V_INT;
+    return v;
+}
+
+void aot_trace_output(aot_tracer *t, aot_level l, aot_value v)
+{
+    aot_node n = {.kind = AOT_OUTPUT, .target = aot_intern_z(t->c->strs, "output")};
+    t->src = (aot_src){.ac_graph_id = -1};
+    tr_emit(t, l, n, "output", 1, &v);
+}
+
+/* ---- facts for the analysis ---------------------------------------------------------------------- */
+
+void aot_trace_sync(aot_tracer *t, aot_tensor *x)
+{
+    tr_sync(t, x);
+}
+
+aot_tensor *aot_trace_inner(aot_tensor *x)
+{
+    return x->inner != NULL ? x->inner : x;
+}
+
+const void *aot_trace_storage(const aot_tensor *x)
+{
+    return x->storage;
+}
+
+unsigned aot_trace_mutations(const aot_tensor *x)
+{
+    return x->storage->n_mutations;
+}
+
+unsigned aot_trace_mutations_no_grad(const aot_tensor *x)
+{
+    return x->storage->n_no_grad;
+}
+
+bool aot_trace_metadata_mutated(const aot_tensor *x)
+{
+    return x->metadata_mutated;
+}
+
+aot_tensor *aot_trace_view_base(const aot_tensor *x)
+{
+    return x->base;
+}
+
+bool aot_trace_is_multi_view(const aot_tensor *x)
+{
+    return x->multi_view;
+}
+
+bool aot_trace_has_grad_fn(aot_tracer *t, aot_tensor *x)
+{
+    return tr_grad_fn(t, x) != NULL;
+}
+
+bool aot_trace_in_backward(aot_tracer *t, bool on)
+{
+    bool was = t->in_backward;
+    t->in_backward = on;
+    return was;
+}
+
+void aot_trace_copy_back(aot_tracer *t, aot_tensor *input, aot_tensor *value)
+{
+    aot_value args[2] = {aot_v_tensor(input), aot_v_tensor(value)};
+    t->src = (aot_src){.ac_graph_id = -1};
+    for (int l = AOT_LEVEL_FUNCTIONAL; l < AOT_N_LEVELS; l++) {
+        if (l == AOT_LEVEL_FUNCTIONAL && t->options.dry) {
+            continue;
+        }
+        aot_node_id id = tr_emit_call(t, (aot_level)l, AOT_OP_aten_copy_, 2, args);
+        t->level[l].g->nodes.d[id].meta = input->meta;
+    }
+}
+
+/* ---- finished graphs ----------------------------------------------------------------------------------- */
+
+static void mark(void *arg, aot_node_id id)
+{
+    ((uint8_t *)arg)[id] = 1;
+}
+
+static bool stays(const aot_node *n)
+{
+    if (n->kind != AOT_CALL_FUNCTION) {
+        return n->kind == AOT_PLACEHOLDER || n->kind == AOT_OUTPUT;
+    }
+    const aot_op_info *o = aot_op(n->op);
+    return (o->flags & (AOT_OPF_MUTATES | AOT_OPF_SIDE_EFFECT)) != 0 ||
+           (o->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0;
+}
+
+/* The subgraph of a get_attr that is kept moves with it. */
+static uint32_t keep_subgraph(aot_graph *to, const aot_graph *from, uint32_t subgraph)
+{
+    aot_vec_push(&to->subgraphs, from->subgraphs.d[subgraph - 1]);
+    return (uint32_t)to->subgraphs.n;
+}
+
+aot_graph *aot_trace_graph(aot_tracer *t, aot_level l)
+{
+    level_graph *lg = &t->level[l];
+    const aot_graph *g = lg->g;
+    uint32_t n = (uint32_t)g->nodes.n;
+    uint8_t *live = tr_alloc(t, n + 1, 1);
+    aot_node_id *map = tr_alloc(t, n + 1, sizeof *map);
+    bool all = l < AOT_LEVEL_FUNCTIONAL;
+    for (uint32_t i = n; i-- > 0;) {
+        const aot_node *node = &g->nodes.d[i];
+        if (all || live[i] || stays(node)) {
+            live[i] = 1;
+            aot_node_each_input(g, node, mark, live);
+        }
+    }
+    aot_graph *out = aot_graph_new(t->c);
+    for (size_t i = 1; i < g->srcs.n; i++) {
+        aot_vec_push(&out->srcs, g->srcs.d[i]);
+    }
+    AOT_VEC(origin) origins = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        if (live[i]) {
+            map[i] = aot_graph_copy_node(out, g, i, map);
+            aot_node *copy = aot_node_at(out, map[i]);
+            if (copy->subgraph != 0) {
+                copy->subgraph = keep_subgraph(out, g, copy->subgraph);
+            }
+            aot_vec_push(&origins, lg->origins.d[i]);
+        }
+    }
+    /* origins follow the finished graph's ids; parents are names' ids of the level above, which keeps
+     * them by name since its own dead nodes go too */
+    aot_vec_free(&lg->origins);
+    lg->origins.d = origins.d;
+    lg->origins.n = origins.n;
+    lg->origins.cap = origins.cap;
+    lg->finished = out;
+    lg->map = map;
+    lg->live = live;
+    return out;
+}
+
+const char *aot_trace_rule_of(const aot_tracer *t, aot_level l, aot_node_id id)
+{
+    const level_graph *lg = &t->level[l];
+    return id < lg->origins.n ? aot_text(t->c, lg->origins.d[id].rule) : "";
+}
+
+aot_node_id aot_trace_parent_of(const aot_tracer *t, aot_level l, aot_node_id id)
+{
+    const level_graph *lg = &t->level[l];
+    if (l == AOT_LEVEL_ATEN || id >= lg->origins.n) {
+        return AOT_NO_NODE;
+    }
+    const level_graph *above = &t->level[l - 1];
+    aot_node_id p = lg->origins.d[id].parent;
+    return p == AOT_NO_NODE || above->live == NULL || !above->live[p] ? AOT_NO_NODE
+                                                                      : above->map[p];
+}

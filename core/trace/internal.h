@@ -1,0 +1,245 @@
+/* Between the files of the tracer: tensors, grad_fns, the state of a trace. Rules do not need it. */
+#ifndef AOT_TRACE_INTERNAL_H
+#define AOT_TRACE_INTERNAL_H
+
+#include <setjmp.h>
+
+#include "base/vec.h"
+#include "ops/schema.h"
+#include "trace/tracer.h"
+
+/* ---- operators ------------------------------------------------------------------------------ */
+
+/* What the tracer needs of a row, read from its schema once. */
+typedef struct op_facts {
+    aot_schema schema;
+    aot_value *defaults;   /* an AOT_V_RAW of "?" where the schema has none */
+    aot_str target, name;  /* "torch.ops.aten.mm.default", "mm" */
+    aot_op_id functional;  /* of an operator that writes its arguments; AOT_OP_UNKNOWN: none */
+    bool is_view;          /* a return aliases an argument that is not written */
+    bool is_inplace_view;  /* t_, squeeze_: changes sizes of self */
+    bool writes;           /* some argument is written */
+    bool composite;        /* CompositeImplicit */
+    bool returns_list;     /* one return, of type Tensor[] */
+} op_facts;
+
+const op_facts *tr_op(aot_tracer *t, aot_op_id op);
+
+/* ---- storage and views as functionalization sees them ------------------------------------------ */
+
+/* One view operation: the call with the viewed tensor as its first argument. */
+typedef struct view_step {
+    aot_op_id op;
+    unsigned n;
+    const aot_value *args; /* args[0] is replaced by what is viewed */
+    unsigned out;          /* which of several outputs */
+} view_step;
+
+typedef struct view_chain {
+    const view_step *d;
+    unsigned n;
+} view_chain;
+
+typedef struct func_update {
+    aot_tensor *value; /* inner */
+    view_chain chain;
+} func_update;
+
+/* What all aliases share. Mirrors aten/src/ATen/FunctionalStorageImpl.h. */
+typedef struct func_storage {
+    aot_tensor *base; /* inner: the value of the whole, as far as updates are applied */
+    AOT_VEC(func_update) updates;
+    unsigned generation;
+    unsigned n_mutations, n_no_grad; /* all, and those under no_grad */
+    unsigned id;
+    bool metadata_changed;
+} func_storage;
+
+/* Writes to any alias count here. Mirrors torch's VariableVersion. */
+typedef struct version_counter {
+    unsigned n;
+} version_counter;
+
+struct aot_tensor {
+    const aot_fake *type;
+    aot_meta_id meta;
+    aot_node_id node[AOT_N_LEVELS]; /* AOT_NO_NODE where it has none */
+    bool wrapped_number;
+    /* An outer tensor wraps an inner one; inner tensors have no inner. */
+    aot_tensor *inner;
+    func_storage *storage;
+    unsigned generation;
+    view_chain chain; /* from the storage's base */
+    bool metadata_mutated;
+    int input; /* number of the graph input that it is; -1 */
+    /* autograd */
+    bool requires_grad;
+    struct grad_fn *grad_fn;
+    unsigned out_nr;
+    struct grad_fn *accumulator; /* of a leaf */
+    aot_tensor *base;            /* of a differentiable view; NULL */
+    view_chain diff_chain;       /* from base */
+    version_counter *version;
+    unsigned attr_version;       /* of grad_fn, if a view */
+    bool multi_view;             /* one of several outputs of a view operator */
+};
+
+/* ---- autograd ----------------------------------------------------------------------------------- */
+
+typedef struct grad_edge {
+    struct grad_fn *fn; /* NULL: no gradient is wanted */
+    unsigned nr;
+} grad_edge;
+
+typedef enum grad_kind { GRAD_OP, GRAD_LEAF, GRAD_COPY_SLICES, GRAD_CUSTOM } grad_kind;
+
+typedef struct grad_fn {
+    grad_kind kind;
+    aot_op_id op;
+    aot_vjp_fn *rule;
+    unsigned n_args;
+    const aot_value *args;    /* saved arguments, defaults filled in */
+    unsigned *edge_of;        /* per argument: its first edge; n_args + 1 entries */
+    grad_edge *edges;
+    unsigned n_edges;
+    unsigned n_out;
+    const aot_fake **out_type; /* NULL: not differentiable */
+    aot_meta_id *out_meta;
+    aot_tensor **saved_out;    /* detached; NULL: not saved */
+    aot_value result;          /* types of all outputs: not differentiable ones too */
+    uint64_t seq;
+    aot_src src;
+    /* GRAD_COPY_SLICES */
+    struct grad_fn *inner;
+    const aot_fake *base_type, *view_type;
+    view_chain chain;
+    /* GRAD_CUSTOM: a higher-order operator's backward */
+    void *custom;
+    /* GRAD_LEAF */
+    aot_tensor *leaf;
+    int capture; /* place among the wanted inputs; -1 */
+    unsigned capture_nr;
+    /* while the engine runs */
+    unsigned run, n_deps;
+    bool needed;
+    aot_tensor **buffer;
+} grad_fn;
+
+struct aot_vjp {
+    aot_tracer *t;
+    grad_fn *fn;
+    aot_tensor **grads;     /* of the outputs */
+    aot_tensor **out;       /* by edge */
+    aot_tensor **unpacked;  /* saved results */
+};
+
+/* ---- the trace ------------------------------------------------------------------------------------ */
+
+typedef struct sym_entry {
+    aot_node_id node[AOT_N_LEVELS];
+    aot_tensor *tensor[AOT_N_LEVELS]; /* where it can be read from: sym_size.int(tensor, dim) */
+    uint8_t dim[AOT_N_LEVELS];
+    bool is_stride[AOT_N_LEVELS];
+} sym_entry;
+
+typedef struct origin {
+    aot_str rule;       /* what made the node: "composite linear", "gradient of mul" ... */
+    aot_node_id parent; /* node of the level above; AOT_NO_NODE */
+} origin;
+
+typedef struct level_graph {
+    aot_graph *g;
+    aot_namespace *names;
+    AOT_VEC(origin) origins; /* by node */
+    AOT_VEC(sym_entry *) syms; /* by aot_str of the expression */
+    aot_str src_text;        /* of the last node's comment */
+    uint32_t src;
+    /* once finished: which nodes stayed, and where */
+    aot_graph *finished;
+    uint8_t *live;
+    aot_node_id *map;
+} level_graph;
+
+typedef struct autocast_state {
+    aot_str device_type; /* "cpu" */
+    aot_dtype dtype;
+    bool enabled;
+} autocast_state;
+
+/* Where the next call enters. */
+typedef enum tracer_mode {
+    MODE_TOP,        /* autograd and all below */
+    MODE_FUNCTIONAL, /* below functionalization: recorded there, then decomposed */
+    MODE_DECOMP      /* within a decomposition */
+} tracer_mode;
+
+struct aot_tracer {
+    aot_ctx *c;
+    aot_arena *a;
+    aot_trace_options options;
+    level_graph level[AOT_N_LEVELS];
+    op_facts *facts[AOT_N_OPS];
+    AOT_VEC(const aot_fake *) fakes; /* by aot_meta_id */
+    bool grad_enabled, in_backward;
+    tracer_mode mode;
+    aot_str rule;               /* why the next nodes are made */
+    aot_node_id functional_parent, traced_parent;
+    aot_src src;                /* of the node being run */
+    const aot_graph *at_graph;
+    aot_node_id at_node;
+    uint64_t next_seq;
+    unsigned next_storage, engine_run;
+    AOT_VEC(autocast_state) autocast;
+    AOT_VEC(void *) heap;       /* freed with the trace */
+    aot_err *err;
+    jmp_buf *leave;
+    aot_status status;
+};
+
+/* value.c */
+aot_tensor *tr_tensor_new(aot_tracer *t, aot_meta_id meta);
+const aot_fake *tr_fake(aot_tracer *t, aot_meta_id meta);
+void *tr_alloc(aot_tracer *t, size_t n, size_t size); /* zeroed */
+/* Calls fn for each tensor in a value, in order. */
+void tr_each_tensor(aot_value v, void (*fn)(void *, aot_tensor *), void *arg);
+/* The value with each tensor replaced by fn's. */
+aot_value tr_map_tensors(aot_tracer *t, aot_value v, aot_tensor *(*fn)(void *, aot_tensor *),
+                         void *arg);
+
+/* emit.c */
+aot_node_id tr_emit_call(aot_tracer *t, aot_level l, aot_op_id op, unsigned n,
+                         const aot_value *args);
+aot_node_id tr_emit(aot_tracer *t, aot_level l, aot_node n, const char *name, unsigned n_args,
+                    const aot_value *args);
+/* Gives the tensors of a result their nodes at a level; makes getitem nodes for several. */
+void tr_bind(aot_tracer *t, aot_level l, aot_node_id id, aot_value result);
+void tr_bind_tensor(aot_tracer *t, aot_level l, aot_node_id id, aot_tensor *x);
+void tr_sym_of_node(aot_tracer *t, aot_level l, aot_dim d, aot_node_id id);
+/* Emits at the level of inner tensors: node, META, results. */
+aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
+const char *tr_op_text(aot_tracer *t, aot_op_id op); /* "aten.mm.default" */
+
+/* functional.c */
+aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
+/* A call on inner tensors, recorded at FUNCTIONAL. */
+aot_value tr_below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
+aot_value tr_decompose(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
+void tr_sync(aot_tracer *t, aot_tensor *x); /* brings the inner value up to date */
+aot_tensor *tr_wrap(aot_tracer *t, aot_tensor *inner); /* a fresh outer tensor with its own storage */
+
+/* view_inverse.c: what base becomes when its view has become value. All inner. */
+aot_tensor *tr_view_inverse(aot_tracer *t, const view_step *v, aot_tensor *base, aot_tensor *value);
+/* Runs a view step on x; inner or outer as the tracer stands. */
+aot_tensor *tr_view_apply(aot_tracer *t, const view_step *v, aot_tensor *x);
+
+/* autograd.c */
+aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
+grad_fn *tr_grad_fn(aot_tracer *t, aot_tensor *x); /* NULL if it needs no gradient */
+grad_edge tr_gradient_edge(aot_tracer *t, aot_tensor *x);
+grad_fn *tr_grad_fn_new(aot_tracer *t, grad_kind kind, unsigned n_edges, unsigned n_out);
+void tr_set_history(aot_tracer *t, aot_tensor *x, grad_fn *fn, unsigned out_nr);
+
+/* engine.c */
+void tr_apply(aot_tracer *t, grad_fn *fn, aot_tensor **grads, aot_tensor **out);
+
+#endif

@@ -1,0 +1,56 @@
+/* A trace as its driver sees it: inputs in, graphs of all levels out. Rules use trace.h. */
+#ifndef AOT_TRACE_TRACER_H
+#define AOT_TRACE_TRACER_H
+
+#include "trace/trace.h"
+
+typedef struct aot_trace_options {
+    bool decompose;   /* use Inductor's decomposition table */
+    bool core_decompose; /* use the core ATen table */
+    bool opaque;      /* believe a recorded type where an operator has no META rule */
+    bool dry;         /* only the types are wanted: levels above JOINT are not written */
+} aot_trace_options;
+
+/* The trace's graphs belong to c; everything else is freed with the tracer. */
+aot_tracer *aot_tracer_new(aot_ctx *c, const aot_trace_options *o);
+void aot_tracer_free(aot_tracer *t); /* NULL is fine */
+/* Runs fn; what it fails with is returned and described in *err. */
+AOT_NODISCARD aot_status aot_tracer_run(aot_tracer *t, void (*fn)(aot_tracer *t, void *arg),
+                                        void *arg, aot_err *err);
+
+/* A placeholder at each level. Outer tensor with storage of its own; leaf if requires_grad. */
+aot_tensor *aot_trace_input_tensor(aot_tracer *t, const char *name, aot_meta_id meta,
+                                   bool requires_grad, const char *desc);
+aot_value aot_trace_input_symbol(aot_tracer *t, const char *name, aot_meta_id meta,
+                                 const char *desc);
+/* Output node of a level; tensors are synced inner ones at FUNCTIONAL and JOINT. */
+void aot_trace_output(aot_tracer *t, aot_level l, aot_value v);
+
+/* torch.autograd.grad(outs, inputs, grad_outputs=tangents, allow_unused=True): gradients of inputs,
+ * NULL where unused. Mirrors torch/csrc/autograd/engine.cpp in the order of what is called. */
+void aot_trace_backward(aot_tracer *t, unsigned n_out, aot_tensor *const *outs,
+                        aot_tensor *const *tangents, unsigned n_in, aot_tensor *const *inputs,
+                        aot_tensor **grads);
+
+/* Facts that the analysis of inputs and outputs asks for. */
+void aot_trace_sync(aot_tracer *t, aot_tensor *x);
+aot_tensor *aot_trace_inner(aot_tensor *x); /* the functional value, synced or not */
+const void *aot_trace_storage(const aot_tensor *x);
+unsigned aot_trace_mutations(const aot_tensor *x);         /* of its storage */
+unsigned aot_trace_mutations_no_grad(const aot_tensor *x); /* of these, under no_grad */
+bool aot_trace_metadata_mutated(const aot_tensor *x);
+aot_tensor *aot_trace_view_base(const aot_tensor *x); /* autograd's _base; NULL */
+bool aot_trace_is_multi_view(const aot_tensor *x);
+bool aot_trace_has_grad_fn(aot_tracer *t, aot_tensor *x); /* makes it anew where a base was written */
+/* A copy_ of an inner value into an input, written to the functional levels. */
+void aot_trace_copy_back(aot_tracer *t, aot_tensor *input_inner, aot_tensor *value_inner);
+
+/* The finished graph of a level, dead nodes removed at the functional levels. */
+aot_graph *aot_trace_graph(aot_tracer *t, aot_level l);
+/* Of a finished graph's node: the rule that made it ("decomposition of aten.gelu.default"; "" none),
+ * and the node of the finished graph one level up that it was made for (AOT_NO_NODE). */
+const char *aot_trace_rule_of(const aot_tracer *t, aot_level l, aot_node_id id);
+aot_node_id aot_trace_parent_of(const aot_tracer *t, aot_level l, aot_node_id id);
+bool aot_trace_in_backward(aot_tracer *t, bool on); /* returns what it was */
+
+#endif
