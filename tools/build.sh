@@ -10,7 +10,7 @@ aot_needed=(
     "cmd:pkg-config:pkg-config"
     "pc:ncursesw:libncurses-dev" "pc:libcgraph:libgraphviz-dev" "pc:libgvc:libgraphviz-dev"
     "pc:sqlite3:libsqlite3-dev" "pc:jansson:libjansson-dev" "pc:libxxhash:libxxhash-dev"
-    "pc:zlib:zlib1g-dev" "lib:c:libc6-dev"
+    "pc:libzip:libzip-dev" "pc:zlib:zlib1g-dev" "lib:c:libc6-dev"
 )
 aot_needed_tests=("pc:cmocka:libcmocka-dev")
 

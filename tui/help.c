@@ -128,7 +128,7 @@ void aot_help_overview(aot_sb *out, bool color)
     static const char intro[] =
         "Shows what AOTAutograd of PyTorch does to a compiled graph: its stages, what is saved for "
         "the backward and why. INPUT is a TORCH_TRACE or TORCH_LOGS log, a folder of rank logs, a "
-        "session, a graph text, or - for standard input.";
+        ".pt2 archive (torch.export.save), a session, a graph text, or - for standard input.";
     heading(out, "Usage", color);
     aot_sb_addz(out, "  aotscope INPUT...            browse in the terminal\n"
                      "  aotscope COMMAND [ARG]...    one job, for scripts and pipes\n\n");

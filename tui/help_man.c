@@ -180,7 +180,7 @@ void aot_help_man(aot_sb *out)
                      "Reads logs of torch.compile, keeps each intermediate graph, and shows what is "
                      "saved for the backward and why. Needs no Python and no PyTorch.\n.PP\n.I INPUT\n"
                      "is a TORCH_TRACE log, the output of a run with TORCH_LOGS, a folder of rank "
-                     "logs, a session, a graph text, or\n.B \\-\nfor standard input; a .gz of these "
+                     "logs, a .pt2 archive (torch.export.save), a session, a graph text, or\n.B \\-\nfor standard input; a .gz of these "
                      "too. The kind is found from the content.\n.PP\n"
                      "Without a command the input is opened in the terminal; where there is no "
                      "terminal a summary is printed.\n.SH COMMANDS\nEach takes\n.BR \\-h ,\n"

@@ -73,10 +73,6 @@ static const char *other_kind(const char *d, size_t n)
     if (n >= 16 && memcmp(d, "SQLite format 3", 16) == 0) {
         return "it is an SQLite file: open a session as a session, not as a log";
     }
-    if (n >= 4 && memcmp(d, "PK\3\4", 4) == 0) {
-        return "it is a .pt2 or another zip archive, which is not read yet: print the exported program "
-               "into a text file";
-    }
     return NULL;
 }
 

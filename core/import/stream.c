@@ -284,6 +284,63 @@ bool aot_stream_line(aot_stream *s, aot_line *line)
     return true;
 }
 
+/* Everything that is left, unpacked, into a temporary file. */
+static aot_status spool(aot_stream *s, FILE **file, aot_err *err)
+{
+    FILE *f = tmpfile();
+    if (f == NULL) {
+        return AOT_FAIL(err, AOT_E_IO, "no temporary file can be made: %s", strerror(errno));
+    }
+    uint64_t total = 0;
+    do {
+        size_t n = s->len - s->pos;
+        total += n;
+        if (total > AOT_SPOOL_MAX || (n > 0 && fwrite(s->buf + s->pos, 1, n, f) != n)) {
+            int why = errno;
+            fclose(f);
+            return total > AOT_SPOOL_MAX
+                       ? AOT_FAIL(err, AOT_E_IO, "longer than 16 GiB: unpack it into a file")
+                       : AOT_FAIL(err, AOT_E_IO, "the temporary file cannot be written: %s",
+                                  strerror(why));
+        }
+        s->pos = s->len;
+    } while (fill(s));
+    if (fflush(f) != 0 || fseek(f, 0, SEEK_SET) != 0) {
+        int why = errno;
+        fclose(f);
+        return AOT_FAIL(err, AOT_E_IO, "the temporary file cannot be written: %s", strerror(why));
+    }
+    *file = f;
+    return AOT_OK;
+}
+
+aot_status aot_stream_seekable(aot_stream *s, FILE **file, const char **mem, size_t *n,
+                               aot_err *err)
+{
+    *file = NULL;
+    *mem = NULL;
+    *n = 0;
+    if (s->borrowed) {
+        *mem = s->buf + s->pos;
+        *n = s->len - s->pos;
+        return AOT_OK;
+    }
+    if (s->gz || s->fd < 0 || s->total == 0 || lseek(s->fd, 0, SEEK_SET) != 0) {
+        return spool(s, file, err);
+    }
+    int fd = dup(s->fd);
+    *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
+    if (*file == NULL) {
+        aot_status st = AOT_FAIL(err, AOT_E_IO, "cannot be read: %s", strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+        }
+        return st;
+    }
+    s->done = s->total;
+    return AOT_OK;
+}
+
 const char *aot_stream_trouble(const aot_stream *s)
 {
     return s->trouble[0] != '\0' ? s->trouble : NULL;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 
@@ -20,6 +21,7 @@ typedef struct aot_line {
 } aot_line;
 
 enum { AOT_LINE_MAX = 256 << 20 };
+#define AOT_SPOOL_MAX ((uint64_t)16 << 30)
 
 /* path "-" is standard input. Errors: E_IO. */
 AOT_NODISCARD aot_status aot_stream_open(aot_stream **out, const char *path, aot_err *err);
@@ -31,6 +33,11 @@ void aot_stream_free(aot_stream *s); /* NULL is fine */
 size_t aot_stream_peek(aot_stream *s, const char **data, size_t want);
 /* False at the end of the input. */
 bool aot_stream_line(aot_stream *s, aot_line *line);
+/* The whole input for formats that are read by position: *file, the caller's to close, or the bytes
+ * *mem with *file NULL. What cannot be read by position (a pipe, a .gz) is unpacked into a
+ * temporary file of at most AOT_SPOOL_MAX bytes. No line can be read afterwards. Errors: E_IO. */
+AOT_NODISCARD aot_status aot_stream_seekable(aot_stream *s, FILE **file, const char **mem, size_t *n,
+                                             aot_err *err);
 /* What is wrong with the input as a whole (read error, damaged .gz); NULL if nothing. */
 const char *aot_stream_trouble(const aot_stream *s);
 uint64_t aot_stream_done(const aot_stream *s);  /* bytes taken, compressed ones if it is a .gz */

@@ -163,7 +163,7 @@ ok "a graph without its first lines is noted" out "body.txt:1: skipped: a graph 
 ok "a forward that is cut off is no inference graph" out "recorded graphs: 1 forward"
 printf 'PK\003\004....' >"$scratch/x.pt2"
 run "$AOTSCOPE" info "$scratch/x.pt2"
-ok "a .pt2 is not read yet, and so says the error" err "not read yet"
+ok "a zip that was cut says so, and what to do" err "its directory is not there (Not a zip archive): it was cut or changed; copy it or save it again"
 run "$AOTSCOPE" help stages
 ok "help names no command that is not there" sh -c '! grep -q "aotscope run" "$1"' - "$scratch/out"
 ok "help says what is not derived yet" out "does not derive it yet"
