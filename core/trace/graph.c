@@ -38,6 +38,46 @@ aot_value aot_trace_input_symbol(aot_tracer *t, const char *name, aot_meta_id me
     return v;
 }
 
+/* A tensor that the module holds: a get_attr at each level. */
+static aot_tensor *attribute(aot_tracer *t, const char *name, aot_meta_id meta)
+{
+    aot_tensor *inner = tr_tensor_new(t, meta), *x = tr_wrap(t, inner);
+    for (int l = 0; l < AOT_N_LEVELS; l++) {
+        aot_node n = {.kind = AOT_GET_ATTR, .target = aot_intern_z(t->c->strs, name), .meta = meta};
+        aot_node_id id = tr_emit(t, (aot_level)l, n, name, 0, NULL);
+        tr_bind_tensor(t, (aot_level)l, id, l >= AOT_LEVEL_FUNCTIONAL ? inner : x);
+    }
+    return x;
+}
+
+aot_value aot_tracer_attr(aot_tracer *t, const aot_graph *g, aot_node_id id)
+{
+    const aot_node *n = aot_node_at(g, id);
+    const char *name = aot_text(g->ctx, n->target);
+    aot_str key = aot_intern_z(t->c->strs, name);
+    if (aot_meta_get(g->ctx, n->meta)->val != AOT_VAL_TENSOR) {
+        aot_trace_fail(t, AOT_E_UNSUPPORTED, "attribute %s has no tensor type in the text", name);
+    }
+    while (t->attrs.n <= key) {
+        aot_vec_push(&t->attrs, NULL);
+    }
+    if (t->attrs.d[key] == NULL) {
+        t->attrs.d[key] = attribute(t, name, n->meta);
+    }
+    return aot_v_tensor(t->attrs.d[key]);
+}
+
+aot_tensor *aot_tracer_constant(aot_tracer *t, const aot_fake *type)
+{
+    return attribute(t, aot_arena_printf(t->a, "_tensor_constant%u", t->next_constant++),
+                     aot_fake_meta(t->c, type));
+}
+
+void **aot_tracer_lower_slot(aot_tracer *t)
+{
+    return &t->lower_slot;
+}
+
 void aot_trace_output(aot_tracer *t, aot_level l, aot_value v)
 {
     aot_node n = {.kind = AOT_OUTPUT, .target = aot_intern_z(t->c->strs, "output")};

@@ -188,7 +188,9 @@ struct aot_tracer {
     const aot_graph *at_graph;
     aot_node_id at_node;
     uint64_t next_seq;
-    unsigned next_storage, engine_run;
+    unsigned next_storage, next_constant, engine_run;
+    void *lower_slot;
+    AOT_VEC(aot_tensor *) attrs; /* get_attrs that were read, by aot_str of the attribute */
     AOT_VEC(autocast_state) autocast;
     AOT_VEC(void *) heap;       /* freed with the trace */
     aot_err *err;

@@ -285,6 +285,14 @@ void aot_autocast_pop(aot_tracer *t);
 /* What the innermost state casts to; AOT_NO_DTYPE if it is off for that device type. */
 aot_dtype aot_autocast_dtype(const aot_tracer *t, const char *device_type);
 
+/* The tensor that a get_attr node of a Dynamo graph reads. */
+aot_value aot_tracer_attr(aot_tracer *t, const aot_graph *g, aot_node_id id);
+/* A constant of the program, torch.tensor(3.0): a new _tensor_constantN read by get_attr, not
+ * dispatched. */
+aot_tensor *aot_tracer_constant(aot_tracer *t, const aot_fake *type);
+/* Lowering's own memory; NULL when a trace begins. */
+void **aot_tracer_lower_slot(aot_tracer *t);
+
 /* ---- rules that expand a call: composites and decompositions (DECOMP cell) -------------------- */
 
 typedef struct aot_expand {

@@ -40,6 +40,7 @@ void aot_tracer_free(aot_tracer *t)
     }
     aot_vec_free(&t->heap);
     aot_vec_free(&t->fakes);
+    aot_vec_free(&t->attrs);
     aot_vec_free(&t->autocast);
     aot_arena_free(t->a);
     free(t);
