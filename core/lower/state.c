@@ -1,0 +1,34 @@
+/* Calls that change how the trace goes on, or do nothing to it: grad mode, autocast, logging,
+ * checks. */
+#include "lower/internal.h"
+
+aot_value lower_nothing(const aot_pycall *k)
+{
+    (void)k;
+    return aot_v_none();
+}
+
+/* torch._C._set_grad_enabled(False) */
+aot_value lower_set_grad_enabled(const aot_pycall *k)
+{
+    aot_set_grad_enabled(k->t, aot_l_bool(k, 0, "mode", true));
+    return aot_v_none();
+}
+
+/* torch.amp.autocast_mode._enter_autocast('cpu', torch.bfloat16, True, None) */
+aot_value lower_enter_autocast(const aot_pycall *k)
+{
+    const aot_value *device = aot_l_arg(k, 0, "device_type");
+    if (device == NULL || device->kind != AOT_V_STR) {
+        aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "autocast without a device");
+    }
+    aot_autocast_push(k->t, device->u.s, aot_l_dtype(k, 1, "dtype", AOT_NO_DTYPE),
+                      aot_l_bool(k, 2, "enabled", true));
+    return aot_v_none();
+}
+
+aot_value lower_exit_autocast(const aot_pycall *k)
+{
+    aot_autocast_pop(k->t);
+    return aot_v_none();
+}
