@@ -169,6 +169,44 @@ static void set_storages(aot_partition_in *in, const aot_unit *u, const aot_grap
     free(of_dynamo);
 }
 
+static const aot_input_desc *described(const aot_unit *u, const char *placeholder)
+{
+    for (size_t k = 0; k < u->inputs.n; k++) {
+        const aot_input_desc *d = &u->inputs.d[k];
+        if (d->source != NULL && named_after(placeholder, d->source)) {
+            return d;
+        }
+    }
+    return NULL;
+}
+
+aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo)
+{
+    aot_capture_input *in =
+        AOT_NEW_ARRAY(dynamo->ctx->arena, aot_capture_input, dynamo->nodes.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < dynamo->nodes.n; i++) {
+        if (dynamo->nodes.d[i].kind != AOT_PLACEHOLDER) {
+            continue;
+        }
+        const char *name = aot_text(dynamo->ctx, dynamo->nodes.d[i].target);
+        const aot_input_desc *d = described(u, name);
+        aot_capture_input *x = &in[n++];
+        *x = (aot_capture_input){.storage = -1, .storage_bytes = -1, .is_leaf = true};
+        if (d == NULL) {
+            x->is_parameter = x->requires_grad = strstr(name, "_parameters_") != NULL;
+            continue;
+        }
+        x->requires_grad = d->requires_grad;
+        x->is_leaf = d->is_leaf;
+        x->is_parameter = d->is_parameter;
+        x->offset = d->offset;
+        x->storage_bytes = d->storage_bytes;
+        x->storage = d->storage < 0 ? -1 : first_sharing(u, (size_t)(d - u->inputs.d));
+    }
+    return in;
+}
+
 void aot_partition_inputs(aot_partition_in *in, const aot_unit *u, const aot_graph *joint)
 {
     *in = (aot_partition_in){.joint = joint, .n_forward_outputs = -1, .n_static_inputs = -1};

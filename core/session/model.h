@@ -3,6 +3,7 @@
 #ifndef AOT_SESSION_MODEL_H
 #define AOT_SESSION_MODEL_H
 
+#include "capture/capture.h"
 #include "import/unit.h"
 #include "ir/graph.h"
 #include "partition/partition.h"
@@ -59,6 +60,9 @@ AOT_NODISCARD aot_status aot_model_partition(aot_model *m, size_t unit, const ao
 /* The settings in force for a unit: recorded configuration, then --set. */
 AOT_NODISCARD aot_status aot_model_config(aot_model *m, size_t unit, aot_config *out, aot_err *err);
 
+/* What the unit says of each placeholder of its Dynamo graph; belongs to dynamo's ctx. One that is
+ * not described is a leaf that requires grad if it is named as a parameter. */
+aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo);
 /* The inputs of aot_partition_run for a parsed joint graph of a unit (static inputs, storages). */
 void aot_partition_inputs(aot_partition_in *in, const aot_unit *u, const aot_graph *joint);
 /* Makes a context with the unit's symbol hints set. */

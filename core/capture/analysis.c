@@ -1,0 +1,290 @@
+/* What a forward mutates, and what its outputs alias. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "capture/internal.h"
+
+const char *aot_output_type_name(aot_output_type t)
+{
+    static const char *const names[] = {
+#define OUTPUT_TYPE(id, number, sentence) [number] = #id,
+#include "capture/output_types.def"
+#undef OUTPUT_TYPE
+    };
+    return names[t];
+}
+
+const char *aot_output_type_sentence(aot_output_type t)
+{
+    static const char *const sentences[] = {
+#define OUTPUT_TYPE(id, number, sentence) [number] = sentence,
+#include "capture/output_types.def"
+#undef OUTPUT_TYPE
+    };
+    return sentences[t];
+}
+
+/* ---- inputs --------------------------------------------------------------------------------- */
+
+static aot_input_info input_info(const aot_capture_in *in, unsigned i, const aot_tensor *x)
+{
+    aot_input_info info = {.is_leaf = in->inputs[i].is_leaf,
+                           .keep_input_mutations = in->keep_inference_input_mutations,
+                           .mutations_hidden_from_autograd = true};
+    if (x == NULL) {
+        info.is_leaf = false;
+        return info;
+    }
+    unsigned n = aot_trace_mutations(x);
+    info.mutates_data = n != 0;
+    info.mutates_metadata = aot_trace_metadata_mutated(x);
+    info.mutations_hidden_from_autograd = n == 0;
+    info.mutations_under_no_grad = n != 0 && aot_trace_mutations_no_grad(x) == n;
+    info.requires_grad = aot_requires_grad(x);
+    bool hidden = info.mutations_hidden_from_autograd || info.mutations_under_no_grad;
+    info.mutated_in_graph = info.keep_input_mutations && info.mutates_data &&
+                            ((!info.mutates_metadata && !info.requires_grad) || hidden);
+    info.mutated_out_graph =
+        (info.mutates_data || info.mutates_metadata) && !info.mutated_in_graph;
+    return info;
+}
+
+/* ---- outputs ----------------------------------------------------------------------------------- */
+
+static aot_tensor *tensor_of(aot_value v)
+{
+    return v.kind == AOT_V_TENSOR ? v.u.t : NULL;
+}
+
+/* How many outputs share the storage of output i, and how many of these come from one view call
+ * with several results. */
+static void count_aliases(const forward_run *r, const aot_tensor *x, unsigned *n, unsigned *multi)
+{
+    *n = *multi = 0;
+    for (unsigned i = 0; i < r->n_outputs; i++) {
+        const aot_tensor *o = tensor_of(r->outputs[i]);
+        if (o != NULL && aot_trace_storage(o) == aot_trace_storage(x)) {
+            ++*n;
+            *multi += aot_trace_is_multi_view(o);
+        }
+    }
+}
+
+static int input_with_storage(const forward_run *r, const aot_tensor *x)
+{
+    for (unsigned i = r->n_inputs; i-- > 0;) {
+        if (r->in_tensor[i] != NULL &&
+            aot_trace_storage(r->in_tensor[i]) == aot_trace_storage(x)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static bool is_input(const forward_run *r, const aot_tensor *x)
+{
+    for (unsigned i = 0; i < r->n_inputs; i++) {
+        if (r->in_tensor[i] == x) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int output_that_is(const forward_run *r, const aot_tensor *x)
+{
+    for (unsigned i = r->n_outputs; x != NULL && i-- > 0;) {
+        if (tensor_of(r->outputs[i]) == x) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static bool same_type(const aot_tensor *a, const aot_tensor *b)
+{
+    const aot_fake *x = aot_type_of(a), *y = aot_type_of(b);
+    bool same = x->ndim == y->ndim;
+    for (unsigned i = 0; same && i < x->ndim; i++) {
+        same = aot_dim_same(x->size[i], y->size[i]) && aot_dim_same(x->stride[i], y->stride[i]);
+    }
+    return same;
+}
+
+/* Another output of the same memory and layout that requires grad: (out, out.detach()). */
+static int twin_with_grad(const forward_run *r, const aot_tensor *x)
+{
+    for (unsigned i = 0; i < r->n_outputs; i++) {
+        const aot_tensor *o = tensor_of(r->outputs[i]);
+        if (o != NULL && o != x && aot_trace_storage(o) == aot_trace_storage(x) &&
+            aot_requires_grad(o) && same_type(o, x)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+typedef struct bases {
+    AOT_VEC(aot_tensor *) of;
+    AOT_VEC(unsigned) output; /* for which it was saved */
+} bases;
+
+static int base_index(const bases *b, const aot_tensor *x)
+{
+    for (size_t i = 0; i < b->of.n; i++) {
+        if (b->of.d[i] == x) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static aot_output_info output_info(aot_tracer *t, const forward_run *r, unsigned i, bases *b)
+{
+    aot_tensor *x = tensor_of(r->outputs[i]);
+    aot_output_info info = {AOT_OUT_non_alias, -1, aot_requires_grad(x), x != NULL};
+    if (x == NULL) {
+        return info;
+    }
+    unsigned n, multi;
+    count_aliases(r, x, &n, &multi);
+    bool has_fn = aot_trace_has_grad_fn(t, x);
+    info.requires_grad = aot_requires_grad(x);
+    int input = input_with_storage(r, x);
+    aot_tensor *base = aot_trace_view_base(x);
+    if (input >= 0) {
+        info.base_idx = input;
+        info.type = has_fn && n == multi ? AOT_OUT_non_alias
+                    : is_input(r, x)     ? AOT_OUT_is_input
+                                         : AOT_OUT_alias_of_input;
+        return info;
+    }
+    if (base != NULL && aot_requires_grad(x) && aot_requires_grad(base)) {
+        if (n == 1 || n - multi <= 1) {
+            info.type = AOT_OUT_unsafe_view_alias;
+            return info;
+        }
+        int existing = output_that_is(r, base);
+        if (existing >= 0) {
+            info.type = AOT_OUT_alias_of_intermediate_base_is_user_output;
+            info.base_idx = existing;
+            return info;
+        }
+        info.base_idx = base_index(b, base);
+        info.type = AOT_OUT_alias_of_intermediate;
+        if (info.base_idx < 0) {
+            info.type = AOT_OUT_alias_of_intermediate_save_as_output;
+            info.base_idx = (int)b->of.n;
+            aot_vec_push(&b->of, base);
+            aot_vec_push(&b->output, i);
+        }
+        return info;
+    }
+    int twin = n > 1 && !aot_requires_grad(x) ? twin_with_grad(r, x) : -1;
+    if (twin >= 0) {
+        info.type = AOT_OUT_alias_of_intermediate_base_is_user_output;
+        info.base_idx = output_that_is(r, tensor_of(r->outputs[twin]));
+    }
+    return info;
+}
+
+/* ---- tangents -------------------------------------------------------------------------------------- */
+
+typedef struct tangents {
+    aot_meta_id *meta;
+    const char **desc;
+    unsigned n;
+} tangents;
+
+/* As PyTorch guesses it: the output's sizes in the memory format that its strides suggest. */
+static aot_meta_id tangent_type(aot_tracer *t, const aot_tensor *x)
+{
+    aot_fake f = *aot_type_of(x);
+    aot_ctx *c = aot_tracer_ctx(t);
+    bool last = f.ndim == 4 && aot_fake_is_format(&f, AOT_MF_CHANNELS_LAST) &&
+                !aot_fake_is_contiguous(&f);
+    bool last_3d = f.ndim == 5 && aot_fake_is_format(&f, AOT_MF_CHANNELS_LAST_3D) &&
+                   !aot_fake_is_contiguous(&f);
+    aot_fake_set_format(c, &f,
+                        last      ? AOT_MF_CHANNELS_LAST
+                        : last_3d ? AOT_MF_CHANNELS_LAST_3D
+                                  : AOT_MF_CONTIGUOUS);
+    return aot_fake_meta(c, &f);
+}
+
+static void add_tangent(aot_tracer *t, aot_arena *a, tangents *to, const aot_tensor *x,
+                        const char *of)
+{
+    to->meta[to->n] = tangent_type(t, x);
+    to->desc[to->n++] = aot_arena_printf(a, "TangentAOTInput(output=%s)", of);
+}
+
+static bool gets_tangent(const aot_output_info *o)
+{
+    return o->is_tensor && o->requires_grad &&
+           (o->type == AOT_OUT_non_alias || o->type == AOT_OUT_unsafe_view_alias ||
+            o->type == AOT_OUT_custom_function_view);
+}
+
+static void find_tangents(aot_tracer *t, const forward_run *r, aot_arena *arena, const bases *b,
+                          analysis *a)
+{
+    size_t most = (size_t)r->n_inputs + r->n_outputs + b->of.n + 1;
+    tangents to = {AOT_NEW_ARRAY(arena, aot_meta_id, most),
+                   AOT_NEW_ARRAY(arena, const char *, most), 0};
+    for (unsigned i = 0; i < r->n_inputs; i++) {
+        const aot_input_info *info = &a->meta.inputs[i];
+        if (info->mutated_out_graph && info->mutates_data && info->requires_grad) {
+            add_tangent(t, arena, &to, r->in_tensor[i],
+                        aot_arena_printf(
+                            arena, "InputMutationAOTOutput(mutated_input=PlainAOTInput(idx=%u))",
+                            i));
+        }
+    }
+    for (unsigned i = 0; i < r->n_outputs; i++) {
+        if (gets_tangent(&a->meta.outputs[i])) {
+            add_tangent(t, arena, &to, tensor_of(r->outputs[i]),
+                        aot_arena_printf(arena, "PlainAOTOutput(idx=%u)", i));
+        }
+    }
+    for (size_t i = 0; i < b->of.n; i++) {
+        add_tangent(t, arena, &to, b->of.d[i],
+                    aot_arena_printf(arena,
+                                     "IntermediateBaseAOTOutput(base_of=PlainAOTOutput(idx=%u))",
+                                     b->output.d[i]));
+    }
+    a->tangent_meta = to.meta;
+    a->tangent_desc = to.desc;
+    a->meta.n_tangents = to.n;
+}
+
+void cap_analyze(aot_tracer *t, const aot_capture_in *in, const forward_run *r, aot_arena *arena,
+                 analysis *a)
+{
+    bases b = {0};
+    aot_fw_metadata *m = &a->meta;
+    m->keep_input_mutations = in->keep_inference_input_mutations;
+    m->n_inputs = r->n_inputs;
+    m->n_outputs = r->n_outputs;
+    m->inputs = AOT_NEW_ARRAY(arena, aot_input_info, r->n_inputs + 1);
+    m->outputs = AOT_NEW_ARRAY(arena, aot_output_info, r->n_outputs + 1);
+    for (unsigned i = 0; i < r->n_inputs; i++) {
+        m->inputs[i] = input_info(in, i, r->in_tensor[i]);
+        m->n_mutated_runtime += m->inputs[i].mutated_out_graph;
+        a->output_requires_grad |= m->inputs[i].requires_grad && m->inputs[i].mutates_data &&
+                                   !m->inputs[i].mutations_under_no_grad;
+    }
+    for (unsigned i = 0; i < r->n_outputs; i++) {
+        aot_output_info o = output_info(t, r, i, &b);
+        m->outputs[i] = o;
+        bool of_input = o.type == AOT_OUT_alias_of_input || o.type == AOT_OUT_is_input;
+        a->output_requires_grad |=
+            o.requires_grad && !(of_input && m->inputs[o.base_idx].requires_grad);
+    }
+    m->n_intermediate_bases = (unsigned)b.of.n;
+    m->n_forward_returns = m->n_mutated_runtime + m->n_outputs + m->n_intermediate_bases;
+    find_tangents(t, r, arena, &b, a);
+    aot_vec_free(&b.of);
+    aot_vec_free(&b.output);
+}

@@ -1,0 +1,404 @@
+/* The two runs: one to see what the forward mutates and returns, one that writes the graphs. */
+#include "capture/capture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "capture/internal.h"
+#include "lower/lower.h"
+
+/* ---- the forward ---------------------------------------------------------------------------------- */
+
+void cap_make_inputs(aot_tracer *t, const aot_capture_in *in, forward_run *r, bool primals)
+{
+    const aot_graph *g = in->dynamo;
+    aot_arena *a = aot_tracer_arena(t);
+    r->inputs = AOT_NEW_ARRAY(a, aot_value, g->nodes.n + 1);
+    r->in_tensor = AOT_NEW_ARRAY(a, aot_tensor *, g->nodes.n + 1);
+    for (aot_node_id id = 0; id < g->nodes.n; id++) {
+        const aot_node *n = aot_node_at(g, id);
+        if (n->kind != AOT_PLACEHOLDER) {
+            continue;
+        }
+        unsigned i = r->n_inputs++;
+        char name[32], desc[48];
+        if (primals) {
+            snprintf(name, sizeof name, "primals_%u", i + 1);
+        } else {
+            snprintf(name, sizeof name, "arg%u_1", i);
+        }
+        snprintf(desc, sizeof desc, "PlainAOTInput(idx=%u)", i);
+        if (aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_TENSOR) {
+            r->in_tensor[i] =
+                aot_trace_input_tensor(t, name, n->meta, in->inputs[i].requires_grad, desc);
+            r->inputs[i] = aot_v_tensor(r->in_tensor[i]);
+        } else if (aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_SYM) {
+            r->inputs[i] = aot_trace_input_symbol(t, name, n->meta, desc);
+        } else {
+            aot_trace_fail(t, AOT_E_UNSUPPORTED, "input %s has no type that is known",
+                           aot_text(g->ctx, n->name));
+        }
+    }
+}
+
+/* Dynamo returns a flat tuple. */
+void cap_run_forward(aot_tracer *t, const aot_capture_in *in, forward_run *r,
+                     const aot_value *inputs)
+{
+    aot_value out = aot_interpret(t, in->dynamo, r->n_inputs, inputs);
+    if (aot_v_is_list(out)) {
+        r->n_outputs = out.n;
+        r->outputs = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_value, out.n + 1);
+        memcpy(r->outputs, out.u.items, out.n * sizeof *r->outputs);
+    } else {
+        r->n_outputs = 1;
+        r->outputs = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_value, 1);
+        r->outputs[0] = out;
+    }
+}
+
+typedef struct job {
+    const aot_capture_in *in;
+    analysis found;
+    aot_arena *arena; /* of the tracer that is kept */
+} job;
+
+static void analyze(aot_tracer *t, void *arg)
+{
+    job *j = arg;
+    forward_run r = {0};
+    cap_make_inputs(t, j->in, &r, true);
+    cap_run_forward(t, j->in, &r, r.inputs);
+    cap_analyze(t, j->in, &r, j->arena, &j->found);
+}
+
+/* ---- what goes out ------------------------------------------------------------------------------------ */
+
+/* Outputs of the graph at each level, with their descriptors. */
+typedef struct results {
+    aot_value *value; /* outer tensors */
+    const char **desc;
+    unsigned n;
+} results;
+
+static void add_result(results *r, aot_value v, const char *desc)
+{
+    r->value[r->n] = v;
+    r->desc[r->n++] = desc;
+}
+
+static results results_new(aot_tracer *t, unsigned most)
+{
+    aot_arena *a = aot_tracer_arena(t);
+    return (results){AOT_NEW_ARRAY(a, aot_value, most + 1), AOT_NEW_ARRAY(a, const char *, most + 1), 0};
+}
+
+/* Mutated inputs, user outputs, bases of intermediates. */
+static void forward_results(aot_tracer *t, const job *j, const forward_run *r,
+                            aot_tensor *const *args, bool with_bases, results *out)
+{
+    aot_arena *a = aot_tracer_arena(t);
+    const aot_fw_metadata *m = &j->found.meta;
+    for (unsigned i = 0; i < r->n_inputs; i++) {
+        if (m->inputs[i].mutated_out_graph) {
+            add_result(out, aot_v_tensor(args[i]),
+                       aot_arena_printf(
+                           a, "InputMutationAOTOutput(mutated_input=PlainAOTInput(idx=%u))", i));
+        }
+    }
+    for (unsigned i = 0; i < r->n_outputs; i++) {
+        add_result(out, r->outputs[i], aot_arena_printf(a, "PlainAOTOutput(idx=%u)", i));
+    }
+    for (unsigned i = 0; with_bases && i < r->n_outputs; i++) {
+        if (m->outputs[i].type == AOT_OUT_alias_of_intermediate_save_as_output) {
+            add_result(out, aot_v_tensor(aot_trace_view_base(r->outputs[i].u.t)),
+                       aot_arena_printf(
+                           a, "IntermediateBaseAOTOutput(base_of=PlainAOTOutput(idx=%u))", i));
+        }
+    }
+}
+
+static aot_value synced(aot_tracer *t, aot_value v)
+{
+    if (v.kind != AOT_V_TENSOR) {
+        return v;
+    }
+    aot_trace_sync(t, v.u.t);
+    return aot_v_tensor(aot_trace_inner(v.u.t));
+}
+
+/* Copies of new values into the inputs whose mutation stays in the graph. */
+static void copy_back(aot_tracer *t, const job *j, const forward_run *r, aot_tensor *const *before,
+                      aot_tensor *const *after)
+{
+    for (unsigned i = 0; i < r->n_inputs; i++) {
+        if (j->found.meta.inputs[i].mutated_in_graph && before[i] != after[i]) {
+            aot_trace_copy_back(t, before[i], after[i]);
+        }
+    }
+}
+
+static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, const results *out,
+                          unsigned first_own, aot_tensor *const *before)
+{
+    const aot_fw_metadata *m = &j->found.meta;
+    aot_arena *a = aot_tracer_arena(t);
+    aot_value *inner = AOT_NEW_ARRAY(a, aot_value, out->n + 1);
+    for (unsigned i = 0; i < out->n; i++) {
+        inner[i] = synced(t, out->value[i]);
+        /* PyTorch counts these from the first output, mutated inputs among them */
+        if (i < r->n_outputs && m->outputs[i].type == AOT_OUT_is_input &&
+            m->inputs[m->outputs[i].base_idx].mutated_in_graph) {
+            inner[i] = aot_v_tensor(before[m->outputs[i].base_idx]);
+        }
+    }
+    (void)first_own;
+    for (int l = 0; l < AOT_N_LEVELS; l++) {
+        aot_trace_output(t, (aot_level)l,
+                         aot_v_list(t, out->n, l >= AOT_LEVEL_FUNCTIONAL ? inner : out->value));
+    }
+}
+
+/* ---- the joint graph ------------------------------------------------------------------------------------ */
+
+/* Mutated inputs that take part in autograd: the graph works on a copy. */
+static aot_tensor *fresh_input(aot_tracer *t, const aot_input_info *info, aot_tensor *x)
+{
+    if (x == NULL || !info->mutated_out_graph) {
+        return x;
+    }
+    if (info->requires_grad && info->mutates_data) {
+        return AOT(t, aten_clone, x);
+    }
+    return info->mutates_metadata ? AOT(t, aten_view, x, aot_sizes(x)) : x;
+}
+
+static bool same_sizes(const aot_tensor *a, const aot_tensor *b)
+{
+    const aot_fake *x = aot_type_of(a), *y = aot_type_of(b);
+    bool same = x->ndim == y->ndim;
+    for (unsigned i = 0; same && i < x->ndim; i++) {
+        same = aot_dim_same(x->size[i], y->size[i]) || aot_dim_eq(x->size[i], y->size[i]);
+    }
+    return same;
+}
+
+typedef struct backward {
+    aot_tensor **outs, **tangents, **primals, **grads;
+    unsigned n_outs, n_primals;
+} backward;
+
+static void needed_outputs(aot_tracer *t, const job *j, const forward_run *r, const results *fw,
+                           aot_tensor *const *tangents, backward *b)
+{
+    const aot_fw_metadata *m = &j->found.meta;
+    unsigned n_mutated = m->n_mutated_runtime, k = 0;
+    for (unsigned i = 0; i < fw->n; i++) {
+        bool wanted = i >= n_mutated + r->n_outputs;
+        if (i < n_mutated) {
+            unsigned seen = 0;
+            for (unsigned p = 0; p < m->n_inputs; p++) {
+                if (m->inputs[p].mutated_out_graph && seen++ == i) {
+                    wanted = m->inputs[p].mutates_data && m->inputs[p].requires_grad;
+                }
+            }
+        } else if (!wanted) {
+            const aot_output_info *o = &m->outputs[i - n_mutated];
+            wanted = o->is_tensor && o->requires_grad &&
+                     (o->type == AOT_OUT_non_alias || o->type == AOT_OUT_unsafe_view_alias ||
+                      o->type == AOT_OUT_custom_function_view);
+        }
+        if (!wanted) {
+            continue;
+        }
+        aot_tensor *x = fw->value[i].u.t, *tangent = tangents[k++];
+        if (aot_requires_grad(x)) {
+            b->outs[b->n_outs] =
+                same_sizes(x, tangent) ? x : AOT(t, aten_view, x, aot_sizes(tangent));
+            b->tangents[b->n_outs++] = tangent;
+        }
+    }
+}
+
+static backward backward_new(aot_tracer *t, unsigned n_outs, unsigned n_in)
+{
+    aot_arena *a = aot_tracer_arena(t);
+    return (backward){AOT_NEW_ARRAY(a, aot_tensor *, n_outs + 1),
+                      AOT_NEW_ARRAY(a, aot_tensor *, n_outs + 1),
+                      AOT_NEW_ARRAY(a, aot_tensor *, n_in + 1),
+                      AOT_NEW_ARRAY(a, aot_tensor *, n_in + 1), 0, 0};
+}
+
+static void trace_joint(aot_tracer *t, void *arg)
+{
+    job *j = arg;
+    const aot_fw_metadata *m = &j->found.meta;
+    aot_arena *a = aot_tracer_arena(t);
+    forward_run r = {0};
+    cap_make_inputs(t, j->in, &r, true);
+    aot_tensor **tangents = AOT_NEW_ARRAY(a, aot_tensor *, m->n_tangents + 1);
+    for (unsigned i = 0; i < m->n_tangents; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "tangents_%u", i + 1);
+        tangents[i] = aot_trace_input_tensor(t, name, j->found.tangent_meta[i], false,
+                                             j->found.tangent_desc[i]);
+    }
+    aot_tensor **before = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
+    aot_tensor **args = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
+    aot_value *given = AOT_NEW_ARRAY(a, aot_value, r.n_inputs + 1);
+    for (unsigned i = 0; i < r.n_inputs; i++) {
+        before[i] = r.in_tensor[i] != NULL ? aot_trace_inner(r.in_tensor[i]) : NULL;
+        args[i] = fresh_input(t, &m->inputs[i], r.in_tensor[i]);
+        given[i] = args[i] != NULL ? aot_v_tensor(args[i]) : r.inputs[i];
+    }
+    cap_run_forward(t, j->in, &r, given);
+    results out = results_new(t, 2 * r.n_inputs + 2 * r.n_outputs + m->n_intermediate_bases);
+    forward_results(t, j, &r, args, true, &out);
+    aot_tensor **after = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
+    for (unsigned i = 0; i < r.n_inputs; i++) {
+        if (args[i] != NULL) {
+            aot_trace_sync(t, args[i]);
+        }
+    }
+    for (unsigned i = 0; i < r.n_inputs; i++) {
+        if (r.in_tensor[i] != NULL) {
+            aot_trace_sync(t, r.in_tensor[i]);
+            after[i] = aot_trace_inner(r.in_tensor[i]);
+        }
+    }
+    backward b = backward_new(t, out.n, r.n_inputs);
+    needed_outputs(t, j, &r, &out, tangents, &b);
+    for (unsigned i = 0; i < r.n_inputs; i++) {
+        if (aot_requires_grad(r.in_tensor[i])) {
+            b.primals[b.n_primals++] = r.in_tensor[i];
+        }
+    }
+    aot_trace_backward(t, b.n_outs, b.outs, b.tangents, b.n_primals, b.primals, b.grads);
+    unsigned k = 0, n_forward = out.n;
+    for (unsigned i = 0; i < r.n_inputs; i++) {
+        bool wants = aot_requires_grad(r.in_tensor[i]);
+        aot_tensor *grad = wants ? b.grads[k++] : NULL;
+        add_result(&out, aot_v_tensor(grad),
+                   grad != NULL || wants
+                       ? aot_arena_printf(a, "GradAOTOutput(grad_of=PlainAOTInput(idx=%u))", i)
+                       : "None");
+    }
+    copy_back(t, j, &r, before, after);
+    write_outputs(t, j, &r, &out, n_forward, before);
+    j->found.tangent_desc = out.desc; /* descriptors of the outputs, from here on */
+}
+
+static void trace_inference(aot_tracer *t, void *arg)
+{
+    job *j = arg;
+    aot_arena *a = aot_tracer_arena(t);
+    forward_run r = {0};
+    cap_make_inputs(t, j->in, &r, false);
+    aot_tensor **before = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
+    aot_tensor **after = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
+    for (unsigned i = 0; i < r.n_inputs; i++) {
+        before[i] = r.in_tensor[i] != NULL ? aot_trace_inner(r.in_tensor[i]) : NULL;
+    }
+    cap_run_forward(t, j->in, &r, r.inputs);
+    results out = results_new(t, r.n_inputs + r.n_outputs);
+    forward_results(t, j, &r, r.in_tensor, false, &out);
+    for (unsigned i = 0; i < r.n_inputs; i++) {
+        if (r.in_tensor[i] != NULL) {
+            aot_trace_sync(t, r.in_tensor[i]);
+            after[i] = aot_trace_inner(r.in_tensor[i]);
+        }
+    }
+    copy_back(t, j, &r, before, after);
+    write_outputs(t, j, &r, &out, out.n, before);
+    j->found.tangent_desc = out.desc;
+}
+
+/* ---- layout of the text ---------------------------------------------------------------------------------- */
+
+static void finish_graphs(aot_capture *out, const job *j, bool joint)
+{
+    aot_ctx *c = aot_tracer_ctx(out->tracer);
+    for (int l = 0; l < AOT_N_LEVELS; l++) {
+        aot_graph *g = aot_trace_graph(out->tracer, (aot_level)l);
+        g->class_name = aot_intern_z(c->strs, joint ? "inner_f" : "<lambda>");
+        g->layout.expanded = true;
+        g->layout.bindings = g->layout.out_spec = joint;
+        if (joint) {
+            g->layout.in_args = aot_intern_z(c->strs, "primals, tangents");
+            g->layout.flatten_spec = aot_intern_z(c->strs, "[primals, tangents], self._in_spec");
+        }
+        g->layout.has_out_descs = true;
+        const aot_node *o = aot_node_at(g, aot_graph_output(g));
+        const aot_arg *list = aot_node_args(g, o);
+        if (!joint) {
+            g->args.d[o->args].kind = AOT_ARG_TUPLE;
+        }
+        for (unsigned i = 0; i < list->n; i++) {
+            aot_vec_push(&g->out_descs, aot_intern_z(c->strs, j->found.tangent_desc[i]));
+        }
+        out->graph[l] = g;
+    }
+}
+
+static aot_capture_path choose(const aot_capture_in *in, const analysis *a, const char **reason)
+{
+    if (in->path != AOT_PATH_AUTO) {
+        *reason = "asked for";
+        return in->path;
+    }
+    if (!a->needs_autograd) {
+        *reason = "no input requires grad";
+        return AOT_PATH_INFERENCE;
+    }
+    if (!a->output_requires_grad) {
+        *reason = "inputs require grad, but no output does and no input that requires grad is mutated";
+        return AOT_PATH_INFERENCE;
+    }
+    *reason = "an input and an output (or a mutated input) require grad";
+    return AOT_PATH_AUTOGRAD;
+}
+
+static aot_status capture(aot_capture *out, job *j, aot_err *err)
+{
+    aot_ctx *c = j->in->dynamo->ctx;
+    aot_trace_options dry = j->in->trace;
+    dry.dry = true;
+    out->tracer = aot_tracer_new(c, &j->in->trace);
+    j->arena = aot_tracer_arena(out->tracer);
+    aot_tracer *scout = aot_tracer_new(c, &dry);
+    aot_status s = aot_tracer_run(scout, analyze, j, err);
+    aot_tracer_free(scout);
+    if (s != AOT_OK) {
+        return s;
+    }
+    for (unsigned i = 0; i < j->found.meta.n_inputs; i++) {
+        j->found.needs_autograd |= j->in->inputs[i].requires_grad;
+    }
+    out->path = choose(j->in, &j->found, &out->path_reason);
+    bool joint = out->path == AOT_PATH_AUTOGRAD;
+    j->found.meta.is_train = joint;
+    s = aot_tracer_run(out->tracer, joint ? trace_joint : trace_inference, j, err);
+    if (s == AOT_OK) {
+        finish_graphs(out, j, joint);
+        out->meta = j->found.meta;
+    }
+    return s;
+}
+
+aot_status aot_capture_run(aot_capture *out, const aot_capture_in *in, aot_err *err)
+{
+    *out = (aot_capture){0};
+    job j = {.in = in};
+    aot_status s = capture(out, &j, err);
+    if (s != AOT_OK) {
+        aot_capture_free(out);
+    }
+    return s;
+}
+
+void aot_capture_free(aot_capture *c)
+{
+    aot_tracer_free(c->tracer);
+    c->tracer = NULL;
+}

@@ -1,0 +1,76 @@
+/* From the graph that Dynamo captured to the graphs of AOTAutograd: which path, what is mutated and
+ * aliased, the joint or the forward-only graph at every level.
+ * Mirrors torch/_functorch/aot_autograd.py:create_aot_state,
+ * torch/_functorch/_aot_autograd/collect_metadata_analysis.py, graph_capture.py,
+ * graph_capture_wrappers.py. */
+#ifndef AOT_CAPTURE_CAPTURE_H
+#define AOT_CAPTURE_CAPTURE_H
+
+#include "trace/tracer.h"
+
+/* What is known of a placeholder beyond its printed type. */
+typedef struct aot_capture_input {
+    bool requires_grad, is_leaf, is_parameter;
+    int storage;    /* equal = memory shared; -1: its own */
+    int64_t offset; /* elements from the start of the storage */
+    int64_t storage_bytes; /* -1 unknown */
+} aot_capture_input;
+
+typedef enum aot_capture_path { AOT_PATH_AUTO, AOT_PATH_AUTOGRAD, AOT_PATH_INFERENCE, AOT_PATH_EXPORT } aot_capture_path;
+
+typedef struct aot_capture_in {
+    const aot_graph *dynamo;
+    const aot_capture_input *inputs; /* one a placeholder of dynamo */
+    aot_trace_options trace;
+    aot_capture_path path;
+    bool keep_inference_input_mutations; /* AOTConfig; Dynamo sets it */
+} aot_capture_in;
+
+/* ---- ViewAndMutationMeta (torch/_functorch/_aot_autograd/schemas.py) ---------------------------- */
+
+typedef struct aot_input_info {
+    bool is_leaf, mutates_data, mutates_metadata, mutations_hidden_from_autograd;
+    bool mutations_under_no_grad, requires_grad, keep_input_mutations;
+    bool mutated_in_graph;  /* the copy_ stays in the graph */
+    bool mutated_out_graph; /* the new value is returned, the wrapper copies it back */
+} aot_input_info;
+
+typedef enum aot_output_type {
+#define OUTPUT_TYPE(id, number, sentence) AOT_OUT_##id = number,
+#include "capture/output_types.def"
+#undef OUTPUT_TYPE
+} aot_output_type;
+const char *aot_output_type_name(aot_output_type t); /* "alias_of_input" */
+const char *aot_output_type_sentence(aot_output_type t);
+
+typedef struct aot_output_info {
+    aot_output_type type;
+    int base_idx; /* -1: None */
+    bool requires_grad, is_tensor;
+} aot_output_info;
+
+typedef struct aot_fw_metadata {
+    aot_input_info *inputs;
+    unsigned n_inputs;
+    aot_output_info *outputs;
+    unsigned n_outputs;
+    unsigned n_intermediate_bases, n_mutated_runtime; /* mutated_inp_runtime_indices */
+    unsigned n_forward_returns; /* mutated inputs, outputs, intermediate bases */
+    unsigned n_tangents;
+    bool is_train, keep_input_mutations;
+} aot_fw_metadata;
+
+typedef struct aot_capture {
+    aot_tracer *tracer;      /* for aot_trace_rule_of; owns the metadata */
+    aot_capture_path path;   /* taken */
+    const char *path_reason; /* one sentence, static */
+    const aot_graph *graph[AOT_N_LEVELS];
+    aot_fw_metadata meta;
+} aot_capture;
+
+/* Runs it. Graphs belong to in->dynamo->ctx. Free with aot_capture_free.
+ * Errors: of the operators (E_UNSUPPORTED and E_SHAPE name node and source line). */
+AOT_NODISCARD aot_status aot_capture_run(aot_capture *out, const aot_capture_in *in, aot_err *err);
+void aot_capture_free(aot_capture *c); /* all zero is fine */
+
+#endif

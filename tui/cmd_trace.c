@@ -1,0 +1,206 @@
+/* aotscope trace: each Dynamo graph of an input as AOTAutograd's joint or forward-only graph. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "capture/capture.h"
+#include "ir/text.h"
+#include "session/model.h"
+#include "tui/open_model.h"
+
+typedef struct job {
+    const aot_args *a;
+    const char *dir;
+    const char *backend; /* NULL: as recorded */
+    int next;            /* k of the next Dynamo graph */
+    int failed;
+} job;
+
+static aot_status write_file(const job *j, int k, const char *what, const char *text, size_t n,
+                             aot_err *err)
+{
+    aot_sb path = {0};
+    aot_sb_addf(&path, "%s/%d.%s", j->dir, k, what);
+    aot_status s = aot_file_not_input(path.d, j->a->inputs, j->a->n_inputs, err);
+    if (s == AOT_OK) {
+        s = aot_file_write(path.d, text, n, err);
+    }
+    aot_sb_free(&path);
+    return s;
+}
+
+static aot_status write_graph(const job *j, int k, const char *what, const aot_graph *g,
+                              aot_err *err)
+{
+    aot_sb text = {0};
+    aot_print_graph(&text, g, AOT_PRINT_PLAIN);
+    aot_status s = write_file(j, k, what, aot_sb_text(&text), text.n, err);
+    aot_sb_free(&text);
+    return s;
+}
+
+static json_t *inputs_json(const aot_fw_metadata *m)
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; i < m->n_inputs; i++) {
+        const aot_input_info *x = &m->inputs[i];
+        json_array_append_new(
+            list, json_pack("{sb sb sb sb sb sb sb}", "is_leaf", x->is_leaf, "mutates_data",
+                            x->mutates_data, "mutates_metadata", x->mutates_metadata,
+                            "mutations_hidden_from_autograd", x->mutations_hidden_from_autograd,
+                            "mutations_under_no_grad_or_inference_mode",
+                            x->mutations_under_no_grad, "requires_grad", x->requires_grad,
+                            "keep_input_mutations", x->keep_input_mutations));
+    }
+    return list;
+}
+
+static json_t *outputs_json(const aot_fw_metadata *m)
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; i < m->n_outputs; i++) {
+        const aot_output_info *x = &m->outputs[i];
+        json_t *o = json_pack("{ss sb}", "output_type", aot_output_type_name(x->type),
+                              "requires_grad", x->requires_grad);
+        json_object_set_new(o, "base_idx",
+                            x->base_idx < 0 ? json_null() : json_integer(x->base_idx));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static aot_status write_metadata(const job *j, int k, const aot_capture *c, aot_err *err)
+{
+    const aot_fw_metadata *m = &c->meta;
+    json_t *o = json_pack("{ss si ss ss sb sb si si si si}", "format", "aotscope/1", "unit", k,
+                          "path", c->path == AOT_PATH_AUTOGRAD ? "autograd" : "inference", "reason",
+                          c->path_reason, "is_train", m->is_train, "keep_input_mutations",
+                          m->keep_input_mutations, "num_forward_returns", (int)m->n_forward_returns,
+                          "num_intermediate_bases", (int)m->n_intermediate_bases,
+                          "num_mutated_inp_runtime_indices", (int)m->n_mutated_runtime,
+                          "num_tangents", (int)m->n_tangents);
+    json_object_set_new(o, "input_info", inputs_json(m));
+    json_object_set_new(o, "output_info", outputs_json(m));
+    char *text = json_dumps(o, JSON_INDENT(1));
+    aot_status s = write_file(j, k, "metadata.json", text, strlen(text), err);
+    free(text);
+    json_decref(o);
+    return s;
+}
+
+static bool decomposes(const char *backend)
+{
+    return strcmp(backend, "aot_eager") != 0 && backend[0] != '\0';
+}
+
+static aot_status one_graph(const job *j, const aot_unit *u, const aot_record *r, int k,
+                            aot_err *err)
+{
+    aot_ctx *ctx = aot_unit_new_ctx(u);
+    const aot_graph *dynamo;
+    aot_capture c = {0};
+    aot_status s = aot_record_parse(&dynamo, ctx, u, r, err);
+    if (s == AOT_OK) {
+        const char *backend = j->backend != NULL ? j->backend : u->backend;
+        aot_capture_in in = {.dynamo = dynamo,
+                             .inputs = aot_capture_inputs(u, dynamo),
+                             .trace = {.decompose = decomposes(backend != NULL ? backend : "")},
+                             .keep_inference_input_mutations = true};
+        s = aot_capture_run(&c, &in, err);
+    }
+    if (s == AOT_OK) {
+        bool joint = c.path == AOT_PATH_AUTOGRAD;
+        s = write_graph(j, k, joint ? "joint.txt" : "inference.txt", c.graph[AOT_LEVEL_JOINT], err);
+        if (s == AOT_OK && aot_args_has(j->a, "stages")) {
+            s = write_graph(j, k, "aten.txt", c.graph[AOT_LEVEL_ATEN], err);
+            s = s == AOT_OK ? write_graph(j, k, "joint_traced.txt", c.graph[AOT_LEVEL_TRACED], err)
+                            : s;
+            s = s == AOT_OK ? write_graph(j, k, "joint_functional.txt",
+                                          c.graph[AOT_LEVEL_FUNCTIONAL], err)
+                            : s;
+        }
+        s = s == AOT_OK ? write_metadata(j, k, &c, err) : s;
+    }
+    aot_capture_free(&c);
+    aot_ctx_free(ctx);
+    return s;
+}
+
+static void on_unit(void *arg, const aot_unit *u)
+{
+    job *j = arg;
+    for (size_t i = 0; i < u->records.n; i++) {
+        const aot_record *r = &u->records.d[i];
+        if (r->stage != AOT_STAGE_DYNAMO) {
+            continue;
+        }
+        aot_err mine = {0};
+        int k = j->next++;
+        if (one_graph(j, u, r, k, &mine) != AOT_OK) { // the other graphs are still traced
+            aot_err_in_file(&mine, u->input);
+            aot_cmd_fail(&mine);
+            j->failed++;
+        }
+    }
+}
+
+static int run(const aot_args *a)
+{
+    aot_err err = {0};
+    job j = {.a = a, .dir = aot_args_get(a, "output"), .backend = aot_args_get(a, "backend")};
+    if (j.dir == NULL) {
+        return aot_cmd_usage(a->cmd, "where to: -o DIR is missing");
+    }
+    if (j.backend != NULL && strcmp(j.backend, "aot_eager") != 0 &&
+        strcmp(j.backend, "decomp") != 0 && strcmp(j.backend, "inductor_joint") != 0) {
+        return aot_cmd_usage(a->cmd,
+                             "--backend takes aot_eager, decomp or inductor_joint, not '%s'",
+                             j.backend);
+    }
+    if (mkdir(j.dir, 0777) != 0 && errno != EEXIST) {
+        AOT_FAIL(&err, AOT_E_IO, "cannot make folder %s: %s", j.dir, strerror(errno));
+        return aot_cmd_fail(&err);
+    }
+    if (aot_cmd_each_unit(a->inputs[0], on_unit, &j, &err) != AOT_OK) {
+        return aot_cmd_fail(&err);
+    }
+    if (j.next == 0) {
+        AOT_FAIL(&err, AOT_E_PIPELINE, "no Dynamo graph in it: %s",
+                 aot_stage_get(AOT_STAGE_DYNAMO)->how_to_get);
+        aot_err_in_file(&err, a->inputs[0]);
+        return aot_cmd_fail(&err);
+    }
+    fprintf(stderr, "%d Dynamo graph%s, %d traced into %s\n", j.next, j.next == 1 ? "" : "s",
+            j.next - j.failed, j.dir);
+    return j.failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
+}
+
+static const aot_option options[] = {
+    {"output", 'o', "DIR", false,
+     "Folder for k.joint.txt or k.inference.txt, and k.metadata.json; made if missing."},
+    {"backend", 0, "NAME", false,
+     "Whose decompositions: aot_eager (none), decomp or inductor_joint (Inductor's table)."},
+    {"stages", 0, NULL, false,
+     "Also k.aten.txt, k.joint_traced.txt and k.joint_functional.txt."},
+    {0},
+};
+
+const aot_cmd cmd_trace = {
+    .name = "trace",
+    .synopsis = "INPUT [--backend NAME] [--stages] -o DIR",
+    .summary = "Trace each Dynamo graph to its joint or forward-only graph, as AOTAutograd 2.11 does",
+    .doc = "For the k-th Dynamo graph of the input, writes DIR/k.joint.txt, or DIR/k.inference.txt "
+           "where no gradient is wanted, and DIR/k.metadata.json: which inputs are mutated, what "
+           "outputs alias, which path was taken and why.\n\n"
+           "The recorded backend is the default.",
+    .examples = "aotscope trace train.log -o out\n"
+                "aotscope trace train.log --backend aot_eager --stages -o out\n",
+    .options = options,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run,
+};
