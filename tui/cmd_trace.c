@@ -46,14 +46,14 @@ static aot_status write_graph(const job *j, int k, const char *what, const aot_g
 static json_t *inputs_json(const aot_fw_metadata *m)
 {
     json_t *list = json_array();
-    for (unsigned i = 0; i < m->n_inputs; i++) {
+    for (int i = 0; i < m->n_inputs; i++) {
         const aot_input_info *x = &m->inputs[i];
         json_array_append_new(
             list, json_pack("{sb sb sb sb sb sb sb}", "is_leaf", x->is_leaf, "mutates_data",
                             x->mutates_data, "mutates_metadata", x->mutates_metadata,
                             "mutations_hidden_from_autograd", x->mutations_hidden_from_autograd,
                             "mutations_under_no_grad_or_inference_mode",
-                            x->mutations_under_no_grad, "requires_grad", x->requires_grad,
+                            x->mutations_under_no_grad_or_inference_mode, "requires_grad", x->requires_grad,
                             "keep_input_mutations", x->keep_input_mutations));
     }
     return list;
@@ -62,7 +62,7 @@ static json_t *inputs_json(const aot_fw_metadata *m)
 static json_t *outputs_json(const aot_fw_metadata *m)
 {
     json_t *list = json_array();
-    for (unsigned i = 0; i < m->n_outputs; i++) {
+    for (int i = 0; i < m->n_outputs; i++) {
         const aot_output_info *x = &m->outputs[i];
         json_t *o = json_pack("{ss sb}", "output_type", aot_output_type_name(x->type),
                               "requires_grad", x->requires_grad);
@@ -81,8 +81,8 @@ static aot_status write_metadata(const job *j, int k, const aot_capture *c, aot_
                           c->path_reason, "is_train", m->is_train, "keep_input_mutations",
                           m->keep_input_mutations, "num_forward_returns", (int)m->n_forward_returns,
                           "num_intermediate_bases", (int)m->n_intermediate_bases,
-                          "num_mutated_inp_runtime_indices", (int)m->n_mutated_runtime,
-                          "num_tangents", (int)m->n_tangents);
+                          "num_mutated_inp_runtime_indices", (int)m->n_mutated_returned,
+                          "num_tangents", (int)m->n_traced_tangents);
     json_object_set_new(o, "input_info", inputs_json(m));
     json_object_set_new(o, "output_info", outputs_json(m));
     char *text = json_dumps(o, JSON_INDENT(1));

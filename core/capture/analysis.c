@@ -5,24 +5,23 @@
 #include "base/vec.h"
 #include "capture/internal.h"
 
-const char *aot_output_type_name(aot_output_type t)
-{
-    static const char *const names[] = {
-#define OUTPUT_TYPE(id, number, sentence) [number] = #id,
+static const struct {
+    const char *name, *sentence;
+} output_types[] = {
+    {"unknown", "not known"},
+#define OUTPUT_TYPE(id, name, sentence) {name, sentence},
 #include "capture/output_types.def"
 #undef OUTPUT_TYPE
-    };
-    return names[t];
+};
+
+const char *aot_output_type_name(aot_output_type t)
+{
+    return output_types[t].name;
 }
 
 const char *aot_output_type_sentence(aot_output_type t)
 {
-    static const char *const sentences[] = {
-#define OUTPUT_TYPE(id, number, sentence) [number] = sentence,
-#include "capture/output_types.def"
-#undef OUTPUT_TYPE
-    };
-    return sentences[t];
+    return output_types[t].sentence;
 }
 
 /* ---- inputs --------------------------------------------------------------------------------- */
@@ -40,13 +39,14 @@ static aot_input_info input_info(const aot_capture_in *in, unsigned i, const aot
     info.mutates_data = n != 0;
     info.mutates_metadata = aot_trace_metadata_mutated(x);
     info.mutations_hidden_from_autograd = n == 0;
-    info.mutations_under_no_grad = n != 0 && aot_trace_mutations_no_grad(x) == n;
+    info.mutations_under_no_grad_or_inference_mode = n != 0 && aot_trace_mutations_no_grad(x) == n;
     info.requires_grad = aot_requires_grad(x);
-    bool hidden = info.mutations_hidden_from_autograd || info.mutations_under_no_grad;
-    info.mutated_in_graph = info.keep_input_mutations && info.mutates_data &&
-                            ((!info.mutates_metadata && !info.requires_grad) || hidden);
-    info.mutated_out_graph =
-        (info.mutates_data || info.mutates_metadata) && !info.mutated_in_graph;
+    bool hidden = info.mutations_hidden_from_autograd || info.mutations_under_no_grad_or_inference_mode;
+    bool in_graph = info.keep_input_mutations && info.mutates_data &&
+                    ((!info.mutates_metadata && !info.requires_grad) || hidden);
+    info.mutation = !info.mutates_data && !info.mutates_metadata ? AOT_NOT_MUTATED
+                    : in_graph                                   ? AOT_MUTATED_IN_GRAPH
+                                                                 : AOT_MUTATED_OUT_GRAPH;
     return info;
 }
 
@@ -143,7 +143,7 @@ static int base_index(const bases *b, const aot_tensor *x)
 static aot_output_info output_info(aot_tracer *t, const forward_run *r, unsigned i, bases *b)
 {
     aot_tensor *x = tensor_of(r->outputs[i]);
-    aot_output_info info = {AOT_OUT_non_alias, -1, aot_requires_grad(x), x != NULL};
+    aot_output_info info = {AOT_OUT_NON_ALIAS, -1, aot_requires_grad(x), x != NULL};
     if (x == NULL) {
         return info;
     }
@@ -155,26 +155,26 @@ static aot_output_info output_info(aot_tracer *t, const forward_run *r, unsigned
     aot_tensor *base = aot_trace_view_base(x);
     if (input >= 0) {
         info.base_idx = input;
-        info.type = has_fn && n == multi ? AOT_OUT_non_alias
-                    : is_input(r, x)     ? AOT_OUT_is_input
-                                         : AOT_OUT_alias_of_input;
+        info.type = has_fn && n == multi ? AOT_OUT_NON_ALIAS
+                    : is_input(r, x)     ? AOT_OUT_IS_INPUT
+                                         : AOT_OUT_ALIAS_OF_INPUT;
         return info;
     }
     if (base != NULL && aot_requires_grad(x) && aot_requires_grad(base)) {
         if (n == 1 || n - multi <= 1) {
-            info.type = AOT_OUT_unsafe_view_alias;
+            info.type = AOT_OUT_UNSAFE_VIEW_ALIAS;
             return info;
         }
         int existing = output_that_is(r, base);
         if (existing >= 0) {
-            info.type = AOT_OUT_alias_of_intermediate_base_is_user_output;
+            info.type = AOT_OUT_ALIAS_OF_INTERMEDIATE_BASE_IS_USER_OUTPUT;
             info.base_idx = existing;
             return info;
         }
         info.base_idx = base_index(b, base);
-        info.type = AOT_OUT_alias_of_intermediate;
+        info.type = AOT_OUT_ALIAS_OF_INTERMEDIATE;
         if (info.base_idx < 0) {
-            info.type = AOT_OUT_alias_of_intermediate_save_as_output;
+            info.type = AOT_OUT_ALIAS_OF_INTERMEDIATE_SAVE_AS_OUTPUT;
             info.base_idx = (int)b->of.n;
             aot_vec_push(&b->of, base);
             aot_vec_push(&b->output, i);
@@ -183,7 +183,7 @@ static aot_output_info output_info(aot_tracer *t, const forward_run *r, unsigned
     }
     int twin = n > 1 && !aot_requires_grad(x) ? twin_with_grad(r, x) : -1;
     if (twin >= 0) {
-        info.type = AOT_OUT_alias_of_intermediate_base_is_user_output;
+        info.type = AOT_OUT_ALIAS_OF_INTERMEDIATE_BASE_IS_USER_OUTPUT;
         info.base_idx = output_that_is(r, tensor_of(r->outputs[twin]));
     }
     return info;
@@ -223,8 +223,8 @@ static void add_tangent(aot_tracer *t, aot_arena *a, tangents *to, const aot_ten
 static bool gets_tangent(const aot_output_info *o)
 {
     return o->is_tensor && o->requires_grad &&
-           (o->type == AOT_OUT_non_alias || o->type == AOT_OUT_unsafe_view_alias ||
-            o->type == AOT_OUT_custom_function_view);
+           (o->type == AOT_OUT_NON_ALIAS || o->type == AOT_OUT_UNSAFE_VIEW_ALIAS ||
+            o->type == AOT_OUT_CUSTOM_FUNCTION_VIEW);
 }
 
 static void find_tangents(aot_tracer *t, const forward_run *r, aot_arena *arena, const bases *b,
@@ -235,7 +235,7 @@ static void find_tangents(aot_tracer *t, const forward_run *r, aot_arena *arena,
                    AOT_NEW_ARRAY(arena, const char *, most), 0};
     for (unsigned i = 0; i < r->n_inputs; i++) {
         const aot_input_info *info = &a->meta.inputs[i];
-        if (info->mutated_out_graph && info->mutates_data && info->requires_grad) {
+        if (info->mutation == AOT_MUTATED_OUT_GRAPH && info->mutates_data && info->requires_grad) {
             add_tangent(t, arena, &to, r->in_tensor[i],
                         aot_arena_printf(
                             arena, "InputMutationAOTOutput(mutated_input=PlainAOTInput(idx=%u))",
@@ -256,7 +256,7 @@ static void find_tangents(aot_tracer *t, const forward_run *r, aot_arena *arena,
     }
     a->tangent_meta = to.meta;
     a->tangent_desc = to.desc;
-    a->meta.n_tangents = to.n;
+    a->meta.n_traced_tangents = to.n;
 }
 
 void cap_analyze(aot_tracer *t, const aot_capture_in *in, const forward_run *r, aot_arena *arena,
@@ -271,19 +271,19 @@ void cap_analyze(aot_tracer *t, const aot_capture_in *in, const forward_run *r, 
     m->outputs = AOT_NEW_ARRAY(arena, aot_output_info, r->n_outputs + 1);
     for (unsigned i = 0; i < r->n_inputs; i++) {
         m->inputs[i] = input_info(in, i, r->in_tensor[i]);
-        m->n_mutated_runtime += m->inputs[i].mutated_out_graph;
+        m->n_mutated_returned += m->inputs[i].mutation == AOT_MUTATED_OUT_GRAPH;
         a->output_requires_grad |= m->inputs[i].requires_grad && m->inputs[i].mutates_data &&
-                                   !m->inputs[i].mutations_under_no_grad;
+                                   !m->inputs[i].mutations_under_no_grad_or_inference_mode;
     }
     for (unsigned i = 0; i < r->n_outputs; i++) {
         aot_output_info o = output_info(t, r, i, &b);
         m->outputs[i] = o;
-        bool of_input = o.type == AOT_OUT_alias_of_input || o.type == AOT_OUT_is_input;
+        bool of_input = o.type == AOT_OUT_ALIAS_OF_INPUT || o.type == AOT_OUT_IS_INPUT;
         a->output_requires_grad |=
             o.requires_grad && !(of_input && m->inputs[o.base_idx].requires_grad);
     }
     m->n_intermediate_bases = (unsigned)b.of.n;
-    m->n_forward_returns = m->n_mutated_runtime + m->n_outputs + m->n_intermediate_bases;
+    m->n_forward_returns = m->n_mutated_returned + m->n_outputs + m->n_intermediate_bases;
     find_tangents(t, r, arena, &b, a);
     aot_vec_free(&b.of);
     aot_vec_free(&b.output);

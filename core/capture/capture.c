@@ -101,7 +101,7 @@ static void forward_results(aot_tracer *t, const job *j, const forward_run *r,
     aot_arena *a = aot_tracer_arena(t);
     const aot_fw_metadata *m = &j->found.meta;
     for (unsigned i = 0; i < r->n_inputs; i++) {
-        if (m->inputs[i].mutated_out_graph) {
+        if (m->inputs[i].mutation == AOT_MUTATED_OUT_GRAPH) {
             add_result(out, aot_v_tensor(args[i]),
                        aot_arena_printf(
                            a, "InputMutationAOTOutput(mutated_input=PlainAOTInput(idx=%u))", i));
@@ -111,7 +111,7 @@ static void forward_results(aot_tracer *t, const job *j, const forward_run *r,
         add_result(out, r->outputs[i], aot_arena_printf(a, "PlainAOTOutput(idx=%u)", i));
     }
     for (unsigned i = 0; with_bases && i < r->n_outputs; i++) {
-        if (m->outputs[i].type == AOT_OUT_alias_of_intermediate_save_as_output) {
+        if (m->outputs[i].type == AOT_OUT_ALIAS_OF_INTERMEDIATE_SAVE_AS_OUTPUT) {
             add_result(out, aot_v_tensor(aot_trace_view_base(r->outputs[i].u.t)),
                        aot_arena_printf(
                            a, "IntermediateBaseAOTOutput(base_of=PlainAOTOutput(idx=%u))", i));
@@ -133,7 +133,7 @@ static void copy_back(aot_tracer *t, const job *j, const forward_run *r, aot_ten
                       aot_tensor *const *after)
 {
     for (unsigned i = 0; i < r->n_inputs; i++) {
-        if (j->found.meta.inputs[i].mutated_in_graph && before[i] != after[i]) {
+        if (j->found.meta.inputs[i].mutation == AOT_MUTATED_IN_GRAPH && before[i] != after[i]) {
             aot_trace_copy_back(t, before[i], after[i]);
         }
     }
@@ -148,8 +148,8 @@ static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, con
     for (unsigned i = 0; i < out->n; i++) {
         inner[i] = synced(t, out->value[i]);
         /* PyTorch counts these from the first output, mutated inputs among them */
-        if (i < r->n_outputs && m->outputs[i].type == AOT_OUT_is_input &&
-            m->inputs[m->outputs[i].base_idx].mutated_in_graph) {
+        if (i < r->n_outputs && m->outputs[i].type == AOT_OUT_IS_INPUT &&
+            m->inputs[m->outputs[i].base_idx].mutation == AOT_MUTATED_IN_GRAPH) {
             inner[i] = aot_v_tensor(before[m->outputs[i].base_idx]);
         }
     }
@@ -165,7 +165,7 @@ static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, con
 /* Mutated inputs that take part in autograd: the graph works on a copy. */
 static aot_tensor *fresh_input(aot_tracer *t, const aot_input_info *info, aot_tensor *x)
 {
-    if (x == NULL || !info->mutated_out_graph) {
+    if (x == NULL || info->mutation != AOT_MUTATED_OUT_GRAPH) {
         return x;
     }
     if (info->requires_grad && info->mutates_data) {
@@ -193,21 +193,21 @@ static void needed_outputs(aot_tracer *t, const job *j, const forward_run *r, co
                            aot_tensor *const *tangents, backward *b)
 {
     const aot_fw_metadata *m = &j->found.meta;
-    unsigned n_mutated = m->n_mutated_runtime, k = 0;
+    unsigned n_mutated = (unsigned)m->n_mutated_returned, k = 0;
     for (unsigned i = 0; i < fw->n; i++) {
         bool wanted = i >= n_mutated + r->n_outputs;
         if (i < n_mutated) {
             unsigned seen = 0;
-            for (unsigned p = 0; p < m->n_inputs; p++) {
-                if (m->inputs[p].mutated_out_graph && seen++ == i) {
+            for (int p = 0; p < m->n_inputs; p++) {
+                if (m->inputs[p].mutation == AOT_MUTATED_OUT_GRAPH && seen++ == i) {
                     wanted = m->inputs[p].mutates_data && m->inputs[p].requires_grad;
                 }
             }
         } else if (!wanted) {
             const aot_output_info *o = &m->outputs[i - n_mutated];
             wanted = o->is_tensor && o->requires_grad &&
-                     (o->type == AOT_OUT_non_alias || o->type == AOT_OUT_unsafe_view_alias ||
-                      o->type == AOT_OUT_custom_function_view);
+                     (o->type == AOT_OUT_NON_ALIAS || o->type == AOT_OUT_UNSAFE_VIEW_ALIAS ||
+                      o->type == AOT_OUT_CUSTOM_FUNCTION_VIEW);
         }
         if (!wanted) {
             continue;
@@ -237,10 +237,10 @@ static void trace_joint(aot_tracer *t, void *arg)
     aot_arena *a = aot_tracer_arena(t);
     forward_run r = {0};
     cap_make_inputs(t, j->in, &r, true);
-    aot_tensor **tangents = AOT_NEW_ARRAY(a, aot_tensor *, m->n_tangents + 1);
-    for (unsigned i = 0; i < m->n_tangents; i++) {
+    aot_tensor **tangents = AOT_NEW_ARRAY(a, aot_tensor *, m->n_traced_tangents + 1);
+    for (int i = 0; i < m->n_traced_tangents; i++) {
         char name[32];
-        snprintf(name, sizeof name, "tangents_%u", i + 1);
+        snprintf(name, sizeof name, "tangents_%d", i + 1);
         tangents[i] = aot_trace_input_tensor(t, name, j->found.tangent_meta[i], false,
                                              j->found.tangent_desc[i]);
     }
@@ -372,7 +372,7 @@ static aot_status capture(aot_capture *out, job *j, aot_err *err)
     if (s != AOT_OK) {
         return s;
     }
-    for (unsigned i = 0; i < j->found.meta.n_inputs; i++) {
+    for (int i = 0; i < j->found.meta.n_inputs; i++) {
         j->found.needs_autograd |= j->in->inputs[i].requires_grad;
     }
     out->path = choose(j->in, &j->found, &out->path_reason);

@@ -6,6 +6,7 @@
 #ifndef AOT_CAPTURE_CAPTURE_H
 #define AOT_CAPTURE_CAPTURE_H
 
+#include "capture/metadata.h"
 #include "trace/tracer.h"
 
 /* What is known of a placeholder beyond its printed type. */
@@ -25,40 +26,6 @@ typedef struct aot_capture_in {
     aot_capture_path path;
     bool keep_inference_input_mutations; /* AOTConfig; Dynamo sets it */
 } aot_capture_in;
-
-/* ---- ViewAndMutationMeta (torch/_functorch/_aot_autograd/schemas.py) ---------------------------- */
-
-typedef struct aot_input_info {
-    bool is_leaf, mutates_data, mutates_metadata, mutations_hidden_from_autograd;
-    bool mutations_under_no_grad, requires_grad, keep_input_mutations;
-    bool mutated_in_graph;  /* the copy_ stays in the graph */
-    bool mutated_out_graph; /* the new value is returned, the wrapper copies it back */
-} aot_input_info;
-
-typedef enum aot_output_type {
-#define OUTPUT_TYPE(id, number, sentence) AOT_OUT_##id = number,
-#include "capture/output_types.def"
-#undef OUTPUT_TYPE
-} aot_output_type;
-const char *aot_output_type_name(aot_output_type t); /* "alias_of_input" */
-const char *aot_output_type_sentence(aot_output_type t);
-
-typedef struct aot_output_info {
-    aot_output_type type;
-    int base_idx; /* -1: None */
-    bool requires_grad, is_tensor;
-} aot_output_info;
-
-typedef struct aot_fw_metadata {
-    aot_input_info *inputs;
-    unsigned n_inputs;
-    aot_output_info *outputs;
-    unsigned n_outputs;
-    unsigned n_intermediate_bases, n_mutated_runtime; /* mutated_inp_runtime_indices */
-    unsigned n_forward_returns; /* mutated inputs, outputs, intermediate bases */
-    unsigned n_tangents;
-    bool is_train, keep_input_mutations;
-} aot_fw_metadata;
 
 typedef struct aot_capture {
     aot_tracer *tracer;      /* for aot_trace_rule_of; owns the metadata */

@@ -169,24 +169,6 @@ static int int_list(aot_arena *a, span value, int **out)
     return k;
 }
 
-static const char *const output_type_names[] = {
-    [AOT_OUT_UNKNOWN] = "unknown",
-    [AOT_OUT_NON_ALIAS] = "non_alias",
-    [AOT_OUT_ALIAS_OF_INPUT] = "alias_of_input",
-    [AOT_OUT_IS_INPUT] = "is_input",
-    [AOT_OUT_ALIAS_OF_INTERMEDIATE_SAVE_AS_OUTPUT] = "alias_of_intermediate_save_as_output",
-    [AOT_OUT_ALIAS_OF_INTERMEDIATE] = "alias_of_intermediate",
-    [AOT_OUT_ALIAS_OF_INTERMEDIATE_BASE_IS_USER_OUTPUT] =
-        "alias_of_intermediate_base_is_user_output",
-    [AOT_OUT_UNSAFE_VIEW_ALIAS] = "unsafe_view_alias",
-    [AOT_OUT_CUSTOM_FUNCTION_VIEW] = "custom_function_view",
-};
-
-const char *aot_output_type_name(aot_output_type t)
-{
-    return output_type_names[t];
-}
-
 /* "<OutputType.non_alias: 1>" or "OutputType.non_alias" */
 static aot_output_type output_type(span v)
 {
@@ -198,8 +180,8 @@ static aot_output_type output_type(span v)
     while (name.s + name.n < v.s + v.n && strchr(": >", name.s[name.n]) == NULL) {
         name.n++;
     }
-    for (size_t i = 1; i < sizeof output_type_names / sizeof *output_type_names; i++) {
-        if (span_is(name, output_type_names[i])) {
+    for (int i = 1; i <= AOT_OUT_CUSTOM_FUNCTION_VIEW; i++) {
+        if (span_is(name, aot_output_type_name((aot_output_type)i))) {
             return (aot_output_type)i;
         }
     }

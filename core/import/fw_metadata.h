@@ -3,62 +3,10 @@
 #ifndef AOT_IMPORT_FW_METADATA_H
 #define AOT_IMPORT_FW_METADATA_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
-
-typedef enum aot_mutation {
-    AOT_NOT_MUTATED,
-    AOT_MUTATED_IN_GRAPH, /* copy_ stays in the graph */
-    AOT_MUTATED_OUT_GRAPH /* the new value is returned, before the user's outputs */
-} aot_mutation;
-
-typedef struct aot_input_info {
-    bool is_leaf, mutates_data, mutates_metadata, mutations_hidden_from_autograd;
-    bool mutations_under_no_grad_or_inference_mode, mutation_inductor_storage_resize;
-    bool mutates_storage_metadata, requires_grad, keep_input_mutations;
-    aot_mutation mutation;
-} aot_input_info;
-
-typedef enum aot_output_type { /* OutputType */
-    AOT_OUT_UNKNOWN,
-    AOT_OUT_NON_ALIAS,
-    AOT_OUT_ALIAS_OF_INPUT,
-    AOT_OUT_IS_INPUT,
-    AOT_OUT_ALIAS_OF_INTERMEDIATE_SAVE_AS_OUTPUT,
-    AOT_OUT_ALIAS_OF_INTERMEDIATE,
-    AOT_OUT_ALIAS_OF_INTERMEDIATE_BASE_IS_USER_OUTPUT,
-    AOT_OUT_UNSAFE_VIEW_ALIAS,
-    AOT_OUT_CUSTOM_FUNCTION_VIEW
-} aot_output_type;
-
-const char *aot_output_type_name(aot_output_type t); /* "alias_of_input" */
-
-typedef struct aot_output_info {
-    aot_output_type type;
-    int base_idx; /* -1: None */
-    bool requires_grad;
-} aot_output_info;
-
-typedef struct aot_fw_metadata {
-    aot_input_info *inputs;   /* of the user's function: subclasses count once */
-    int n_inputs;
-    aot_output_info *outputs; /* the user's outputs */
-    int n_outputs;
-    int n_intermediate_bases;
-    int n_mutated_returned;   /* inputs whose new value is returned */
-    int n_forward_returns;    /* mutated inputs + outputs + intermediate bases */
-    int n_tokens, n_bw_tokens;
-    int n_symints_saved;      /* -1: None, not known */
-    int n_graphsafe_rng_states;
-    int n_traced_tangents;    /* -1 if absent */
-    int *static_inputs;
-    int n_static_inputs;      /* -1 if the text does not say */
-    int *donated;             /* bw_donated_idxs */
-    int n_donated;            /* -1 unknown */
-    bool keep_input_mutations;
-} aot_fw_metadata;
+#include "capture/metadata.h"
 
 /* Reads the first ViewAndMutationMeta(...) in the text. False if there is none; a text that breaks
  * off gives what was read. Arrays are in a. */

@@ -303,6 +303,7 @@ static void evaluate(engine *e, grad_fn *fn)
     }
     aot_tensor **out = tr_alloc(t, fn->n_edges + 1, sizeof(aot_tensor *));
     t->src = fn->src;
+    t->at_node = AOT_NO_NODE;
     if (fn->buffer != NULL) {
         tr_apply(t, fn, fn->buffer, out);
     }

@@ -64,21 +64,20 @@ aot_status aot_tracer_run(aot_tracer *t, void (*fn)(aot_tracer *t, void *arg), v
 
 void aot_trace_fail(aot_tracer *t, aot_status code, const char *fmt, ...)
 {
-    char msg[400], at[200] = "";
+    char msg[320], at[256] = "";
     va_list args;
     va_start(args, fmt);
     vsnprintf(msg, sizeof msg, fmt, args);
     va_end(args);
     if (t->at_graph != NULL && t->at_node != AOT_NO_NODE) {
         const aot_node *n = aot_node_at(t->at_graph, t->at_node);
-        const aot_src *s = &t->at_graph->srcs.d[n->src];
-        snprintf(at, sizeof at, "%s (%s)%s%s%.0u", aot_text(t->c, n->name),
-                 aot_text(t->c, n->target), s->file != 0 ? " at " : "",
-                 s->file != 0 ? aot_text(t->c, s->file) : "", s->line);
-        if (s->file != 0) {
-            size_t len = strlen(at);
-            snprintf(at + len, sizeof at - len, ":%u", s->line);
-        }
+        snprintf(at, sizeof at, "%.60s (%.80s)", aot_text(t->c, n->name),
+                 aot_text(t->c, n->target));
+    }
+    if (t->src.file != 0) {
+        size_t len = strlen(at);
+        snprintf(at + len, sizeof at - len, "%s%.90s:%u", len != 0 ? " at " : "",
+                 aot_text(t->c, t->src.file), t->src.line);
     }
     t->status = AOT_FAIL(t->err, code, "%s%s%s%s", at, at[0] != '\0' ? ": " : "",
                          t->in_backward ? "in its backward: " : "", msg);
