@@ -26,9 +26,10 @@ const char *aot_output_type_sentence(aot_output_type t)
 
 /* ---- inputs --------------------------------------------------------------------------------- */
 
-static aot_input_info input_info(const aot_capture_in *in, unsigned i, const aot_tensor *x)
+static aot_input_info input_info(const aot_capture_in *in, const inner_input *known,
+                                 const aot_tensor *x)
 {
-    aot_input_info info = {.is_leaf = in->inputs[i].is_leaf,
+    aot_input_info info = {.is_leaf = known->is_leaf,
                            .keep_input_mutations = in->keep_inference_input_mutations,
                            .mutations_hidden_from_autograd = true};
     if (x == NULL) {
@@ -227,7 +228,7 @@ static bool gets_tangent(const aot_output_info *o)
             o->type == AOT_OUT_CUSTOM_FUNCTION_VIEW);
 }
 
-static void find_tangents(aot_tracer *t, const forward_run *r, aot_arena *arena, const bases *b,
+static void find_tangents(aot_tracer *t, const input_plan *p, const forward_run *r, aot_arena *arena, const bases *b,
                           analysis *a)
 {
     size_t most = (size_t)r->n_inputs + r->n_outputs + b->of.n + 1;
@@ -238,8 +239,8 @@ static void find_tangents(aot_tracer *t, const forward_run *r, aot_arena *arena,
         if (info->mutation == AOT_MUTATED_OUT_GRAPH && info->mutates_data && info->requires_grad) {
             add_tangent(t, arena, &to, r->in_tensor[i],
                         aot_arena_printf(
-                            arena, "InputMutationAOTOutput(mutated_input=PlainAOTInput(idx=%u))",
-                            i));
+                            arena, "InputMutationAOTOutput(mutated_input=%s)",
+                            p->inner[i].desc));
         }
     }
     for (unsigned i = 0; i < r->n_outputs; i++) {
@@ -259,8 +260,8 @@ static void find_tangents(aot_tracer *t, const forward_run *r, aot_arena *arena,
     a->meta.n_traced_tangents = to.n;
 }
 
-void cap_analyze(aot_tracer *t, const aot_capture_in *in, const forward_run *r, aot_arena *arena,
-                 analysis *a)
+void cap_analyze(aot_tracer *t, const aot_capture_in *in, const input_plan *p,
+                 const forward_run *r, aot_arena *arena, analysis *a)
 {
     bases b = {0};
     aot_fw_metadata *m = &a->meta;
@@ -270,7 +271,7 @@ void cap_analyze(aot_tracer *t, const aot_capture_in *in, const forward_run *r, 
     m->inputs = AOT_NEW_ARRAY(arena, aot_input_info, r->n_inputs + 1);
     m->outputs = AOT_NEW_ARRAY(arena, aot_output_info, r->n_outputs + 1);
     for (unsigned i = 0; i < r->n_inputs; i++) {
-        m->inputs[i] = input_info(in, i, r->in_tensor[i]);
+        m->inputs[i] = input_info(in, &p->inner[i], r->in_tensor[i]);
         m->n_mutated_returned += m->inputs[i].mutation == AOT_MUTATED_OUT_GRAPH;
         a->output_requires_grad |= m->inputs[i].requires_grad && m->inputs[i].mutates_data &&
                                    !m->inputs[i].mutations_under_no_grad_or_inference_mode;
@@ -284,7 +285,7 @@ void cap_analyze(aot_tracer *t, const aot_capture_in *in, const forward_run *r, 
     }
     m->n_intermediate_bases = (unsigned)b.of.n;
     m->n_forward_returns = m->n_mutated_returned + m->n_outputs + m->n_intermediate_bases;
-    find_tangents(t, r, arena, &b, a);
+    find_tangents(t, p, r, arena, &b, a);
     aot_vec_free(&b.of);
     aot_vec_free(&b.output);
 }

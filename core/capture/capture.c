@@ -8,45 +8,21 @@
 #include "capture/internal.h"
 #include "lower/lower.h"
 
+typedef struct job {
+    const aot_capture_in *in;
+    input_plan plan;
+    analysis found;
+    aot_arena *arena; /* of the tracer that is kept */
+    bool merged;
+} job;
+
 /* ---- the forward ---------------------------------------------------------------------------------- */
 
-void cap_make_inputs(aot_tracer *t, const aot_capture_in *in, forward_run *r, bool primals)
-{
-    const aot_graph *g = in->dynamo;
-    aot_arena *a = aot_tracer_arena(t);
-    r->inputs = AOT_NEW_ARRAY(a, aot_value, g->nodes.n + 1);
-    r->in_tensor = AOT_NEW_ARRAY(a, aot_tensor *, g->nodes.n + 1);
-    for (aot_node_id id = 0; id < g->nodes.n; id++) {
-        const aot_node *n = aot_node_at(g, id);
-        if (n->kind != AOT_PLACEHOLDER) {
-            continue;
-        }
-        unsigned i = r->n_inputs++;
-        char name[32], desc[48];
-        if (primals) {
-            snprintf(name, sizeof name, "primals_%u", i + 1);
-        } else {
-            snprintf(name, sizeof name, "arg%u_1", i);
-        }
-        snprintf(desc, sizeof desc, "PlainAOTInput(idx=%u)", i);
-        if (aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_TENSOR) {
-            r->in_tensor[i] =
-                aot_trace_input_tensor(t, name, n->meta, in->inputs[i].requires_grad, desc);
-            r->inputs[i] = aot_v_tensor(r->in_tensor[i]);
-        } else if (aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_SYM) {
-            r->inputs[i] = aot_trace_input_symbol(t, name, n->meta, desc);
-        } else {
-            aot_trace_fail(t, AOT_E_UNSUPPORTED, "input %s has no type that is known",
-                           aot_text(g->ctx, n->name));
-        }
-    }
-}
-
 /* Dynamo returns a flat tuple. */
-void cap_run_forward(aot_tracer *t, const aot_capture_in *in, forward_run *r,
-                     const aot_value *inputs)
+static void run_forward(aot_tracer *t, const job *j, forward_run *r, const aot_value *inputs)
 {
-    aot_value out = aot_interpret(t, in->dynamo, r->n_inputs, inputs);
+    const input_plan *p = &j->plan;
+    aot_value out = aot_interpret(t, j->in->dynamo, p->n_outer, cap_outer_args(t, p, inputs));
     if (aot_v_is_list(out)) {
         r->n_outputs = out.n;
         r->outputs = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_value, out.n + 1);
@@ -58,19 +34,13 @@ void cap_run_forward(aot_tracer *t, const aot_capture_in *in, forward_run *r,
     }
 }
 
-typedef struct job {
-    const aot_capture_in *in;
-    analysis found;
-    aot_arena *arena; /* of the tracer that is kept */
-} job;
-
 static void analyze(aot_tracer *t, void *arg)
 {
     job *j = arg;
     forward_run r = {0};
-    cap_make_inputs(t, j->in, &r, true);
-    cap_run_forward(t, j->in, &r, r.inputs);
-    cap_analyze(t, j->in, &r, j->arena, &j->found);
+    cap_make_inputs(t, &j->plan, &r, true);
+    run_forward(t, j, &r, r.inputs);
+    cap_analyze(t, j->in, &j->plan, &r, j->arena, &j->found);
 }
 
 /* ---- what goes out ------------------------------------------------------------------------------------ */
@@ -103,8 +73,8 @@ static void forward_results(aot_tracer *t, const job *j, const forward_run *r,
     for (unsigned i = 0; i < r->n_inputs; i++) {
         if (m->inputs[i].mutation == AOT_MUTATED_OUT_GRAPH) {
             add_result(out, aot_v_tensor(args[i]),
-                       aot_arena_printf(
-                           a, "InputMutationAOTOutput(mutated_input=PlainAOTInput(idx=%u))", i));
+                       aot_arena_printf(a, "InputMutationAOTOutput(mutated_input=%s)",
+                                        j->plan.inner[i].desc));
         }
     }
     for (unsigned i = 0; i < r->n_outputs; i++) {
@@ -236,7 +206,7 @@ static void trace_joint(aot_tracer *t, void *arg)
     const aot_fw_metadata *m = &j->found.meta;
     aot_arena *a = aot_tracer_arena(t);
     forward_run r = {0};
-    cap_make_inputs(t, j->in, &r, true);
+    cap_make_inputs(t, &j->plan, &r, true);
     aot_tensor **tangents = AOT_NEW_ARRAY(a, aot_tensor *, m->n_traced_tangents + 1);
     for (int i = 0; i < m->n_traced_tangents; i++) {
         char name[32];
@@ -252,7 +222,7 @@ static void trace_joint(aot_tracer *t, void *arg)
         args[i] = fresh_input(t, &m->inputs[i], r.in_tensor[i]);
         given[i] = args[i] != NULL ? aot_v_tensor(args[i]) : r.inputs[i];
     }
-    cap_run_forward(t, j->in, &r, given);
+    run_forward(t, j, &r, given);
     results out = results_new(t, 2 * r.n_inputs + 2 * r.n_outputs + m->n_intermediate_bases);
     forward_results(t, j, &r, args, true, &out);
     aot_tensor **after = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
@@ -281,7 +251,7 @@ static void trace_joint(aot_tracer *t, void *arg)
         aot_tensor *grad = wants ? b.grads[k++] : NULL;
         add_result(&out, aot_v_tensor(grad),
                    grad != NULL || wants
-                       ? aot_arena_printf(a, "GradAOTOutput(grad_of=PlainAOTInput(idx=%u))", i)
+                       ? aot_arena_printf(a, "GradAOTOutput(grad_of=%s)", j->plan.inner[i].desc)
                        : "None");
     }
     copy_back(t, j, &r, before, after);
@@ -294,13 +264,13 @@ static void trace_inference(aot_tracer *t, void *arg)
     job *j = arg;
     aot_arena *a = aot_tracer_arena(t);
     forward_run r = {0};
-    cap_make_inputs(t, j->in, &r, false);
+    cap_make_inputs(t, &j->plan, &r, false);
     aot_tensor **before = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
     aot_tensor **after = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
     for (unsigned i = 0; i < r.n_inputs; i++) {
         before[i] = r.in_tensor[i] != NULL ? aot_trace_inner(r.in_tensor[i]) : NULL;
     }
-    cap_run_forward(t, j->in, &r, r.inputs);
+    run_forward(t, j, &r, r.inputs);
     results out = results_new(t, r.n_inputs + r.n_outputs);
     forward_results(t, j, &r, r.in_tensor, false, &out);
     for (unsigned i = 0; i < r.n_inputs; i++) {
@@ -359,31 +329,52 @@ static aot_capture_path choose(const aot_capture_in *in, const analysis *a, cons
     return AOT_PATH_AUTOGRAD;
 }
 
-static aot_status capture(aot_capture *out, job *j, aot_err *err)
+/* One forward to look at; what is found is in j->found. */
+static aot_status scout(job *j, aot_err *err)
 {
-    aot_ctx *c = j->in->dynamo->ctx;
     aot_trace_options dry = j->in->trace;
     dry.dry = true;
-    out->tracer = aot_tracer_new(c, &j->in->trace);
-    j->arena = aot_tracer_arena(out->tracer);
-    aot_tracer *scout = aot_tracer_new(c, &dry);
-    aot_status s = aot_tracer_run(scout, analyze, j, err);
-    aot_tracer_free(scout);
-    if (s != AOT_OK) {
-        return s;
+    j->found = (analysis){0};
+    aot_tracer *t = aot_tracer_new(j->in->dynamo->ctx, &dry);
+    aot_status s = aot_tracer_run(t, analyze, j, err);
+    aot_tracer_free(t);
+    for (unsigned i = 0; s == AOT_OK && i < j->plan.n_inner; i++) {
+        j->found.needs_autograd |= j->plan.inner[i].requires_grad;
     }
-    for (int i = 0; i < j->found.meta.n_inputs; i++) {
-        j->found.needs_autograd |= j->in->inputs[i].requires_grad;
+    return s;
+}
+
+static void merge_inputs(aot_tracer *t, void *arg)
+{
+    job *j = arg;
+    bool inference = !j->found.needs_autograd || !j->found.output_requires_grad;
+    j->merged = cap_plan_bases(t, &j->plan, j->found.meta.inputs, inference);
+}
+
+static aot_status capture(aot_capture *out, job *j, aot_err *err)
+{
+    out->tracer = aot_tracer_new(j->in->dynamo->ctx, &j->in->trace);
+    j->arena = aot_tracer_arena(out->tracer);
+    cap_plan_identity(&j->plan, j->in, j->arena);
+    AOT_TRY(scout(j, err));
+    if (cap_plan_dedupe(&j->plan, j->found.meta.inputs, j->arena)) {
+        out->deduped = true;
+        AOT_TRY(scout(j, err));
+    }
+    if (j->plan.n_inner == j->plan.n_outer) { // twins and overlaps together are refused by neither
+        AOT_TRY(aot_tracer_run(out->tracer, merge_inputs, j, err));
+    }
+    if (j->merged) {
+        out->synthetic_base = true;
+        AOT_TRY(scout(j, err));
     }
     out->path = choose(j->in, &j->found, &out->path_reason);
     bool joint = out->path == AOT_PATH_AUTOGRAD;
     j->found.meta.is_train = joint;
-    s = aot_tracer_run(out->tracer, joint ? trace_joint : trace_inference, j, err);
-    if (s == AOT_OK) {
-        finish_graphs(out, j, joint);
-        out->meta = j->found.meta;
-    }
-    return s;
+    AOT_TRY(aot_tracer_run(out->tracer, joint ? trace_joint : trace_inference, j, err));
+    finish_graphs(out, j, joint);
+    out->meta = j->found.meta;
+    return AOT_OK;
 }
 
 aot_status aot_capture_run(aot_capture *out, const aot_capture_in *in, aot_err *err)

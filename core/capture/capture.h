@@ -12,9 +12,12 @@
 /* What is known of a placeholder beyond its printed type. */
 typedef struct aot_capture_input {
     bool requires_grad, is_leaf, is_parameter;
-    int storage;    /* equal = memory shared; -1: its own */
-    int64_t offset; /* elements from the start of the storage */
+    bool is_view;          /* autograd knows it as a view of another tensor */
+    int tensor;            /* equal = the very same tensor; -1: nothing is known */
+    int storage;           /* equal = memory shared; -1: its own */
+    int64_t offset;        /* elements from the start of the storage */
     int64_t storage_bytes; /* -1 unknown */
+    aot_meta_id base;      /* type of the tensor that it is a view of; 0 not described */
 } aot_capture_input;
 
 typedef enum aot_capture_path { AOT_PATH_AUTO, AOT_PATH_AUTOGRAD, AOT_PATH_INFERENCE, AOT_PATH_EXPORT } aot_capture_path;
@@ -31,6 +34,7 @@ typedef struct aot_capture {
     aot_tracer *tracer;      /* for aot_trace_rule_of; owns the metadata */
     aot_capture_path path;   /* taken */
     const char *path_reason; /* one sentence, static */
+    bool deduped, synthetic_base; /* AOTDedupeWrapper and AOTSyntheticBaseWrapper have work to do */
     const aot_graph *graph[AOT_N_LEVELS];
     aot_fw_metadata meta;
 } aot_capture;

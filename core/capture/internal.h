@@ -4,14 +4,48 @@
 
 #include "capture/capture.h"
 
+/* An input of the user's function. */
+typedef struct outer_input {
+    aot_meta_id meta;
+    aot_str name;
+    const aot_fake *type;
+    const aot_capture_input *known;
+    unsigned inner;  /* the graph's input that it is, or is a view of */
+    bool is_view;    /* of a synthetic base */
+    bool duplicate;  /* an earlier input is the same tensor */
+} outer_input;
+
+/* An input of the graph. */
+typedef struct inner_input {
+    aot_meta_id meta;
+    bool requires_grad, is_leaf;
+    const char *desc; /* PlainAOTInput(idx=0) */
+} inner_input;
+
+typedef struct input_plan {
+    outer_input *outer;
+    inner_input *inner;
+    unsigned n_outer, n_inner;
+} input_plan;
+
+/* inputs.c. Plans are in the arena, or the tracer's. Those that return bool say whether they changed
+ * it. */
+void cap_plan_identity(input_plan *p, const aot_capture_in *in, aot_arena *a);
+bool cap_plan_dedupe(input_plan *p, const aot_input_info *info, aot_arena *a);
+bool cap_plan_bases(aot_tracer *t, input_plan *p, const aot_input_info *info, bool inference);
+
 /* One run of the forward on fresh inputs. */
 typedef struct forward_run {
-    aot_value *inputs; /* one a placeholder: outer tensors or symbols */
+    aot_value *inputs;      /* of the graph: outer tensors or symbols */
     aot_tensor **in_tensor; /* NULL for symbols */
     unsigned n_inputs;
     aot_value *outputs; /* flat */
     unsigned n_outputs;
 } forward_run;
+
+void cap_make_inputs(aot_tracer *t, const input_plan *p, forward_run *r, bool primals);
+/* What the user's function is called with. */
+aot_value *cap_outer_args(aot_tracer *t, const input_plan *p, const aot_value *inner);
 
 /* What the analysis run found, in the memory of the final tracer. */
 typedef struct analysis {
@@ -22,12 +56,8 @@ typedef struct analysis {
     bool output_requires_grad; /* or an input that requires grad is mutated */
 } analysis;
 
-/* name_of: "primals_%u" or "arg%u_1"; k counts from 1 or 0 as it says. */
-void cap_make_inputs(aot_tracer *t, const aot_capture_in *in, forward_run *r, bool primals);
-void cap_run_forward(aot_tracer *t, const aot_capture_in *in, forward_run *r,
-                     const aot_value *inputs);
 /* Fills a->meta and the tangents from a finished forward; memory from arena. */
-void cap_analyze(aot_tracer *t, const aot_capture_in *in, const forward_run *r, aot_arena *arena,
-                 analysis *a);
+void cap_analyze(aot_tracer *t, const aot_capture_in *in, const input_plan *p,
+                 const forward_run *r, aot_arena *arena, analysis *a);
 
 #endif

@@ -2,6 +2,7 @@
  *
  *   # aotscope: storage base f32[10]           memory of ten f32, called base
  *   # aotscope: input L_x_ = base[0:6]         the input is a view of it (slices, one a dimension)
+ *   # aotscope: same L_y_ = L_x_             two inputs are the very same tensor
  *   # aotscope: requires_grad L_w_
  *   # aotscope: hint s77=5
  *   # aotscope: set activation_memory_budget=0.5
@@ -256,6 +257,26 @@ static bool input(aot_unit *u, const char *p, char *why, size_t size)
     return true;
 }
 
+/* same L_y_ = L_x_ */
+static bool same(aot_unit *u, const char *p, char *why, size_t size)
+{
+    char name[128], of[128];
+    p = word(p, name, sizeof name, "=");
+    if (*p == '=') {
+        word(p + 1, of, sizeof of, "");
+    }
+    if (name[0] == '\0' || *p != '=' || of[0] == '\0') {
+        snprintf(why, size, "expected: same NAME = NAME, as in: same L_y_ = L_x_");
+        return false;
+    }
+    aot_input_desc first = *input_of(u, of);
+    aot_input_desc *d = input_of(u, name);
+    const char *source = d->source;
+    *d = first;
+    d->source = source;
+    return true;
+}
+
 /* hint s77=5 */
 static bool hint(aot_unit *u, const char *p, char *why, size_t size)
 {
@@ -320,6 +341,9 @@ bool aot_directive_apply(aot_unit *u, const char *text, char *why, size_t size)
     if (strcmp(verb, "input") == 0) {
         return input(u, p, why, size);
     }
+    if (strcmp(verb, "same") == 0) {
+        return same(u, p, why, size);
+    }
     if (strcmp(verb, "hint") == 0) {
         return hint(u, p, why, size);
     }
@@ -337,7 +361,7 @@ bool aot_directive_apply(aot_unit *u, const char *text, char *why, size_t size)
         snprintf(why, size, "expected: requires_grad NAME");
         return any;
     }
-    snprintf(why, size, "%.30s is not known; known are input, storage, requires_grad, hint, set",
+    snprintf(why, size, "%.30s is not known; known are input, storage, same, requires_grad, hint, set",
              verb);
     return false;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ir/text.h"
+#include "rules/fake.h"
 #include "session/model.h"
 
 aot_ctx *aot_unit_new_ctx(const aot_unit *u)
@@ -180,29 +181,78 @@ static const aot_input_desc *described(const aot_unit *u, const char *placeholde
     return NULL;
 }
 
+/* The described tensor whose view d is: it has the same memory and is no view. */
+static const aot_input_desc *base_of(const aot_unit *u, const aot_input_desc *d)
+{
+    for (size_t k = 0; d->is_view && k < u->inputs.n; k++) {
+        const aot_input_desc *b = &u->inputs.d[k];
+        if (b != d && !b->is_view && b->storage >= 0 && same_storage(b, d)) {
+            return b;
+        }
+    }
+    return NULL;
+}
+
+static unsigned read_dims(const char *json, aot_dim out[AOT_FAKE_MAX_NDIM])
+{
+    unsigned n = 0;
+    for (const char *p = json; *p != '\0' && n < AOT_FAKE_MAX_NDIM;) {
+        char *end;
+        long long v = strtoll(p, &end, 10);
+        if (end > p) {
+            out[n++] = aot_dim_of(v);
+            p = end;
+        } else {
+            p++;
+        }
+    }
+    return n;
+}
+
+static aot_meta_id described_type(aot_ctx *c, const aot_input_desc *d, aot_str device)
+{
+    aot_dim size[AOT_FAKE_MAX_NDIM], stride[AOT_FAKE_MAX_NDIM];
+    unsigned n = read_dims(d->size, size);
+    aot_dtype dtype = aot_dtype_of_torch(d->dtype, strlen(d->dtype));
+    return dtype == AOT_NO_DTYPE || read_dims(d->stride, stride) != n
+               ? 0
+               : aot_ctx_tensor_meta(c, dtype, size, stride, n, device);
+}
+
+static void describe(aot_capture_input *x, const aot_unit *u, const aot_input_desc *d,
+                     aot_ctx *c, aot_str device)
+{
+    const aot_input_desc *base = base_of(u, d);
+    x->requires_grad = d->requires_grad;
+    x->is_leaf = d->is_leaf;
+    x->is_parameter = d->is_parameter;
+    x->is_view = d->is_view;
+    x->tensor = d->tensor;
+    x->offset = d->offset;
+    x->storage_bytes = d->storage_bytes;
+    x->storage = d->storage < 0 ? -1 : first_sharing(u, (size_t)(d - u->inputs.d));
+    x->base = base != NULL ? described_type(c, base, device) : 0;
+}
+
 aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo)
 {
-    aot_capture_input *in =
-        AOT_NEW_ARRAY(dynamo->ctx->arena, aot_capture_input, dynamo->nodes.n + 1);
+    aot_ctx *c = dynamo->ctx;
+    aot_capture_input *in = AOT_NEW_ARRAY(c->arena, aot_capture_input, dynamo->nodes.n + 1);
     size_t n = 0;
     for (size_t i = 0; i < dynamo->nodes.n; i++) {
         if (dynamo->nodes.d[i].kind != AOT_PLACEHOLDER) {
             continue;
         }
-        const char *name = aot_text(dynamo->ctx, dynamo->nodes.d[i].target);
+        const char *name = aot_text(c, dynamo->nodes.d[i].target);
         const aot_input_desc *d = described(u, name);
         aot_capture_input *x = &in[n++];
-        *x = (aot_capture_input){.storage = -1, .storage_bytes = -1, .is_leaf = true};
-        if (d == NULL) {
+        *x = (aot_capture_input){
+            .storage = -1, .storage_bytes = -1, .is_leaf = true, .tensor = -1};
+        if (d != NULL) {
+            describe(x, u, d, c, aot_meta_get(c, dynamo->nodes.d[i].meta)->device);
+        } else {
             x->is_parameter = x->requires_grad = strstr(name, "_parameters_") != NULL;
-            continue;
         }
-        x->requires_grad = d->requires_grad;
-        x->is_leaf = d->is_leaf;
-        x->is_parameter = d->is_parameter;
-        x->offset = d->offset;
-        x->storage_bytes = d->storage_bytes;
-        x->storage = d->storage < 0 ? -1 : first_sharing(u, (size_t)(d - u->inputs.d));
     }
     return in;
 }
