@@ -35,6 +35,9 @@
 #ifndef SAVES
 #define SAVES(bits)
 #endif
+#ifndef GRADS
+#define GRADS(bits)
+#endif
 #ifndef DECOMP
 #define DECOMP(fn)
 #endif
@@ -74,6 +77,7 @@
 #undef META
 #undef VJP
 #undef SAVES
+#undef GRADS
 #undef DECOMP
 #undef KERN
 #undef OUTS

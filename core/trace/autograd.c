@@ -224,12 +224,25 @@ static aot_tensor *as_saved(aot_tracer *t, aot_tensor *x)
 
 static void save_outputs(aot_tracer *t, grad_fn *fn, unsigned saves, aot_value out)
 {
-    for (unsigned i = 0; i < 4 && i < fn->n_out; i++) {
+    for (unsigned i = 0; i < AOT_SAVES_N_RESULTS && i < fn->n_out; i++) {
         aot_tensor *x = aot_v_item(out, i);
         if ((saves & (AOT_SAVES_RESULT << i)) != 0 && x != NULL) {
-            fn->saved_out[i] = as_saved(t, x);
+            /* A result without history is kept as it is: it cannot make a cycle. */
+            fn->saved_out[i] = x->grad_fn == NULL ? x : as_saved(t, x);
         }
     }
+}
+
+/* Whether a gradient can arrive at an output: every tensor of a list, what GRADS of the row names of
+ * a tuple, else the first one. */
+static bool takes_gradient(const op_facts *f, aot_op_id rule_of, unsigned i)
+{
+    unsigned grads = aot_trace_rules_of(rule_of)->grads;
+
+    if (f->returns_list) {
+        return true;
+    }
+    return grads == 0 ? i == 0 : (grads & (AOT_SAVES_RESULT << i)) != 0;
 }
 
 /* Writes the call at the levels above functionalization. */
@@ -303,7 +316,7 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
     fn->result = out;
     for (unsigned i = 0; i < n_out; i++) {
         aot_tensor *x = aot_v_item(out, i);
-        if (x == NULL || !is_differentiable(x)) {
+        if (x == NULL || !is_differentiable(x) || !takes_gradient(f, rule_of, i)) {
             continue;
         }
         if (in_place && i == 0) {

@@ -7,12 +7,17 @@
 #define RESULT1 AOT_SAVES_RESULT1
 #define RESULT2 AOT_SAVES_RESULT2
 #define RESULT3 AOT_SAVES_RESULT3
+#define RESULT4 AOT_SAVES_RESULT4
+#define RESULT5 AOT_SAVES_RESULT5
+#define RESULT6 AOT_SAVES_RESULT6
+#define RESULT7 AOT_SAVES_RESULT7
 
 static const aot_trace_rules rules[AOT_N_OPS] = {
 #define OP(id, text, cells) [AOT_OP_##id] = {cells},
 #define VJP(fn) .vjp = fn,
 #define DECOMP(fn) .expand = fn,
 #define SAVES(bits) .saves = bits,
+#define GRADS(bits) .grads = bits,
 #include "ops/op_cells.h"
 };
 

@@ -330,8 +330,10 @@ bool aot_x_give_tuple(aot_expand *k, unsigned n, aot_tensor *const *x);
  * the inputs that need one, in the order and with the calls of PyTorch's formula
  * (tools/autograd/derivatives.yaml and FunctionsManual.cpp as shown by what it traces). Broadcasting
  * is undone and dtypes are cast back by the engine, as validate_outputs does.
- * The SAVES cell of the row says which outputs the formula reads (RESULT, RESULT1, RESULT2, RESULT3)
- * and whether it reads self (SELF), which in-place forms must clone. */
+ * The SAVES cell of the row says which outputs the formula reads (RESULT, RESULT1 ... RESULT7)
+ * and whether it reads self (SELF), which in-place forms must clone. The GRADS cell of an operator
+ * with several outputs says which of them have a gradient; without it only the first one has
+ * (output_differentiability in derivatives.yaml). */
 typedef struct aot_vjp aot_vjp;
 typedef void aot_vjp_fn(aot_vjp *b);
 
@@ -362,19 +364,24 @@ bool aot_vjp_is_none(const aot_vjp *b, unsigned pos);
 #define DECOMP(fn) aot_expand_fn fn;
 #include "ops/op_cells.h"
 
-/* Bits of the SAVES cell. */
+/* Bits of the SAVES and GRADS cells. */
 enum {
     AOT_SAVES_SELF = 1 << 0, /* argument 0 */
     AOT_SAVES_RESULT = 1 << 1,
     AOT_SAVES_RESULT1 = 1 << 2,
     AOT_SAVES_RESULT2 = 1 << 3,
-    AOT_SAVES_RESULT3 = 1 << 4
+    AOT_SAVES_RESULT3 = 1 << 4,
+    AOT_SAVES_RESULT4 = 1 << 5,
+    AOT_SAVES_RESULT5 = 1 << 6,
+    AOT_SAVES_RESULT6 = 1 << 7,
+    AOT_SAVES_RESULT7 = 1 << 8,
+    AOT_SAVES_N_RESULTS = 8
 };
 
 typedef struct aot_trace_rules {
     aot_vjp_fn *vjp;
     aot_expand_fn *expand;
-    uint8_t saves;
+    uint16_t saves, grads;
 } aot_trace_rules;
 
 const aot_trace_rules *aot_trace_rules_of(aot_op_id id); /* never NULL */
