@@ -362,7 +362,8 @@ aot_value aot_call_op(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
             all = cast;
         }
     }
-    if (f->composite && expand(t, op, count, all, "composite", &out)) {
+    bool above = t->mode == MODE_TOP && (aot_op(op)->flags & AOT_OPF_AUTOGRAD_DECOMP) != 0;
+    if ((f->composite || above) && expand(t, op, count, all, "composite", &out)) {
         return out;
     }
     switch (t->mode) {
