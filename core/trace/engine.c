@@ -180,7 +180,9 @@ static aot_tensor *validated(aot_tracer *t, const grad_fn *from, aot_tensor *gra
 static void unpack(aot_tracer *t, grad_fn *fn, aot_vjp *b)
 {
     for (unsigned i = 0; i < fn->n_out; i++) {
-        if (fn->saved_out[i] != NULL) {
+        if (fn->saved_out[i] != NULL && fn->saved_out[i] == aot_v_item(fn->result, i)) {
+            b->unpacked[i] = fn->saved_out[i]; /* it has no history: saved as it was */
+        } else if (fn->saved_out[i] != NULL) {
             bool was = aot_set_grad_enabled(t, false);
             b->unpacked[i] = AOT(t, aten_detach, fn->saved_out[i]);
             aot_set_grad_enabled(t, was);
