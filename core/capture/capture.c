@@ -110,7 +110,7 @@ static void copy_back(aot_tracer *t, const job *j, const forward_run *r, aot_ten
 }
 
 static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, const results *out,
-                          unsigned first_own, aot_tensor *const *before)
+                          unsigned n_forward, aot_tensor *const *before)
 {
     const aot_fw_metadata *m = &j->found.meta;
     aot_arena *a = aot_tracer_arena(t);
@@ -123,10 +123,10 @@ static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, con
             inner[i] = aot_v_tensor(before[m->outputs[i].base_idx]);
         }
     }
-    (void)first_own;
     for (int l = 0; l < AOT_N_LEVELS; l++) {
+        unsigned n = l == AOT_LEVEL_ATEN ? n_forward : out->n; /* no gradients in the forward */
         aot_trace_output(t, (aot_level)l,
-                         aot_v_list(t, out->n, l >= AOT_LEVEL_FUNCTIONAL ? inner : out->value));
+                         aot_v_list(t, n, l >= AOT_LEVEL_FUNCTIONAL ? inner : out->value));
     }
 }
 
