@@ -328,3 +328,19 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
     save_outputs(t, fn, saves, out);
     return out;
 }
+
+void aot_trace_custom_grad(aot_tracer *t, aot_op_id op, aot_vjp_fn *rule, void *custom, unsigned n,
+                           const aot_value *inputs, unsigned n_out, aot_tensor *const *outputs)
+{
+    if (!t->grad_enabled || !any_requires_grad(n, inputs)) {
+        return;
+    }
+    grad_fn *fn = new_op_fn(t, op, op, n, inputs, n_out);
+    fn->rule = rule;
+    fn->custom = custom;
+    for (unsigned i = 0; i < n_out; i++) {
+        if (outputs[i] != NULL) {
+            tr_set_history(t, outputs[i], fn, i);
+        }
+    }
+}

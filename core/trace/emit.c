@@ -10,15 +10,37 @@
 
 /* ---- comments ------------------------------------------------------------------------------ */
 
+/* The comment of the node being run; in a checkpointed region of the forward with its tags. */
+static aot_src src_with_region(aot_tracer *t)
+{
+    aot_src s = t->src;
+    if (t->region.id == 0 || t->in_backward) {
+        return s;
+    }
+    s.ac_graph_id = t->region.id;
+    s.policy = t->region.policy;
+    if (t->region_plain != t->src.text) {
+        t->region_text = aot_intern_z(
+            t->c->strs, aot_arena_printf(t->a, "ac_graph_id: %d - %s%s%s", t->region.id,
+                                         aot_policy_name((aot_policy)t->region.policy),
+                                         t->src.text != 0 ? " " : "",
+                                         t->src.text != 0 ? aot_text(t->c, t->src.text) : ""));
+        t->region_plain = t->src.text;
+    }
+    s.text = t->region_text;
+    return s;
+}
+
 static uint32_t src_of(aot_tracer *t, level_graph *lg)
 {
-    if (t->src.text == 0) {
+    aot_src s = src_with_region(t);
+    if (s.text == 0) {
         return 0;
     }
-    if (lg->src_text != t->src.text) {
-        aot_vec_push(&lg->g->srcs, t->src);
+    if (lg->src_text != s.text) {
+        aot_vec_push(&lg->g->srcs, s);
         lg->src = (uint32_t)(lg->g->srcs.n - 1);
-        lg->src_text = t->src.text;
+        lg->src_text = s.text;
     }
     return lg->src;
 }
@@ -320,21 +342,33 @@ static aot_node_id add(aot_tracer *t, aot_level l, aot_node *n, const char *name
     level_graph *lg = &t->level[l];
     n->name = aot_namespace_create(lg->names, name, strlen(name));
     n->src = n->kind == AOT_PLACEHOLDER ? 0 : src_of(t, lg);
-    n->policy = n->kind == AOT_PLACEHOLDER ? 0 : t->src.policy;
+    n->policy = n->kind == AOT_PLACEHOLDER ? 0 : lg->g->srcs.d[n->src].policy;
     aot_vec_push(&lg->origins, ((origin){t->rule, parent_at(t, l)}));
     return aot_graph_add(lg->g, n);
+}
+
+aot_node_id tr_emit_kw(aot_tracer *t, aot_level l, aot_node n, const char *name, unsigned n_args,
+                       const aot_value *args, unsigned n_kw, const char *const *kw_names)
+{
+    aot_arg *a = tr_alloc(t, n_args + 2 * n_kw + 1, sizeof *a), *kw = a + n_args;
+    for (unsigned i = 0; i < n_args; i++) {
+        a[i] = to_arg(t, l, args[i]);
+    }
+    for (unsigned i = 0; i < n_kw; i++) {
+        kw[2 * i] = (aot_arg){.kind = AOT_ARG_NAME, .u.s = interned(t, kw_names[i])};
+        kw[2 * i + 1] = to_arg(t, l, args[n_args + i]);
+    }
+    n.args = aot_graph_add_args(t->level[l].g, a, n_args);
+    n.n_args = (uint16_t)n_args;
+    n.kwargs = aot_graph_add_args(t->level[l].g, kw, 2 * n_kw);
+    n.n_kwargs = (uint16_t)n_kw;
+    return add(t, l, &n, name);
 }
 
 aot_node_id tr_emit(aot_tracer *t, aot_level l, aot_node n, const char *name, unsigned n_args,
                     const aot_value *args)
 {
-    aot_arg *a = tr_alloc(t, n_args + 1, sizeof *a);
-    for (unsigned i = 0; i < n_args; i++) {
-        a[i] = to_arg(t, l, args[i]);
-    }
-    n.args = aot_graph_add_args(t->level[l].g, a, n_args);
-    n.n_args = (uint16_t)n_args;
-    return add(t, l, &n, name);
+    return tr_emit_kw(t, l, n, name, n_args, args, 0, NULL);
 }
 
 aot_node_id tr_emit_call(aot_tracer *t, aot_level l, aot_op_id op, unsigned n,

@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "ops/schema.h"
+#include "trace/hop.h"
 #include "trace/tracer.h"
 
 /* ---- operators ------------------------------------------------------------------------------ */
@@ -166,6 +167,12 @@ typedef struct autocast_state {
     bool enabled;
 } autocast_state;
 
+/* How many attributes of subgraphs begin with a prefix. */
+typedef struct attribute_count {
+    aot_str prefix;
+    unsigned n;
+} attribute_count;
+
 /* Where the next call enters. */
 typedef enum tracer_mode {
     MODE_TOP,        /* autograd and all below */
@@ -192,6 +199,11 @@ struct aot_tracer {
     void *lower_slot;
     AOT_VEC(aot_tensor *) attrs; /* get_attrs that were read, by aot_str of the attribute */
     AOT_VEC(autocast_state) autocast;
+    AOT_VEC(const aot_subgraph *) subgraphs;
+    AOT_VEC(attribute_count) attributes;
+    aot_region region;
+    int32_t n_regions;
+    aot_str region_plain, region_text; /* the comment of the last node in a region */
     AOT_VEC(void *) heap;       /* freed with the trace */
     aot_err *err;
     jmp_buf *leave;
@@ -213,6 +225,9 @@ aot_node_id tr_emit_call(aot_tracer *t, aot_level l, aot_op_id op, unsigned n,
                          const aot_value *args);
 aot_node_id tr_emit(aot_tracer *t, aot_level l, aot_node n, const char *name, unsigned n_args,
                     const aot_value *args);
+/* The same; the last n_kw of args are keyword arguments. */
+aot_node_id tr_emit_kw(aot_tracer *t, aot_level l, aot_node n, const char *name, unsigned n_args,
+                       const aot_value *args, unsigned n_kw, const char *const *kw_names);
 /* Gives the tensors of a result their nodes at a level; makes getitem nodes for several. */
 void tr_bind(aot_tracer *t, aot_level l, aot_node_id id, aot_value result);
 void tr_bind_tensor(aot_tracer *t, aot_level l, aot_node_id id, aot_tensor *x);

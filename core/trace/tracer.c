@@ -42,6 +42,8 @@ void aot_tracer_free(aot_tracer *t)
     aot_vec_free(&t->fakes);
     aot_vec_free(&t->attrs);
     aot_vec_free(&t->autocast);
+    aot_vec_free(&t->subgraphs);
+    aot_vec_free(&t->attributes);
     aot_arena_free(t->a);
     free(t);
 }
