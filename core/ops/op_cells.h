@@ -64,6 +64,8 @@
 #endif
 #define NO_RULES(reason) NO_META(reason) NO_VJP(reason) NO_DECOMP(reason) NO_KERN(reason)
 #define FUNCTIONAL(id) FUNCTIONAL_ROW(id) NO_RULES(functionalized)
+#define FUNCTIONAL_BUT(id, vjp)                                                                   \
+    FUNCTIONAL_ROW(id) NO_META(functionalized) vjp NO_DECOMP(functionalized) NO_KERN(functionalized)
 
 #include "ops/ops.def"
 
@@ -88,3 +90,4 @@
 #undef FUNCTIONAL_ROW
 #undef NO_RULES
 #undef FUNCTIONAL
+#undef FUNCTIONAL_BUT
