@@ -197,14 +197,13 @@ bool composite_movedim(aot_expand *k)
     aot_dims from = aot_x_dims(k, 1), to = aot_x_dims(k, 2);
     unsigned n = aot_ndim(x), next = 0;
     int64_t order[AOT_FAKE_MAX_NDIM];
-    bool moved[AOT_FAKE_MAX_NDIM] = {false}, placed[AOT_FAKE_MAX_NDIM] = {false}, same = true;
+    bool moved[AOT_FAKE_MAX_NDIM] = {false}, placed[AOT_FAKE_MAX_NDIM] = {false};
     for (unsigned i = 0; i < from.n && i < to.n; i++) {
         unsigned a = aot_wrap_dim(t, from.d[i].value, n), b = aot_wrap_dim(t, to.d[i].value, n);
         order[b] = a;
         moved[a] = placed[b] = true;
-        same = same && a == b;
     }
-    if (n == 0 || same) {
+    if (n == 0) {
         return aot_x_give(k, AOT(t, aten_alias, x));
     }
     for (unsigned i = 0; i < n; i++) {

@@ -22,6 +22,7 @@ static unsigned chain_of(const char *packet, size_t n)
     return (unsigned)(aot_hash64(packet, n) % CHAINS);
 }
 
+/* TorchScript's functions on numbers, lists and strings; aten::add has some of these too. */
 static bool is_script_only(aot_op_id id)
 {
     size_t family = aot_op_family(id);
@@ -232,13 +233,13 @@ static bool is_bound(aot_op_id id)
     return (tags & AOT_TAG_GENERATED) == 0 || (tags & AOT_TAG_VIEW_COPY) != 0;
 }
 
-static const aot_packet *new_packet(aot_tracer *t, aot_op_id first, unsigned n)
+static const aot_packet *new_packet(aot_tracer *t, aot_op_id first, unsigned n, bool script)
 {
     aot_packet *p = AOT_NEW(aot_tracer_arena(t), aot_packet);
     p->name = aot_op(first)->packet;
     p->overloads = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_overload, n);
     for (aot_op_id id = first; id != 0; id = chain_next[id]) {
-        if (strcmp(aot_op(id)->packet, p->name) == 0 && !is_script_only(id)) {
+        if (strcmp(aot_op(id)->packet, p->name) == 0 && is_script_only(id) == script) {
             const aot_schema *s = aot_l_schema(t, id);
             aot_overload o = {.op = id, .schema = s, .bound = is_bound(id)};
             o.signature = signature_of_schema(aot_tracer_arena(t), s);
@@ -263,22 +264,24 @@ const aot_packet *aot_l_packet(aot_tracer *t, const char *name)
         name = dotted;
     }
     pthread_once(&chains_once, make_chains);
-    aot_op_id first = 0;
-    unsigned n = 0;
+    aot_op_id first[2] = {0};
+    unsigned n[2] = {0};
     for (aot_op_id id = chain_first[chain_of(name, strlen(name))]; id != 0; id = chain_next[id]) {
-        if (strcmp(aot_op(id)->packet, name) == 0 && !is_script_only(id)) {
-            first = first != 0 ? first : id;
-            n++;
+        if (strcmp(aot_op(id)->packet, name) == 0) {
+            bool script = is_script_only(id);
+            first[script] = first[script] != 0 ? first[script] : id;
+            n[script]++;
         }
     }
-    if (n == 0) {
+    bool script = n[0] == 0; /* what has no tensor form: aten::_print */
+    if (n[script] == 0) {
         return NULL;
     }
     lower_cache *c = cache_of(t);
-    if (c->packet[first] == NULL) {
-        c->packet[first] = new_packet(t, first, n);
+    if (c->packet[first[script]] == NULL) {
+        c->packet[first[script]] = new_packet(t, first[script], n[script], script);
     }
-    return c->packet[first];
+    return c->packet[first[script]];
 }
 
 /* ---- do the arguments fit -------------------------------------------------------------------------- */
