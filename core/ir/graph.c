@@ -38,6 +38,27 @@ aot_graph *aot_graph_new(aot_ctx *c)
     return g;
 }
 
+aot_graph *aot_graph_like(const aot_graph *g)
+{
+    aot_graph *r = aot_graph_new(g->ctx);
+    r->class_name = g->class_name;
+    r->attr_name = g->attr_name;
+    r->layout = g->layout;
+    r->srcs.n = 0;
+    aot_vec_grow(&r->srcs, g->srcs.n);
+    memcpy(r->srcs.d, g->srcs.d, g->srcs.n * sizeof *g->srcs.d);
+    r->srcs.n = g->srcs.n;
+    for (size_t i = 0; i < g->out_descs.n; i++) {
+        aot_vec_push(&r->out_descs, g->out_descs.d[i]);
+    }
+    for (size_t i = 0; i < g->subgraphs.n; i++) {
+        aot_vec_push(&r->subgraphs, g->subgraphs.d[i]);
+    }
+    aot_vec_grow(&r->nodes, g->nodes.n);
+    aot_vec_grow(&r->args, g->args.n);
+    return r;
+}
+
 uint32_t aot_graph_add_args(aot_graph *g, const aot_arg *items, uint32_t n)
 {
     uint32_t first = (uint32_t)g->args.n;

@@ -244,6 +244,8 @@ int64_t aot_meta_bytes(const aot_ctx *c, aot_meta_id m);
 /* ---- building and reading graphs ----------------------------------------------------------- */
 
 aot_graph *aot_graph_new(aot_ctx *c); /* owned by c */
+/* A graph without nodes that has the name, layout, comments and submodules of another. */
+aot_graph *aot_graph_like(const aot_graph *g);
 static inline aot_node *aot_node_at(const aot_graph *g, aot_node_id id)
 {
     return &g->nodes.d[id];

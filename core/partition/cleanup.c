@@ -46,28 +46,6 @@ static void replace_graph(part *p, aot_graph *to, const aot_node_id *map, const 
     }
 }
 
-/* A new graph with the module facts of another, and no nodes. */
-static aot_graph *like(const aot_graph *g)
-{
-    aot_graph *r = aot_graph_new(g->ctx);
-    r->class_name = g->class_name;
-    r->attr_name = g->attr_name;
-    r->layout = g->layout;
-    r->srcs.n = 0;
-    aot_vec_grow(&r->srcs, g->srcs.n);
-    memcpy(r->srcs.d, g->srcs.d, g->srcs.n * sizeof *g->srcs.d);
-    r->srcs.n = g->srcs.n;
-    for (size_t i = 0; i < g->out_descs.n; i++) {
-        aot_vec_push(&r->out_descs, g->out_descs.d[i]);
-    }
-    for (size_t i = 0; i < g->subgraphs.n; i++) {
-        aot_vec_push(&r->subgraphs, g->subgraphs.d[i]);
-    }
-    aot_vec_grow(&r->nodes, g->nodes.n);
-    aot_vec_grow(&r->args, g->args.n);
-    return r;
-}
-
 /* live[i] = 1 for nodes that have an effect, or whose value one of these reads. */
 static bool mark_live(const aot_graph *g, bool impure_random, uint8_t *live)
 {
@@ -84,7 +62,7 @@ static bool mark_live(const aot_graph *g, bool impure_random, uint8_t *live)
 
 static aot_graph *copy_live(const aot_graph *g, const uint8_t *live, aot_node_id *map)
 {
-    aot_graph *r = like(g);
+    aot_graph *r = aot_graph_like(g);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         if (live[i]) {
             map[i] = aot_graph_copy_node(r, g, i, map);
@@ -331,7 +309,7 @@ void part_clean(part *p)
     if (!dead && c.n_merged == 0) {
         return;
     }
-    aot_graph *r = like(p->g);
+    aot_graph *r = aot_graph_like(p->g);
     for (uint32_t i = 0; i < n; i++) {
         if (live[i]) {
             map[i] = c.rep[i] == i ? aot_graph_copy_node(r, p->g, i, map) : map[c.rep[i]];

@@ -11,7 +11,7 @@
 #define NEEDS(stage) (1u << AOT_STAGE_##stage)
 #define MAKES(stage) (1u << AOT_STAGE_##stage)
 static const aot_pass_info passes[] = {
-#define PASS(name, fn, needs, makes, sentence) {#name, fn, needs, makes, sentence},
+#define PASS(name, fn, needs, makes, backend, sentence) {#name, fn, needs, makes, backend, sentence},
 #include "pipeline/passes.def"
 #undef PASS
 };
@@ -99,13 +99,21 @@ static aot_status run_one(aot_pass_ctx *p, const aot_pass_info *pass, aot_err *e
     return st;
 }
 
+/* A pass of this run's backend, between what a later pass needs and that pass. */
+static bool slips_in(const aot_pass_ctx *p, const aot_pass_info *pass, unsigned there, unsigned needed)
+{
+    return pass->backend != NULL && strcmp(pass->backend, p->config->backend) == 0 && needed != 0 &&
+           (pass->needs & needed) == pass->needs && (pass->makes & there) == 0;
+}
+
 aot_status aot_pass_run_to(aot_pass_ctx *p, aot_stage goal, aot_err *err)
 {
     bool wanted_pass[N_PASSES] = {false};
-    unsigned there = stages_there(p), wanted = (1u << goal) & ~there;
+    unsigned there = stages_there(p), wanted = (1u << goal) & ~there, needed = 0;
     for (size_t i = N_PASSES; i-- > 0;) {
-        if ((passes[i].makes & wanted) != 0) {
+        if ((passes[i].makes & wanted) != 0 || slips_in(p, &passes[i], there, needed)) {
             wanted_pass[i] = true;
+            needed |= passes[i].needs;
             wanted = (wanted & ~passes[i].makes) | (passes[i].needs & ~there);
         }
     }

@@ -24,10 +24,11 @@ typedef struct aot_pass_info {
     const char *name;
     aot_pass_fn *run;
     unsigned needs, makes; /* bits 1 << aot_stage */
+    const char *backend;   /* runs only for this backend, before the pass that needs the same; NULL: any */
     const char *sentence;
 } aot_pass_info;
 
-#define PASS(name, fn, needs, makes, sentence) aot_pass_fn fn;
+#define PASS(name, fn, needs, makes, backend, sentence) aot_pass_fn fn;
 #include "pipeline/passes.def"
 #undef PASS
 
