@@ -46,6 +46,7 @@ void aot_ctx_free(aot_ctx *c)
     aot_vec_free(&c->op_of_text);
     aot_vec_free(&c->op_known);
     aot_vec_free(&c->hint_of_symbol);
+    aot_vec_free(&c->constants);
     aot_strtab_free(c->strs);
     aot_arena_free(c->arena);
     free(c);
@@ -58,6 +59,21 @@ void aot_ctx_set_hint(aot_ctx *c, const char *symbol, int64_t value)
         aot_vec_push(&c->hint_of_symbol, AOT_HINT_NONE);
     }
     c->hint_of_symbol.d[s] = value;
+}
+
+void aot_ctx_set_constant(aot_ctx *c, const char *attr, aot_arg value)
+{
+    aot_vec_push(&c->constants, ((aot_constant){aot_intern_z(c->strs, attr), value}));
+}
+
+const aot_arg *aot_ctx_constant(const aot_ctx *c, aot_str attr)
+{
+    for (size_t i = 0; i < c->constants.n; i++) {
+        if (c->constants.d[i].attr == attr) {
+            return &c->constants.d[i].value;
+        }
+    }
+    return NULL;
 }
 
 int64_t aot_ctx_hint(const aot_ctx *c, const char *symbol, size_t n)

@@ -188,6 +188,12 @@ struct aot_graph {
     uint32_t *in_off, *in, *user_off, *user;
 };
 
+/* What a tensor attribute of one element holds: "_tensor_constant0" and a number. */
+typedef struct aot_constant {
+    aot_str attr;
+    aot_arg value;
+} aot_constant;
+
 /* Everything of one unit. */
 struct aot_ctx {
     aot_arena *arena;
@@ -199,12 +205,16 @@ struct aot_ctx {
     AOT_VEC(aot_op_id) op_of_text;     /* by aot_str; see aot_ctx_op */
     AOT_VEC(uint8_t) op_known;
     AOT_VEC(int64_t) hint_of_symbol; /* by aot_str; AOT_HINT_NONE if none */
+    AOT_VEC(aot_constant) constants; /* values of tensor attributes, where known */
 };
 
 aot_ctx *aot_ctx_new(void);
 void aot_ctx_free(aot_ctx *c); /* NULL is fine */
 /* Says what a symbol ("s77") was when traced. To be set before graphs are parsed. */
 void aot_ctx_set_hint(aot_ctx *c, const char *symbol, int64_t value);
+/* Says what a tensor attribute holds; texts name it only. */
+void aot_ctx_set_constant(aot_ctx *c, const char *attr, aot_arg value);
+const aot_arg *aot_ctx_constant(const aot_ctx *c, aot_str attr); /* NULL: not known */
 int64_t aot_ctx_hint(const aot_ctx *c, const char *symbol, size_t n);
 aot_op_id aot_ctx_op(aot_ctx *c, aot_str target); /* cached aot_op_find */
 /* Parses an annotation such as "f32[4, s0][s0, 1]cuda:0" or "Sym(s0)"; never fails (an annotation

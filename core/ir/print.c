@@ -23,6 +23,24 @@ typedef struct printer {
     uint32_t *free_off, *free_ids; /* values whose last use is node i, in FX's order */
 } printer;
 
+/* A power of two lies off the middle of what reads back as it: where the nearest decimal (of two,
+ * the even one) does not, the next one away from zero may. */
+static bool one_digit_up(char *buf, double v)
+{
+    char next[40];
+    strcpy(next, buf);
+    char *last = strchr(next, 'e') - 1;
+    if (*last < '0' || *last > '8') {
+        return false; // a carry: with one digit less it would have been found
+    }
+    ++*last;
+    if (strtod(next, NULL) != v) {
+        return false;
+    }
+    strcpy(buf, next);
+    return true;
+}
+
 void aot_print_float(aot_sb *out, double v)
 {
     char buf[40];
@@ -37,7 +55,7 @@ void aot_print_float(aot_sb *out, double v)
     int digits = 1;
     do {
         snprintf(buf, sizeof buf, "%.*e", digits - 1, v);
-    } while (strtod(buf, NULL) != v && ++digits <= 17);
+    } while (strtod(buf, NULL) != v && !one_digit_up(buf, v) && ++digits <= 17);
     // Python writes exponents from 1e16 up and below 1e-4, with two digits at least
     char *e = strchr(buf, 'e');
     int exp10 = atoi(e + 1);

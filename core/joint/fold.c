@@ -144,6 +144,9 @@ static value deduce(folder *d, uint32_t id)
         return full_value(d, id);
     }
     uint32_t first = fx_arg_node(f, id, 0);
+    if (fx_is(f, id, "aten.lift_fresh_copy.default") && first != AOT_NO_NODE) {
+        return fresh(d, d->env[first]);
+    }
     if (fx_is(f, id, "aten.view.dtype")) {
         value v;
         aot_dtype t = dtype_of_arg(f, n->n_args > 1 ? fx_args(f, id) + 1 : NULL);
@@ -273,6 +276,27 @@ static void find_last_uses(folder *d)
     }
 }
 
+/* A tensor attribute of one element, if its value is known. */
+static value attribute_value(folder *d, uint32_t id)
+{
+    const aot_arg *a = aot_ctx_constant(d->f->c, fx_node(d->f, id)->target);
+    aot_fake t = joint_type(d->f, id);
+    bool one = t.val == AOT_VAL_TENSOR;
+    for (unsigned i = 0; i < t.ndim; i++) {
+        one &= aot_dim_is(t.size[i], 1);
+    }
+    if (!one || aot_dtype_get((aot_dtype)t.dtype)->kind == 'c') {
+        return (value){.kind = VALUE_UNKNOWN};
+    }
+    if (a == NULL) {
+        joint_note(d->j, id, "the value of %s is in no text: what follows from it is not folded",
+                   aot_node_target(d->f->g, id));
+        return (value){.kind = VALUE_UNKNOWN};
+    }
+    value v = value_of_arg(d, a);
+    return fresh(d, value_as(&v, (aot_dtype)t.dtype));
+}
+
 static void run(folder *d)
 {
     const fx *f = d->f;
@@ -286,6 +310,8 @@ static void run(folder *d)
             d->env[i].kind = m->val == AOT_VAL_SYM && m->sym_kind == AOT_SYM_INT ? VALUE_SYMBOL : VALUE_UNKNOWN;
         } else if (n->kind == AOT_CALL_FUNCTION) {
             run_node(d, i);
+        } else if (n->kind == AOT_GET_ATTR && n->subgraph == 0) {
+            d->env[i] = attribute_value(d, i);
         }
     }
 }

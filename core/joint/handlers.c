@@ -235,19 +235,42 @@ void joint_scatter_upon_const_tensor(joint *j, fx *f, const match *m)
 
 /* ---- unique indices ------------------------------------------------------------------------- */
 
-static void not_built(joint *j, const match *m, const char *what)
+static bool is_int(const aot_arg *a, int64_t v)
 {
-    joint_note(j, m->outs.d[0], "%s matches, but its replacement is not built", what);
+    return a->kind == AOT_ARG_INT && a->u.i == v;
 }
 
+/* The indices are the first rows of a permutation of x's rows: none comes twice, so adding there is
+ * reading, adding and writing. (PyTorch's second pattern, reading rows at all of a permutation, ends
+ * its compile with an error where it matches: no log holds one.) */
 void joint_randperm_index_add(joint *j, fx *f, const match *m)
 {
-    (void)f;
-    not_built(j, m, "randperm_index_add");
-}
-
-void joint_randperm_index(joint *j, fx *f, const match *m)
-{
-    (void)f;
-    not_built(j, m, "randperm_index");
+    uint32_t x = match_get_node(m, f->c, "x"), y = match_get_node(m, f->c, "y"), slice = m->outs.d[1];
+    uint32_t perm = fx_arg_node(f, slice, 0);
+    if (x == AOT_NO_NODE || y == AOT_NO_NODE) {
+        return;
+    }
+    aot_fake a = joint_type(f, x), b = joint_type(f, y);
+    aot_arg rows = fx_args(f, perm)[0];
+    const aot_arg *s = fx_args(f, slice);
+    if (a.ndim == 0 || b.ndim == 0 || a.size[0].expr != 0 || !is_int(&rows, a.size[0].value) || !is_int(&s[1], 0) ||
+        !is_int(&s[2], 0) || !is_int(&s[3], b.size[0].value)) {
+        j->count--; // the check belongs to the pattern: it did not match
+        return;
+    }
+    trace t;
+    trace_begin(&t, f->c, false);
+    uint32_t p = trace_placeholder(&t, fx_node(f, x)->meta, false), q = trace_placeholder(&t, fx_node(f, y)->meta, false);
+    fx_kwarg kw[2] = {{"device", fx_a_device(&t.f, a.device)}, {"pin_memory", fx_a_bool(false)}};
+    uint32_t all = trace_emit(&t, "aten.randperm.default", &rows, 1, kw, 2);
+    aot_arg cut[4] = {fx_a_node(all), fx_a_int(0), fx_a_int(0), fx_a_int(b.size[0].value)};
+    uint32_t index = trace_emit(&t, "aten.slice.Tensor", cut, 4, NULL, 0);
+    aot_arg item_arg = fx_a_node(index);
+    uint32_t read = trace_call2(&t, "aten._unsafe_index.Tensor", p, fx_a_list(&t.f, &item_arg, 1));
+    uint32_t sum = trace_call2(&t, "aten.add.Tensor", read, fx_a_node(q));
+    aot_arg put[3] = {fx_a_node(p), fx_a_list(&t.f, &item_arg, 1), fx_a_node(sum)};
+    uint32_t outs[2] = {trace_emit(&t, "aten.index_put.default", put, 3, NULL, 0), index};
+    trace_end(&t, outs, 2, NULL, 0);
+    aot_arg args[2] = {fx_a_node(x), fx_a_node(y)};
+    put_trace(j, f, m, &t, args, "randperm_index_add");
 }

@@ -179,8 +179,11 @@ static bool shares_memory(const fx *f, uint32_t id)
            fx_is(f, id, "aten._unsafe_view.default");
 }
 
-/* Storage group of each node's value, named by the first node that has it. */
-static uint32_t *storages(const fx *f, const int *given, int n_given)
+enum { CONJUGATE = 1, NEGATIVE = 2 };
+
+/* Storage group of each node's value, named by the first node that has it. lazy: by node, whether
+ * the value is still to be conjugated or negated when read. */
+static uint32_t *storages(const fx *f, const int *given, int n_given, uint8_t *lazy)
 {
     uint32_t *s = aot_xcalloc(f->g->nodes.n + 1, sizeof *s);
     AOT_VEC(uint32_t) inputs = {0};
@@ -201,6 +204,9 @@ static uint32_t *storages(const fx *f, const int *given, int n_given)
         }
         if (shares_memory(f, i) || (aot_is_getitem(f->g, n) && shares_memory(f, from))) {
             s[i] = s[from];
+            lazy[i] = lazy[from] ^ (fx_is(f, i, "aten._conj.default")       ? CONJUGATE
+                                    : fx_is(f, i, "aten._neg_view.default") ? NEGATIVE
+                                                                            : 0);
         }
     }
     aot_vec_free(&inputs);
@@ -267,7 +273,8 @@ void joint_remove_noops(fx *f, const int *given, int n_given)
     for (size_t r = 0; r < N_ROWS; r++) {
         ops[r] = aot_op_find(rows[r].op, strlen(rows[r].op));
     }
-    uint32_t *storage = storages(f, given, n_given);
+    uint8_t *lazy = aot_xcalloc(f->g->nodes.n + 1, 1);
+    uint32_t *storage = storages(f, given, n_given, lazy);
     uint8_t *edge = boundary(f, storage);
     for (uint32_t i = f->head, next; i != AOT_NO_NODE; i = next) {
         next = fx_next(f, i);
@@ -278,7 +285,7 @@ void joint_remove_noops(fx *f, const int *given, int n_given)
         }
         const aot_arg *src = r < N_ROWS ? source_of(f, i, r) : NULL;
         if (src == NULL || src->kind != AOT_ARG_NODE || !may_go(f, i, src->u.node, storage, edge) ||
-            !same_type(f, i, src->u.node) || !rows[r].cond(f, i)) {
+            lazy[i] != lazy[src->u.node] || !same_type(f, i, src->u.node) || !rows[r].cond(f, i)) {
             continue;
         }
         f->rule = aot_op(n->op)->name;
@@ -286,6 +293,7 @@ void joint_remove_noops(fx *f, const int *given, int n_given)
         fx_erase(f, i);
     }
     f->rule = NULL;
+    free(lazy);
     free(storage);
     free(edge);
 }

@@ -59,7 +59,11 @@ static uint32_t binary(trace *t, const char *op, uint32_t a, uint32_t b)
 static uint32_t sign_of(trace *t, uint32_t other, uint32_t like)
 {
     aot_fake x = trace_type(t, like);
-    uint32_t one = trace_scalar(t, 1, true, (aot_dtype)x.dtype, x.device, true);
+    aot_arg number_one = fx_a_int(1);
+    fx_kwarg kw[3] = {{"dtype", fx_a_dtype(&t->f, (aot_dtype)x.dtype)},
+                      {"device", fx_a_device(&t->f, x.device)},
+                      {"pin_memory", fx_a_bool(false)}};
+    uint32_t one = trace_emit(t, "aten.scalar_tensor.default", &number_one, 1, kw, 3);
     uint32_t positive = trace_call2(t, "aten.ge.Scalar", other, fx_a_int(0));
     return trace_where(t, positive, one, trace_call1(t, "aten.neg.default", one));
 }

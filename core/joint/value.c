@@ -357,6 +357,23 @@ static bool compute_logic(value *out, const value_call *c)
     return true;
 }
 
+/* clamp(x, min, max), clamp_min(x, min), clamp_max(x, max); None is no bound. */
+static bool compute_clamp(value *out, const value_call *c)
+{
+    aot_dtype d = common(c, 0);
+    *out = value_as(&c->arg[0], d);
+    for (unsigned i = 1; i < c->n && i < 3; i++) {
+        if (c->arg[i].kind != VALUE_NUMBER && c->arg[i].kind != VALUE_TENSOR) {
+            continue;
+        }
+        value bound = value_as(&c->arg[i], d);
+        bool below = as_double(out) < as_double(&bound), above = as_double(out) > as_double(&bound);
+        bool is_min = i == 1 && !is(c, "aten.clamp_max");
+        *out = (is_min ? below : above) ? bound : *out;
+    }
+    return true;
+}
+
 static bool compute_other(value *out, const value_call *c)
 {
     if (is(c, "prims.convert_element_type") && c->n > 0 && c->dtype_arg != AOT_NO_DTYPE) {
@@ -370,17 +387,8 @@ static bool compute_other(value *out, const value_call *c)
         aot_dtype d = common(c, 0);
         put_float(out, fma(as_double(&c->arg[0]), as_double(&c->arg[1]), as_double(&c->arg[2])), d);
         return is_floating(d);
-    } else if (is(c, "aten.clamp") && c->n >= 2) {
-        aot_dtype d = common(c, 0);
-        *out = value_as(&c->arg[0], d);
-        for (unsigned i = 1; i < c->n && i < 3; i++) {
-            if (c->arg[i].kind != VALUE_NUMBER && c->arg[i].kind != VALUE_TENSOR) {
-                continue;
-            }
-            value bound = value_as(&c->arg[i], d);
-            bool below = as_double(out) < as_double(&bound), above = as_double(out) > as_double(&bound);
-            *out = (i == 1 ? below : above) ? bound : *out;
-        }
+    } else if (aot_starts_with(c->op->packet, "aten.clamp") && c->n >= 2) {
+        return compute_clamp(out, c);
     } else {
         return false;
     }
