@@ -72,6 +72,8 @@ void aot_fake_set_format(aot_ctx *c, aot_fake *t, aot_memory_format f); /* PRESE
 bool aot_fake_is_contiguous(const aot_fake *t);
 bool aot_fake_is_format(const aot_fake *t, aot_memory_format f);
 bool aot_fake_is_dense(const aot_fake *t); /* non-overlapping and dense */
+/* The dimensions from the outermost in memory to the innermost. */
+void aot_fake_physical_order(const aot_fake *t, unsigned *outer);
 /* Strides of empty_like / clone with preserve_format: dense ones are kept, else order by stride. */
 void aot_fake_set_like(aot_ctx *c, aot_fake *t, const aot_fake *like);
 unsigned aot_fake_dim(const aot_fake *t, int64_t dim); /* from the front; ndim if out of range */
@@ -84,6 +86,8 @@ typedef enum aot_promote { /* torch/_prims_common:ELEMENTWISE_TYPE_PROMOTION_KIN
 } aot_promote;
 /* dtype of mixed operands: tensors with dimensions before those without, before Python numbers. */
 aot_dtype aot_promote_types(aot_dtype a, aot_dtype b);
+/* dtype of n tensors and a Python number's type (AOT_NO_DTYPE: no number). */
+aot_dtype aot_mixed_dtype(const aot_fake *in, unsigned n, aot_dtype number, aot_promote kind);
 /* Broadcasts n tensors (sizes by value equality; a mismatch is E_SHAPE) and gives the result the
  * strides that TensorIterator does. dtype is the caller's. */
 AOT_NODISCARD aot_status aot_fake_elementwise(struct aot_call *k, const aot_fake *in, unsigned n,

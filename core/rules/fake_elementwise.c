@@ -182,9 +182,9 @@ static int compare_dims(const aot_fake *t, const aot_fake *in, unsigned n, unsig
     return 0;
 }
 
-void aot_fake_set_ordered(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned n)
+/* Sorts the dimensions by the strides of n tensors; inner[0] is the innermost. */
+static void order_dims(const aot_fake *t, const aot_fake *in, unsigned n, unsigned *inner)
 {
-    unsigned inner[AOT_FAKE_MAX_NDIM]; // from the innermost dimension
     for (unsigned i = 0; i < t->ndim; i++) {
         inner[i] = t->ndim - 1 - i;
     }
@@ -203,6 +203,12 @@ void aot_fake_set_ordered(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned 
             }
         }
     }
+}
+
+void aot_fake_set_ordered(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned n)
+{
+    unsigned inner[AOT_FAKE_MAX_NDIM];
+    order_dims(t, in, n, inner);
     aot_dim step = aot_dim_of(1);
     for (unsigned i = 0; i < t->ndim; i++) {
         aot_dim size = t->size[inner[i]];
@@ -229,6 +235,22 @@ void aot_fake_set_permuted(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned
         aot_fake_set_format(c, t, AOT_MF_CHANNELS_LAST);
     } else {
         aot_fake_set_ordered(c, t, in, n);
+    }
+}
+
+void aot_fake_physical_order(const aot_fake *t, unsigned *outer)
+{
+    bool contiguous = aot_fake_is_contiguous(t), last = aot_fake_is_format(t, AOT_MF_CHANNELS_LAST);
+    bool sorts = contiguous == last && t->ndim > 1;
+    unsigned inner[AOT_FAKE_MAX_NDIM];
+    if (sorts) {
+        order_dims(t, t, 1, inner);
+    }
+    for (unsigned i = 0; i < t->ndim; i++) {
+        outer[i] = sorts ? inner[t->ndim - 1 - i] : i;
+        if (last && !contiguous && i > 0) { // N, spatial dimensions, C
+            outer[i] = i + 1 < t->ndim ? i + 1 : 1;
+        }
     }
 }
 

@@ -10,8 +10,6 @@ void aot_fake_set_ordered(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned 
 /* The same with a short cut: what is contiguous, or in channels-last order, stays so, whatever
  * strides dimensions of one element have. Strides of element-wise results and of empty_like. */
 void aot_fake_set_permuted(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned n);
-/* dtype of n tensors and a Python number's type (AOT_NO_DTYPE: no number). */
-aot_dtype aot_mixed_dtype(const aot_fake *in, unsigned n, aot_dtype number, aot_promote kind);
 /* aot_meta_elementwise; with last_first, later operands decide about strides before earlier ones.
  */
 AOT_NODISCARD aot_status aot_meta_elementwise_order(struct aot_call *k, aot_promote kind,
