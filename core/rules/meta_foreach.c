@@ -1,0 +1,95 @@
+/* Types of operators on lists of tensors: item by item as the operator on one tensor.
+ * Mirrors aten/src/ATen/native/ForeachOpsKernels.cpp (slow paths, which fake tensors take). */
+#include <string.h>
+
+#include "rules/fake_internal.h"
+#include "rules/meta_shared.h"
+
+/* Operators whose result on integers is floating point. */
+static bool gives_floats(const char *packet)
+{
+    static const char *const names[] = {"acos", "asin", "atan", "cos",  "cosh", "div",     "erf",
+                                        "erfc", "exp",  "expm1", "lgamma", "log", "log10", "log1p",
+                                        "log2", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh",
+                                        "sqrt", "tan", "tanh", NULL};
+    const char *name = strstr(packet, "_foreach_");
+    name = name != NULL ? name + strlen("_foreach_") : packet;
+    for (unsigned i = 0; names[i] != NULL; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static aot_dtype number_type(const aot_call *k, unsigned pos, unsigned item)
+{
+    const aot_arg *a = aot_call_arg(k, pos, "");
+    if (a != NULL && (a->kind == AOT_ARG_LIST || a->kind == AOT_ARG_TUPLE)) {
+        a = item < a->n ? aot_arg_items(k->g, a) + item : NULL;
+    }
+    return a == NULL                    ? AOT_NO_DTYPE
+           : a->kind == AOT_ARG_FLOAT   ? AOT_F32
+           : a->kind == AOT_ARG_COMPLEX ? AOT_C64
+           : a->kind == AOT_ARG_INT     ? AOT_I64
+           : a->kind == AOT_ARG_BOOL    ? AOT_B8
+                                        : AOT_NO_DTYPE;
+}
+
+/* All tensors at place i of the lists, and tensors that stand for each place. */
+aot_status meta_foreach(aot_call *k)
+{
+    unsigned n = aot_call_n_items(k, 0, "self");
+    const char *packet = aot_node_op(k->n)->packet;
+    aot_promote kind = gives_floats(packet) ? AOT_PROMOTE_INT_TO_FLOAT : AOT_PROMOTE_DEFAULT;
+    k->is_list = true;
+    for (unsigned i = 0; i < n; i++) {
+        aot_fake in[4], out;
+        unsigned n_in = 0;
+        aot_dtype number = AOT_NO_DTYPE;
+        for (unsigned pos = 0; pos < k->n->n_args && n_in < 4; pos++) {
+            if (aot_call_tensor_item(k, pos, "", i, &in[n_in]) ||
+                aot_call_tensor(k, pos, "", &in[n_in])) {
+                n_in++;
+            } else if (number == AOT_NO_DTYPE) {
+                number = number_type(k, pos, i);
+            }
+        }
+        if (n_in == 0) {
+            return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: item %u is no tensor", packet, i);
+        }
+        AOT_TRY(aot_fake_elementwise(k, in, n_in, aot_mixed_dtype(in, n_in, number, kind), &out));
+        aot_call_push(k, &out);
+    }
+    return AOT_OK;
+}
+
+/* One number a tensor. */
+aot_status meta_foreach_norm(aot_call *k)
+{
+    unsigned n = aot_call_n_items(k, 0, "self");
+    k->is_list = true;
+    for (unsigned i = 0; i < n; i++) {
+        aot_fake t;
+        if (!aot_call_tensor_item(k, 0, "self", i, &t)) {
+            return AOT_FAIL(k->err, AOT_E_SHAPE, "item %u of self is no tensor", i);
+        }
+        aot_push_scalar(k, &t, aot_dtype_real((aot_dtype)t.dtype));
+    }
+    return AOT_OK;
+}
+
+/* The first list's types, whatever the other arguments are. */
+aot_status meta_foreach_like(aot_call *k)
+{
+    unsigned n = aot_call_n_items(k, 0, "self");
+    k->is_list = true;
+    for (unsigned i = 0; i < n; i++) {
+        aot_fake t;
+        if (!aot_call_tensor_item(k, 0, "self", i, &t)) {
+            return AOT_FAIL(k->err, AOT_E_SHAPE, "item %u of self is no tensor", i);
+        }
+        aot_call_push(k, &t);
+    }
+    return AOT_OK;
+}
