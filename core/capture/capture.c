@@ -41,6 +41,7 @@ static void analyze(aot_tracer *t, void *arg)
     cap_make_inputs(t, &j->plan, &r, true);
     run_forward(t, j, &r, r.inputs);
     cap_analyze(t, j->in, &j->plan, &r, j->arena, &j->found);
+    j->plan.token |= aot_trace_token(t) != NULL;
 }
 
 /* ---- what goes out ------------------------------------------------------------------------------------ */
@@ -109,6 +110,14 @@ static void copy_back(aot_tracer *t, const job *j, const forward_run *r, aot_ten
     }
 }
 
+static aot_value with_token(aot_tracer *t, unsigned n, const aot_value *v)
+{
+    aot_value *all = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_value, n + 2);
+    all[0] = aot_v_tensor(aot_trace_token(t));
+    memcpy(all + 1, v, n * sizeof *all);
+    return aot_v_list(t, n + 1, all);
+}
+
 static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, const results *out,
                           unsigned n_forward, aot_tensor *const *before)
 {
@@ -124,9 +133,11 @@ static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, con
         }
     }
     for (int l = 0; l < AOT_N_LEVELS; l++) {
+        bool below = l >= AOT_LEVEL_FUNCTIONAL;
         unsigned n = l == AOT_LEVEL_ATEN ? n_forward : out->n; /* no gradients in the forward */
+        const aot_value *v = below ? inner : out->value;
         aot_trace_output(t, (aot_level)l,
-                         aot_v_list(t, n, l >= AOT_LEVEL_FUNCTIONAL ? inner : out->value));
+                         below && j->plan.token ? with_token(t, n, v) : aot_v_list(t, n, v));
     }
 }
 
@@ -304,8 +315,11 @@ static void finish_graphs(aot_capture *out, const job *j, bool joint)
         if (!joint) {
             g->args.d[o->args].kind = AOT_ARG_TUPLE;
         }
+        unsigned tokens = j->plan.token && l >= AOT_LEVEL_FUNCTIONAL ? 1 : 0;
         for (unsigned i = 0; i < list->n; i++) {
-            aot_vec_push(&g->out_descs, aot_intern_z(c->strs, j->found.tangent_desc[i]));
+            const char *desc =
+                i < tokens ? "ForwardTokenAOTOutput(idx=0)" : j->found.tangent_desc[i - tokens];
+            aot_vec_push(&g->out_descs, aot_intern_z(c->strs, desc));
         }
         out->graph[l] = g;
     }

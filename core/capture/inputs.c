@@ -255,6 +255,16 @@ bool cap_plan_bases(aot_tracer *t, input_plan *p, const aot_input_info *info, bo
 
 /* ---- inputs of a run -------------------------------------------------------------------------------- */
 
+static const char *input_name(char name[32], unsigned i, bool primals)
+{
+    if (primals) {
+        snprintf(name, 32, "primals_%u", i + 1);
+    } else {
+        snprintf(name, 32, "arg%u_1", i);
+    }
+    return name;
+}
+
 void cap_make_inputs(aot_tracer *t, const input_plan *p, forward_run *r, bool primals)
 {
     aot_arena *a = aot_tracer_arena(t);
@@ -262,14 +272,16 @@ void cap_make_inputs(aot_tracer *t, const input_plan *p, forward_run *r, bool pr
     r->n_inputs = p->n_inner;
     r->inputs = AOT_NEW_ARRAY(a, aot_value, p->n_inner + 1);
     r->in_tensor = AOT_NEW_ARRAY(a, aot_tensor *, p->n_inner + 1);
+    unsigned n = 0; /* placeholders so far */
+    char name[32];
+    if (p->token) {
+        aot_trace_set_token(t, aot_trace_inner(aot_trace_input_tensor(
+                                   t, input_name(name, n++, primals), aot_trace_token_type(t),
+                                   false, "ForwardTokenAOTInput(idx=0)")));
+    }
     for (unsigned i = 0; i < p->n_inner; i++) {
         const inner_input *x = &p->inner[i];
-        char name[32];
-        if (primals) {
-            snprintf(name, sizeof name, "primals_%u", i + 1);
-        } else {
-            snprintf(name, sizeof name, "arg%u_1", i);
-        }
+        input_name(name, n++, primals);
         if (aot_meta_get(c, x->meta)->val == AOT_VAL_TENSOR) {
             r->in_tensor[i] = aot_trace_input_tensor(t, name, x->meta, x->requires_grad, x->desc);
             r->inputs[i] = aot_v_tensor(r->in_tensor[i]);

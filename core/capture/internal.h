@@ -26,6 +26,7 @@ typedef struct input_plan {
     outer_input *outer;
     inner_input *inner;
     unsigned n_outer, n_inner;
+    bool token; /* effects: a token comes before the inputs, and one before the outputs */
 } input_plan;
 
 /* inputs.c. Plans are in the arena, or the tracer's. Those that return bool say whether they changed
@@ -42,6 +43,7 @@ typedef struct forward_run {
     aot_value *outputs; /* flat */
     unsigned n_outputs;
 } forward_run;
+
 
 void cap_make_inputs(aot_tracer *t, const input_plan *p, forward_run *r, bool primals);
 /* What the user's function is called with. */

@@ -129,6 +129,10 @@ aot_value aot_lower_call(const aot_pycall *k)
         return result;
     }
     const aot_packet *p = packet_of(k);
+    if (p == NULL && !k->is_method && aot_starts_with(k->target, "torch.ops.") &&
+        !aot_starts_with(k->target, "torch.ops.higher_order.")) {
+        return aot_trace_custom(k->t, k->target, k->n, k->args, k->n_kw, k->kw_names, k->kw);
+    }
     if (p == NULL) {
         aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "%s%s is not known: no row in %s and no operator of that name",
                        k->is_method ? "method ." : "", k->target,

@@ -55,8 +55,9 @@ enum {
     AOT_OPF_COMPOSITE_EXPLICIT = 1 << 6,
     AOT_OPF_PYTHON = 1 << 7,         /* operator.add, torch.sym_max ...: no schema */
     AOT_OPF_HIGHER_ORDER = 1 << 8,   /* torch.ops.higher_order.*: no schema */
-    AOT_OPF_AUTOGRAD_DECOMP = 1 << 9 /* py_impl(DispatchKey.Autograd): its decomposition runs above
+    AOT_OPF_AUTOGRAD_DECOMP = 1 << 9, /* py_impl(DispatchKey.Autograd): its decomposition runs above
                                         autograd, whatever the backend */
+    AOT_OPF_EFFECTFUL = 1 << 10 /* ordered by tokens: higher_order.with_effects */
 };
 
 typedef struct aot_op_info {

@@ -396,7 +396,8 @@ aot_node_id tr_emit_call(aot_tracer *t, aot_level l, aot_op_id op, unsigned n,
         }
     }
     aot_graph *g = t->level[l].g;
-    aot_node node = {.kind = AOT_CALL_FUNCTION, .op = op, .target = f->target};
+    aot_node node = {.kind = AOT_CALL_FUNCTION, .op = op < AOT_N_OPS ? op : AOT_OP_UNKNOWN,
+                     .target = f->target};
     node.args = aot_graph_add_args(g, a, n_pos);
     node.n_args = (uint16_t)n_pos;
     node.kwargs = aot_graph_add_args(g, kw, 2 * n_kw);
@@ -417,9 +418,6 @@ static void bind_items(aot_tracer *t, aot_level l, aot_node_id id, aot_value lis
     static const char target[] = "operator.getitem";
     for (unsigned i = 0; i < list.n; i++) {
         aot_value v = list.u.items[i];
-        if (v.kind != AOT_V_TENSOR && !(v.kind == AOT_V_INT && v.u.dim.expr != 0)) {
-            continue;
-        }
         aot_graph *g = t->level[l].g;
         aot_arg args[2] = {{.kind = AOT_ARG_NODE, .u.node = id},
                            {.kind = AOT_ARG_INT, .u.i = i}};
@@ -431,7 +429,7 @@ static void bind_items(aot_tracer *t, aot_level l, aot_node_id id, aot_value lis
         aot_node_id item = add(t, l, &n, "getitem");
         if (v.kind == AOT_V_TENSOR) {
             tr_bind_tensor(t, l, item, v.u.t);
-        } else {
+        } else if (v.kind == AOT_V_INT) {
             tr_sym_of_node(t, l, v.u.dim, item);
         }
     }
@@ -485,6 +483,15 @@ aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     aot_graph *g = t->level[AOT_LEVEL_JOINT].g;
     if (f->schema.n_returns == 0) {
         return aot_v_none();
+    }
+    if (op >= AOT_N_OPS) {
+        aot_value stated = tr_stated_types(t);
+        if (stated.kind == AOT_V_NONE) {
+            aot_trace_fail(t, AOT_E_UNSUPPORTED, "%s: no type is stated for its result",
+                           tr_op_text(t, op));
+        }
+        tr_bind(t, AOT_LEVEL_JOINT, id, stated);
+        return stated;
     }
     aot_call k;
     aot_err err = {0};

@@ -15,11 +15,6 @@ static tracer_mode enter(aot_tracer *t, tracer_mode m)
 
 /* ---- below functionalization ------------------------------------------------------------------ */
 
-typedef struct fresh {
-    aot_tracer *t;
-    AOT_VEC(aot_tensor *) unused_;
-} fresh;
-
 /* A value that already stands for a functional node gets a second tensor for the new one. */
 static aot_tensor *own_tensor(void *arg, aot_tensor *x)
 {
@@ -137,7 +132,7 @@ void tr_sync(aot_tracer *t, aot_tensor *x)
     x->generation = s->generation;
 }
 
-static void commit(aot_tracer *t, aot_tensor *x, aot_tensor *value)
+void tr_commit(aot_tracer *t, aot_tensor *x, aot_tensor *value)
 {
     func_storage *s = x->storage;
     if (value->type->dtype != x->type->dtype) {
@@ -283,7 +278,7 @@ static aot_value call_mutating(aot_tracer *t, aot_op_id op, unsigned n, const ao
     }
     unsigned n_fresh = values.n - w.n;
     for (unsigned i = 0; i < w.n; i++) {
-        commit(t, w.d[i], values.d[n_fresh + i]);
+        tr_commit(t, w.d[i], values.d[n_fresh + i]);
     }
     if (n_fresh == 0) {
         unsigned first = 0;
@@ -309,6 +304,12 @@ aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     const op_facts *f = tr_op(t, op);
     if (f->is_inplace_view && f->functional != AOT_OP_UNKNOWN) {
         return call_inplace_view(t, op, n, args);
+    }
+    if (f->has_effects) {
+        return tr_map_tensors(t, tr_effect(t, op, n, unwrapped(t, n, args)), wrap_fresh, t);
+    }
+    if (f->writes && op >= AOT_N_OPS) {
+        return tr_auto_functionalize(t, op, n, args);
     }
     if (f->writes) {
         return call_mutating(t, op, n, args);

@@ -22,6 +22,8 @@ typedef struct op_facts {
     bool writes;           /* some argument is written */
     bool composite;        /* CompositeImplicit */
     bool returns_list;     /* one return, of type Tensor[] */
+    bool has_effects;     /* ordered by tokens */
+    bool has_names;       /* of a custom operator: its schema is known */
 } op_facts;
 
 const op_facts *tr_op(aot_tracer *t, aot_op_id op);
@@ -186,6 +188,8 @@ struct aot_tracer {
     aot_trace_options options;
     level_graph level[AOT_N_LEVELS];
     op_facts *facts[AOT_N_OPS];
+    AOT_VEC(op_facts *) customs; /* ids from AOT_N_OPS on */
+    aot_tensor *token;           /* inner: of the last effect; NULL before the first */
     AOT_VEC(const aot_fake *) fakes; /* by aot_meta_id */
     bool grad_enabled, in_backward;
     tracer_mode mode;
@@ -209,6 +213,14 @@ struct aot_tracer {
     jmp_buf *leave;
     aot_status status;
 };
+
+/* tracer.c */
+void tr_op_defaults(aot_tracer *t, op_facts *f);
+
+/* custom.c */
+aot_value tr_stated_types(aot_tracer *t);
+aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
+aot_value tr_effect(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
 
 /* value.c */
 aot_tensor *tr_tensor_new(aot_tracer *t, aot_meta_id meta);
@@ -242,6 +254,7 @@ aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
 aot_value tr_below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
 aot_value tr_decompose(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
 void tr_sync(aot_tracer *t, aot_tensor *x); /* brings the inner value up to date */
+void tr_commit(aot_tracer *t, aot_tensor *x, aot_tensor *value); /* x's new value */
 aot_tensor *tr_wrap(aot_tracer *t, aot_tensor *inner); /* a fresh outer tensor with its own storage */
 
 /* view_inverse.c: what base becomes when its view has become value. All inner. */

@@ -41,6 +41,7 @@ void aot_tracer_free(aot_tracer *t)
     aot_vec_free(&t->heap);
     aot_vec_free(&t->fakes);
     aot_vec_free(&t->attrs);
+    aot_vec_free(&t->customs);
     aot_vec_free(&t->autocast);
     aot_vec_free(&t->subgraphs);
     aot_vec_free(&t->attributes);
@@ -122,8 +123,7 @@ bool aot_in_decomp(const aot_tracer *t)
 
 const char *tr_op_text(aot_tracer *t, aot_op_id op)
 {
-    (void)t;
-    return aot_op(op)->name;
+    return op >= AOT_N_OPS ? aot_text(t->c, t->customs.d[op - AOT_N_OPS]->target) : aot_op(op)->name;
 }
 
 static aot_value scalar_default(aot_tracer *t, const aot_schema_arg *a, const char *s, size_t n)
@@ -209,8 +209,19 @@ static aot_op_id functional_of(aot_op_id op)
     return f != AOT_OP_UNKNOWN ? f : aot_op_functional(op);
 }
 
+void tr_op_defaults(aot_tracer *t, op_facts *f)
+{
+    f->defaults = tr_alloc(t, f->schema.n_args + 1, sizeof *f->defaults);
+    for (unsigned i = 0; i < f->schema.n_args; i++) {
+        f->defaults[i] = default_of(t, &f->schema.args[i]);
+    }
+}
+
 const op_facts *tr_op(aot_tracer *t, aot_op_id op)
 {
+    if (op >= AOT_N_OPS) {
+        return t->customs.d[op - AOT_N_OPS];
+    }
     if (t->facts[op] != NULL) {
         return t->facts[op];
     }
@@ -220,10 +231,7 @@ const op_facts *tr_op(aot_tracer *t, aot_op_id op)
     if (o->schema == NULL || aot_schema_parse(&f->schema, t->a, o->schema, &err) != AOT_OK) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "%s has no schema to be called by", o->name);
     }
-    f->defaults = tr_alloc(t, f->schema.n_args + 1, sizeof *f->defaults);
-    for (unsigned i = 0; i < f->schema.n_args; i++) {
-        f->defaults[i] = default_of(t, &f->schema.args[i]);
-    }
+    tr_op_defaults(t, f);
     f->target = aot_intern_z(t->c->strs, aot_arena_printf(t->a, "torch.ops.%s%s", o->name,
                                                           strcmp(o->name, o->packet) == 0
                                                               ? ".default"
@@ -233,6 +241,7 @@ const op_facts *tr_op(aot_tracer *t, aot_op_id op)
     f->writes = (o->flags & AOT_OPF_MUTATES) != 0;
     f->is_view = !f->writes && (o->flags & AOT_OPF_ALIASES) != 0;
     f->is_inplace_view = (o->tags & AOT_TAG_INPLACE_VIEW) != 0;
+    f->has_effects = (o->flags & AOT_OPF_EFFECTFUL) != 0;
     f->composite = (o->flags & AOT_OPF_COMPOSITE_IMPLICIT) != 0;
     f->functional = f->writes ? functional_of(op) : AOT_OP_UNKNOWN;
     f->returns_list = f->schema.n_returns == 1 && f->schema.returns[0].is_list;

@@ -8,6 +8,8 @@ typedef struct aot_trace_options {
     bool decompose;   /* use Inductor's decomposition table */
     bool core_decompose; /* use the core ATen table */
     bool opaque;      /* believe a recorded type where an operator has no META rule */
+    const char *const *schemas; /* of custom operators: "ns::name(Tensor x) -> Tensor" */
+    unsigned n_schemas;
     bool dry;         /* only the types are wanted: levels above JOINT are not written */
 } aot_trace_options;
 
@@ -31,6 +33,11 @@ void aot_trace_output(aot_tracer *t, aot_level l, aot_value v);
 void aot_trace_backward(aot_tracer *t, unsigned n_out, aot_tensor *const *outs,
                         aot_tensor *const *tangents, unsigned n_in, aot_tensor *const *inputs,
                         aot_tensor **grads);
+
+/* Effect tokens: the inner tensor that stands for all effects so far; NULL if there were none. */
+void aot_trace_set_token(aot_tracer *t, aot_tensor *token);
+aot_tensor *aot_trace_token(const aot_tracer *t);
+aot_meta_id aot_trace_token_type(aot_tracer *t);
 
 /* Facts that the analysis of inputs and outputs asks for. */
 void aot_trace_sync(aot_tracer *t, aot_tensor *x);

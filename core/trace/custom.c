@@ -1,0 +1,289 @@
+/* Operators that are not in the table (a user's own), and those with side effects.
+ *
+ * A custom operator has the schema that the caller gives (aot_trace_options.schemas), else one made
+ * from the call, without names and taken to be functional. Its results have the types that the
+ * Dynamo graph states for the node that is run. One that writes its arguments is wrapped as
+ * torch/_higher_order_ops/auto_functionalize.py:do_auto_functionalize_v2 does; one with side effects
+ * as torch/_higher_order_ops/effects.py:handle_effects does. */
+#include <stdio.h>
+#include <string.h>
+
+#include "trace/internal.h"
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+static const char *schema_given(const aot_tracer *t, const char *name, const char *overload)
+{
+    size_t n = strlen(name), m = strlen(overload);
+    for (unsigned i = 0; i < t->options.n_schemas; i++) {
+        const char *s = t->options.schemas[i], *colons = strstr(s, "::");
+        size_t ns = colons != NULL ? (size_t)(colons - s) : 0;
+        if (colons == NULL || n < ns + 2 || strncmp(s, name, ns) != 0 || name[ns] != '.') {
+            continue;
+        }
+        const char *own = colons + 2, *rest = name + ns + 1;
+        size_t k = n - ns - 1;
+        bool plain = strcmp(overload, "default") == 0;
+        if (strncmp(own, rest, k) == 0 &&
+            ((plain && own[k] == '(') ||
+             (own[k] == '.' && strncmp(own + k + 1, overload, m) == 0 && own[k + 1 + m] == '('))) {
+            return own;
+        }
+    }
+    return NULL;
+}
+
+static op_facts *make_facts(aot_tracer *t, const char *name, const char *overload, unsigned n)
+{
+    op_facts *f = tr_alloc(t, 1, sizeof *f);
+    const char *given = schema_given(t, name, overload);
+    aot_err err = {0};
+    if (given != NULL && aot_schema_parse(&f->schema, t->a, given, &err) != AOT_OK) {
+        aot_trace_fail(t, err.code, "schema of %s: %s", name, err.msg);
+    }
+    if (given == NULL) {
+        f->schema.n_args = f->schema.n_positional = n;
+        f->schema.args = tr_alloc(t, n + 1, sizeof *f->schema.args);
+        f->schema.n_returns = 1;
+        f->schema.returns = tr_alloc(t, 1, sizeof *f->schema.returns);
+    }
+    f->has_names = given != NULL;
+    tr_op_defaults(t, f);
+    for (unsigned i = 0; i < f->schema.n_args; i++) {
+        f->writes |= f->schema.args[i].is_write;
+    }
+    f->target =
+        aot_intern_z(t->c->strs, aot_arena_printf(t->a, "torch.ops.%s.%s", name, overload));
+    const char *dot = strchr(name, '.');
+    f->name = aot_intern_z(t->c->strs, dot != NULL ? dot + 1 : name);
+    return f;
+}
+
+static aot_op_id custom_op(aot_tracer *t, const char *target, unsigned n)
+{
+    const char *name = target + strlen("torch.ops."), *first = strchr(name, '.');
+    const char *second = first != NULL ? strchr(first + 1, '.') : NULL;
+    const char *overload = second != NULL ? second + 1 : "default";
+    char *base = second != NULL ? aot_arena_strndup(t->a, name, (size_t)(second - name))
+                                : aot_arena_strndup(t->a, name, strlen(name));
+    const char *full = aot_arena_printf(t->a, "torch.ops.%s.%s", base, overload);
+    aot_str key = aot_intern_z(t->c->strs, full);
+    for (size_t i = 0; i < t->customs.n; i++) {
+        if (t->customs.d[i]->target == key) {
+            return (aot_op_id)(AOT_N_OPS + i);
+        }
+    }
+    aot_vec_push(&t->customs, make_facts(t, base, overload, n));
+    return (aot_op_id)(AOT_N_OPS + t->customs.n - 1);
+}
+
+/* ---- types, as the Dynamo graph states them -------------------------------------------------------- */
+
+static aot_value stated(aot_tracer *t, aot_node_id id)
+{
+    aot_meta_id m = aot_node_at(t->at_graph, id)->meta;
+    return aot_meta_get(t->c, m)->val == AOT_VAL_TENSOR ? aot_v_tensor(tr_tensor_new(t, m))
+                                                        : aot_v_none();
+}
+
+/* Types of a tuple are those of the getitems that take its parts. */
+aot_value tr_stated_types(aot_tracer *t)
+{
+    if (t->at_graph == NULL || t->at_node == AOT_NO_NODE) {
+        return aot_v_none();
+    }
+    aot_value one = stated(t, t->at_node);
+    if (one.kind != AOT_V_NONE) {
+        return one;
+    }
+    const aot_graph *g = t->at_graph;
+    aot_value items[64] = {{0}};
+    unsigned n = 0;
+    for (aot_node_id i = t->at_node + 1; i < g->nodes.n; i++) {
+        const aot_node *node = aot_node_at(g, i);
+        const aot_arg *a = aot_node_args(g, node);
+        if (aot_is_getitem(g, node) && node->n_args == 2 && a[0].kind == AOT_ARG_NODE &&
+            a[0].u.node == t->at_node && a[1].kind == AOT_ARG_INT && a[1].u.i >= 0 &&
+            a[1].u.i < 64) {
+            unsigned k = (unsigned)a[1].u.i;
+            items[k] = stated(t, i);
+            n = k >= n ? k + 1 : n;
+        }
+    }
+    return n == 0 ? aot_v_none() : aot_v_tuple(t, n, items);
+}
+
+aot_value aot_trace_custom(aot_tracer *t, const char *target, unsigned n, const aot_value *args,
+                           unsigned n_kw, const aot_str *kw_names, const aot_value *kw)
+{
+    aot_op_id op = custom_op(t, target, n);
+    const op_facts *f = tr_op(t, op);
+    unsigned most = f->schema.n_args;
+    if (n_kw != 0 && !f->has_names) {
+        aot_trace_fail(t, AOT_E_UNSUPPORTED,
+                       "%s is called with keyword arguments and its schema is not known: state it "
+                       "(# aotscope: op SCHEMA)",
+                       target);
+    }
+    aot_value *all = tr_alloc(t, most + n + 1, sizeof *all);
+    memcpy(all, args, n * sizeof *all);
+    for (unsigned i = n; i < most; i++) {
+        all[i] = f->defaults[i];
+        for (unsigned k = 0; k < n_kw; k++) {
+            aot_span name = f->schema.args[i].name;
+            if (strlen(aot_text(t->c, kw_names[k])) == name.n &&
+                memcmp(aot_text(t->c, kw_names[k]), name.s, name.n) == 0) {
+                all[i] = kw[k];
+            }
+        }
+    }
+    return aot_call_op(t, op, most, all);
+}
+
+/* ---- auto_functionalized_v2 ------------------------------------------------------------------------- */
+
+typedef struct hop_args {
+    aot_value value[65]; /* [0] is the operator */
+    const char *name[64];
+    unsigned n;
+} hop_args;
+
+/* prefix: "" for the argument's own name, "_" for _NAME_base_index, NULL for _all_bases. */
+static void add(aot_tracer *t, hop_args *h, aot_value value, const char *prefix, aot_span name)
+{
+    if (h->n == 64) {
+        aot_trace_fail(t, AOT_E_UNSUPPORTED, "a mutating custom operator with that many arguments");
+    }
+    h->name[h->n] = prefix == NULL ? "_all_bases"
+                                   : aot_arena_printf(t->a, "%s%.*s%s", prefix, (int)name.n, name.s,
+                                                      prefix[0] != '\0' ? "_base_index" : "");
+    h->value[++h->n] = value;
+}
+
+/* The higher-order node at one level: target and arguments by name. */
+static aot_node_id emit_hop(aot_tracer *t, aot_level l, const hop_args *h)
+{
+    static const char target[] = "torch.ops.higher_order.auto_functionalized_v2";
+    aot_node n = {.kind = AOT_CALL_FUNCTION,
+                  .op = AOT_OP_higher_order_auto_functionalized_v2,
+                  .target = aot_intern_z(t->c->strs, target)};
+    return tr_emit_kw(t, l, n, "auto_functionalized_v2", 1, h->value, h->n, h->name);
+}
+
+static aot_tensor *same_type(aot_tracer *t, const aot_tensor *x)
+{
+    return tr_tensor_new(t, x->meta);
+}
+
+/* Its results: what the operator returns, then the new values of what it writes. */
+aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+{
+    const op_facts *f = tr_op(t, op);
+    hop_args h = {.n = 0};
+    h.value[0] = (aot_value){.kind = AOT_V_NAME, .u.s = f->target};
+    aot_tensor *written[32], *bases[32];
+    unsigned n_written = 0;
+    for (unsigned i = 0; i < n; i++) {
+        const aot_schema_arg *a = &f->schema.args[i];
+        if (!a->is_write) {
+            aot_value v = args[i];
+            if (v.kind == AOT_V_TENSOR) {
+                tr_sync(t, v.u.t);
+                v = aot_v_tensor(v.u.t->inner);
+            }
+            add(t, &h, v, "", a->name);
+        } else if (args[i].kind == AOT_V_TENSOR && n_written < 32) {
+            if (args[i].u.t->chain.n != 0) {
+                aot_trace_fail(t, AOT_E_UNSUPPORTED,
+                               "custom operator %s writes a view of another tensor",
+                               aot_text(t->c, f->target));
+            }
+            tr_sync(t, args[i].u.t);
+            written[n_written] = args[i].u.t;
+            bases[n_written] = args[i].u.t->inner;
+            add(t, &h, aot_v_int(n_written), "_", a->name);
+            n_written++;
+        }
+    }
+    add(t, &h, aot_v_tensors(t, n_written, bases), NULL, (aot_span){"", 0});
+    unsigned n_returns = f->schema.n_returns;
+    aot_value returned = n_returns != 0 ? tr_stated_types(t) : aot_v_none();
+    unsigned first = n_returns == 0 ? 1 : n_returns;
+    aot_value *items = tr_alloc(t, first + n_written + 1, sizeof *items);
+    for (unsigned i = 0; i < first; i++) {
+        items[i] = aot_v_tensor(aot_v_item(returned, i));
+    }
+    for (unsigned i = 0; i < n_written; i++) {
+        items[first + i] = aot_v_tensor(same_type(t, bases[i]));
+    }
+    aot_value out = aot_v_tuple(t, first + n_written, items);
+    tr_bind(t, AOT_LEVEL_FUNCTIONAL, emit_hop(t, AOT_LEVEL_FUNCTIONAL, &h), out);
+    tr_bind(t, AOT_LEVEL_JOINT, emit_hop(t, AOT_LEVEL_JOINT, &h), out);
+    for (unsigned i = 0; i < n_written; i++) {
+        tr_commit(t, written[i], items[first + i].u.t);
+    }
+    if (n_returns == 0) {
+        return aot_v_none();
+    }
+    for (unsigned i = 0; i < first; i++) {
+        items[i] = items[i].kind == AOT_V_TENSOR ? aot_v_tensor(tr_wrap(t, items[i].u.t)) : items[i];
+    }
+    return n_returns == 1 ? items[0] : aot_v_tuple(t, n_returns, items);
+}
+
+/* ---- effects -------------------------------------------------------------------------------------------- */
+
+void aot_trace_set_token(aot_tracer *t, aot_tensor *token)
+{
+    t->token = token;
+}
+
+aot_tensor *aot_trace_token(const aot_tracer *t)
+{
+    return t->token;
+}
+
+static aot_node_id emit_effect(aot_tracer *t, aot_level l, const op_facts *f, aot_tensor *token,
+                               unsigned n, const aot_value *args)
+{
+    static const char target[] = "torch.ops.higher_order.with_effects";
+    aot_value *all = tr_alloc(t, n + 3, sizeof *all);
+    all[0] = aot_v_tensor(token);
+    all[1] = (aot_value){.kind = AOT_V_NAME, .u.s = f->target};
+    memcpy(all + 2, args, n * sizeof *all);
+    aot_node node = {.kind = AOT_CALL_FUNCTION,
+                     .op = AOT_OP_higher_order_with_effects,
+                     .target = aot_intern_z(t->c->strs, target)};
+    return tr_emit(t, l, node, "with_effects", n + 2, all);
+}
+
+/* The operator with the token before it and the token after it. args are inner. */
+aot_value tr_effect(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+{
+    const op_facts *f = tr_op(t, op);
+    if (t->token == NULL) { /* found while looking: the next trace has it among its inputs */
+        t->token = aot_trace_input_tensor(t, "token", aot_trace_token_type(t), false, NULL)->inner;
+    }
+    aot_value returned = f->schema.n_returns != 0 ? tr_stated_types(t) : aot_v_none();
+    unsigned n_out = aot_v_is_list(returned) ? returned.n : 1;
+    aot_value *items = tr_alloc(t, n_out + 2, sizeof *items);
+    items[0] = aot_v_tensor(tr_tensor_new(t, t->token->meta));
+    for (unsigned i = 0; i < n_out; i++) {
+        items[1 + i] = aot_v_tensor(aot_v_item(returned, i));
+    }
+    aot_value out = aot_v_tuple(t, n_out + 1, items);
+    for (int l = AOT_LEVEL_FUNCTIONAL; l < AOT_N_LEVELS; l++) {
+        tr_bind(t, (aot_level)l, emit_effect(t, (aot_level)l, f, t->token, n, args), out);
+    }
+    t->token = items[0].u.t;
+    if (f->schema.n_returns == 0) {
+        return aot_v_none();
+    }
+    return aot_v_is_list(returned) ? aot_v_tuple(t, n_out, items + 1) : items[1];
+}
+
+aot_meta_id aot_trace_token_type(aot_tracer *t)
+{
+    aot_dim zero = aot_dim_of(0), one = aot_dim_of(1);
+    return aot_ctx_tensor_meta(t->c, AOT_F32, &zero, &one, 1, aot_intern_z(t->c->strs, "cpu"));
+}
