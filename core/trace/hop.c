@@ -62,6 +62,11 @@ static aot_tensor *synced_inner(void *arg, aot_tensor *x)
     return x->inner != NULL ? x->inner : x;
 }
 
+static void see_unmade(void *arg, aot_tensor *x)
+{
+    *(bool *)arg |= x->node[AOT_LEVEL_ATEN] == AOT_NO_NODE;
+}
+
 static void run_apart(aot_tracer *t, void *arg)
 {
     apart *a = arg;
@@ -72,7 +77,9 @@ static void run_apart(aot_tracer *t, void *arg)
     }
     a->out = a->fn(t, a->arg, a->n, in);
     aot_value inner = tr_map_tensors(t, a->out, synced_inner, t);
-    for (int l = 0; l < AOT_N_LEVELS; l++) {
+    bool gradients = false; // they are not at the level of the forward alone
+    tr_each_tensor(a->out, see_unmade, &gradients);
+    for (int l = gradients ? AOT_LEVEL_TRACED : AOT_LEVEL_ATEN; l < AOT_N_LEVELS; l++) {
         aot_trace_output(t, (aot_level)l, l >= AOT_LEVEL_FUNCTIONAL ? inner : a->out);
     }
 }
