@@ -7,6 +7,7 @@
  * Mirrors: sympy/printing/str.py and precedence.py, with the precedences that
  * torch/utils/_sympy/functions.py gives its functions. */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@ enum { MAX_DEPTH = 64 };
 enum {
     P_OR = 20,
     P_AND = 30,
+    P_BIT_OR = 36, /* what their operands are printed for */
+    P_BIT_AND = 38,
     P_REL = 35,
     P_ADD = 40,
     P_MUL = 50,
@@ -272,6 +275,28 @@ static void print_in(aot_sb *out, const term *t, int level, bool strict, int dep
     aot_sb_addz(out, parens ? ")" : "");
 }
 
+/* 15 significant digits; within a larger expression without the zeros at the end. */
+static void print_float(aot_sb *out, double v, bool whole)
+{
+    char buf[40], digits[20];
+    snprintf(buf, sizeof buf, "%.14e", v < 0 ? -v : v);
+    int exp10 = atoi(strchr(buf, 'e') + 1), n = 15;
+    bool fixed = exp10 > -5 && exp10 < 15;
+    snprintf(digits, sizeof digits, "%c%.14s", buf[0], buf + 2);
+    int before = !fixed ? 1 : exp10 >= 0 ? exp10 + 1 : 0;
+    while (!whole && n > before + 1 && n > 1 && digits[n - 1] == '0') {
+        n--;
+    }
+    aot_sb_addz(out, v < 0 ? "-" : "");
+    aot_sb_add(out, digits, (size_t)before);
+    aot_sb_addz(out, before == 0 ? "0." : ".");
+    aot_sb_pad(out, '0', fixed && exp10 < 0 ? (size_t)(-exp10 - 1) : 0);
+    aot_sb_add(out, digits + before, (size_t)(n - before));
+    if (!fixed) {
+        aot_sb_addf(out, exp10 > 0 ? "e+%d" : "e%d", exp10);
+    }
+}
+
 static void print_number(aot_sb *out, const term *t, int depth)
 {
     if (is(t, "Rational") && t->n == 2) {
@@ -279,16 +304,14 @@ static void print_number(aot_sb *out, const term *t, int depth)
         aot_sb_addc(out, '/');
         print(out, t->args[1], depth + 1);
     } else if (is(t, "Float")) {
-        char buf[64] = "", *end;
+        char buf[64] = "";
         memcpy(buf, t->text, t->text_n < sizeof buf - 1 ? t->text_n : sizeof buf - 1);
-        double v = strtod(buf, &end);
-        aot_sb one = {0};
-        aot_sb_addf(&one, "%.15g", v);
-        aot_sb_add(out, one.d, one.n);
-        if (strpbrk(one.d, ".en") == NULL) {
-            aot_sb_addz(out, ".0");
+        double v = strtod(buf, NULL);
+        if (v == v && v - v == 0) {
+            print_float(out, v, depth == 0);
+        } else { // inf, nan
+            aot_sb_add(out, t->text, t->text_n);
         }
-        aot_sb_free(&one);
     } else {
         aot_sb_add(out, t->text, t->text_n);
     }
@@ -452,7 +475,10 @@ static void print(aot_sb *out, const term *t, int depth)
         print(out, t->args[0], depth + 1);
         aot_sb_addc(out, ')');
     } else {
-        print_joined(out, t, functions[f].text, functions[f].precedence, depth);
+        // sympy prints operands of And and Or as for & and | of integers
+        int own = functions[f].precedence;
+        int level = own == P_AND ? P_BIT_AND : own == P_OR ? P_BIT_OR : own;
+        print_joined(out, t, functions[f].text, level, depth);
     }
 }
 
