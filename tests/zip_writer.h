@@ -25,7 +25,7 @@ static inline void zip_number(aot_sb *out, uint32_t v, int bytes)
 static inline void zip_facts(aot_sb *out, const zip_member *m)
 {
     zip_number(out, 20, 2);
-    zip_number(out, 0, 4); /* flags, stored */
+    zip_number(out, 0, 4);          /* flags, stored */
     zip_number(out, 0x00210000, 4); /* 1980-01-01 */
     zip_number(out, (uint32_t)crc32(0, (const unsigned char *)m->data, (unsigned)m->n), 4);
     zip_number(out, (uint32_t)m->n, 4);

@@ -80,6 +80,7 @@ static const struct {
     {"Identity", F_IDENTITY, 10, NULL},
     {"Max", F_CALL, P_ATOM, NULL},
     {"Min", F_CALL, P_ATOM, NULL},
+    {"ExprCondPair", F_CALL, P_ATOM, ""},
     {"Equality", F_CALL, P_MUL, "Eq"},
     {"Unequality", F_CALL, P_MUL, "Ne"},
     {"StrictGreaterThan", F_INFIX, P_REL, " > "},

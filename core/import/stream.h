@@ -36,8 +36,8 @@ bool aot_stream_line(aot_stream *s, aot_line *line);
 /* The whole input for formats that are read by position: *file, the caller's to close, or the bytes
  * *mem with *file NULL. What cannot be read by position (a pipe, a .gz) is unpacked into a
  * temporary file of at most AOT_SPOOL_MAX bytes. No line can be read afterwards. Errors: E_IO. */
-AOT_NODISCARD aot_status aot_stream_seekable(aot_stream *s, FILE **file, const char **mem, size_t *n,
-                                             aot_err *err);
+AOT_NODISCARD aot_status aot_stream_seekable(aot_stream *s, FILE **file, const char **mem,
+                                             size_t *n, aot_err *err);
 /* What is wrong with the input as a whole (read error, damaged .gz); NULL if nothing. */
 const char *aot_stream_trouble(const aot_stream *s);
 uint64_t aot_stream_done(const aot_stream *s);  /* bytes taken, compressed ones if it is a .gz */

@@ -93,7 +93,8 @@ static json_t *signature_of(const aot_unit *u)
 
 static const char *text_at(json_t *j, const char *list, size_t i, const char *key)
 {
-    const char *s = json_string_value(json_object_get(json_array_get(json_object_get(j, list), i), key));
+    const char *s =
+        json_string_value(json_object_get(json_array_get(json_object_get(j, list), i), key));
     return s != NULL ? s : "";
 }
 
@@ -119,8 +120,10 @@ static void the_signature_is_kept(void **state)
     collect_file(&c, "pt2/mlp_training.pt2");
     j = signature_of(c.units.d[0]);
     assert_int_equal(json_integer_value(json_array_get(
-                         json_object_get(json_object_get(j, "range_constraints"), "s77"), 0)), 2);
-    assert_int_equal(json_integer_value(json_array_get(json_object_get(j, "schema_version"), 0)), 8);
+                         json_object_get(json_object_get(j, "range_constraints"), "s77"), 0)),
+                     2);
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(j, "schema_version"), 0)),
+                     8);
     json_decref(j);
     collect_free(&c);
 }
@@ -163,22 +166,38 @@ static void pipes_and_gz_are_read_too(void **state)
 
 /* ---- a small program ----------------------------------------------------------------------- */
 
-#define TENSOR(sizes, strides)                                                                    \
-    "{\"dtype\": 7, \"sizes\": " sizes ", \"requires_grad\": false, \"device\": {\"type\": "      \
-    "\"cpu\", \"index\": null}, \"strides\": " strides                                            \
+#define TENSOR(sizes, strides)                                                                     \
+    "{\"dtype\": 7, \"sizes\": " sizes ", \"requires_grad\": false, \"device\": {\"type\": "       \
+    "\"cpu\", \"index\": null}, \"strides\": " strides                                             \
     ", \"storage_offset\": {\"as_int\": 0}, \"layout\": 7}"
-#define CALL(inputs)                                                                              \
-    "{\"target\": \"torch.ops.aten.sin.default\", \"inputs\": " inputs                            \
+#define CALL(inputs)                                                                               \
+    "{\"target\": \"torch.ops.aten.sin.default\", \"inputs\": " inputs                             \
     ", \"outputs\": [{\"as_tensor\": {\"name\": \"sin\"}}], \"metadata\": {}, \"name\": \"sin\"}"
 #define X_ARG "[{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1}]"
-#define PROGRAM(nodes, version)                                                                   \
-    "{\"graph_module\": {\"graph\": {\"inputs\": [{\"as_tensor\": {\"name\": \"x\"}}], "          \
-    "\"outputs\": [{\"as_tensor\": {\"name\": \"sin\"}}], \"nodes\": [" nodes                     \
-    "], \"tensor_values\": {\"x\": " TENSOR("[{\"as_int\": 2}]", "[{\"as_int\": 1}]")             \
-    ", \"sin\": " TENSOR("[{\"as_int\": 2}]", "[{\"as_int\": 1}]") "}}, \"signature\": "          \
-    "{\"input_specs\": [{\"user_input\": {\"arg\": {\"as_tensor\": {\"name\": \"x\"}}}}], "       \
-    "\"output_specs\": [{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"sin\"}}}}]}, "   \
-    "\"module_call_graph\": []}, \"range_constraints\": {}, \"schema_version\": " version "}"
+#define PROGRAM(nodes, version)                                                                    \
+    "{\"graph_module\": {\"graph\": {\"inputs\": [{\"as_tensor\": {\"name\": \"x\"}}], "           \
+    "\"outputs\": [{\"as_tensor\": {\"name\": \"sin\"}}], \"nodes\": [" nodes                      \
+    "], \"tensor_values\": {\"x\": " TENSOR(                                                       \
+        "[{\"as_int\": 2}]",                                                                       \
+        "[{\"as_int\": 1}]") ", \"sin\": " TENSOR("[{\"as_int\": 2}]",                             \
+                                                  "[{\"as_int\": 1}]") "}}, \"signature\": "       \
+                                                                       "{\"input_specs\": "        \
+                                                                       "[{\"user_input\": "        \
+                                                                       "{\"arg\": "                \
+                                                                       "{\"as_tensor\": "          \
+                                                                       "{\"name\": \"x\"}}}}], "   \
+                                                                       "\"output_specs\": "        \
+                                                                       "[{\"user_output\": "       \
+                                                                       "{\"arg\": "                \
+                                                                       "{\"as_tensor\": "          \
+                                                                       "{\"name\": "               \
+                                                                       "\"sin\"}}}}]}, "           \
+                                                                       "\"module_call_graph\": "   \
+                                                                       "[]}, "                     \
+                                                                       "\"range_constraints\": "   \
+                                                                       "{}, "                      \
+                                                                       "\"schema_version\":"       \
+                                                                       " " version "}"
 #define V8 "{\"major\": 8, \"minor\": 17}"
 
 static void collect_program(collected *c, const char *member, const char *json)
@@ -224,12 +243,16 @@ static void old_archives_have_no_folder_and_no_names(void **state)
     collected c;
     // before 2.7: the kind of an argument follows from the schema, a node's name from its output
     collect_program(&c, "serialized_exported_program.json",
-                    PROGRAM("{\"target\": \"torch.ops.aten.sin.default\", \"inputs\": [{\"name\": \"self\", \"arg\": "
-                            "{\"as_tensor\": {\"name\": \"x\"}}}], \"outputs\": [{\"as_tensor\": {\"name\": \"sin\"}}], "
-                            "\"metadata\": {}}", "{\"major\": 5, \"minor\": 1}"));
+                    PROGRAM("{\"target\": \"torch.ops.aten.sin.default\", \"inputs\": [{\"name\": "
+                            "\"self\", \"arg\": "
+                            "{\"as_tensor\": {\"name\": \"x\"}}}], \"outputs\": [{\"as_tensor\": "
+                            "{\"name\": \"sin\"}}], "
+                            "\"metadata\": {}}",
+                            "{\"major\": 5, \"minor\": 1}"));
     assert_int_equal(c.status, AOT_OK);
     assert_int_equal(c.units.n, 1);
-    assert_non_null(strstr(aot_unit_stage(c.units.d[0], AOT_STAGE_EXPORT)->text, "aten.sin.default(x)"));
+    assert_non_null(
+        strstr(aot_unit_stage(c.units.d[0], AOT_STAGE_EXPORT)->text, "aten.sin.default(x)"));
     assert_non_null(find_unit_note(c.units.d[0], "info")); // schema 5.1 is older
     collect_free(&c);
 }
@@ -237,17 +260,25 @@ static void old_archives_have_no_folder_and_no_names(void **state)
 static void faults_are_named_by_member_and_field(void **state)
 {
     (void)state;
-    refuses("{\"graph_module\": {\"graph\": }", "models/model.json: it is not JSON: line 1, column 28: expected a value");
+    refuses("{\"graph_module\": {\"graph\": }",
+            "models/model.json: it is not JSON: line 1, column 28: expected a value");
     refuses("[1]", "it is JSON, but no exported program");
     refuses("{}", "schema_version: the field is missing");
-    refuses(PROGRAM(CALL(X_ARG), "{\"major\": 9, \"minor\": 1}"), "schema_version: 9.1 (PyTorch ?) is newer than 8.17");
-    refuses(PROGRAM(CALL("[{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"y\"}}, \"kind\": 1}]"), V8),
-            "nodes[0].inputs[0]: no input or node before makes the value 'y'");
+    refuses(PROGRAM(CALL(X_ARG), "{\"major\": 9, \"minor\": 1}"),
+            "schema_version: 9.1 (PyTorch ?) is newer than 8.17");
+    refuses(
+        PROGRAM(
+            CALL(
+                "[{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"y\"}}, \"kind\": 1}]"),
+            V8),
+        "nodes[0].inputs[0]: no input or node before makes the value 'y'");
     refuses(PROGRAM(CALL("[{\"name\": \"self\", \"arg\": {\"as_moon\": 1}, \"kind\": 1}]"), V8),
             "nodes[0].inputs[0]: the kind of argument 'as_moon' is not in schema 8.17");
-    refuses(PROGRAM(CALL("[{\"name\": \"self\", \"arg\": {}, \"kind\": 1}]"), V8), "expected an object with one key");
+    refuses(PROGRAM(CALL("[{\"name\": \"self\", \"arg\": {}, \"kind\": 1}]"), V8),
+            "expected an object with one key");
     refuses(PROGRAM(CALL("7"), V8), "nodes[0].inputs: expected a list, found 7");
-    refuses(PROGRAM(CALL(X_ARG) ", " CALL(X_ARG), V8), "nodes[1].name: two values are called 'sin'");
+    refuses(PROGRAM(CALL(X_ARG) ", " CALL(X_ARG), V8),
+            "nodes[1].name: two values are called 'sin'");
     refuses(PROGRAM("", V8), "outputs[0]: no input or node before makes the value 'sin'");
 }
 
@@ -255,12 +286,15 @@ static void kinds_of_later_schemas_are_shown_as_texts(void **state)
 {
     (void)state;
     collected c;
-    collect_program(&c, "a/models/model.json",
-                    PROGRAM(CALL("[{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1}, "
-                                 "{\"name\": \"moon\", \"arg\": {\"as_moon\": 1}, \"kind\": 2}]"),
-                            "{\"major\": 8, \"minor\": 99}"));
+    collect_program(
+        &c, "a/models/model.json",
+        PROGRAM(
+            CALL("[{\"name\": \"self\", \"arg\": {\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1}, "
+                 "{\"name\": \"moon\", \"arg\": {\"as_moon\": 1}, \"kind\": 2}]"),
+            "{\"major\": 8, \"minor\": 99}"));
     assert_int_equal(c.status, AOT_OK);
-    assert_non_null(strstr(aot_unit_stage(c.units.d[0], AOT_STAGE_EXPORT)->text, "moon = '{\"as_moon\": 1}'"));
+    assert_non_null(
+        strstr(aot_unit_stage(c.units.d[0], AOT_STAGE_EXPORT)->text, "moon = '{\"as_moon\": 1}'"));
     assert_non_null(find_note(&c, "'as_moon' is a kind of argument of schema 8.99"));
     collect_free(&c);
 }
@@ -340,7 +374,8 @@ static void prints_as(const char *srepr, const char *want)
 {
     aot_sb out = {0};
     bool symbol;
-    if (!aot_pt2_sympy(&out, srepr, strlen(srepr), &symbol) || strcmp(aot_sb_text(&out), want) != 0) {
+    if (!aot_pt2_sympy(&out, srepr, strlen(srepr), &symbol) ||
+        strcmp(aot_sb_text(&out), want) != 0) {
         fail_msg("%s: want %s, got %s", srepr, want, aot_sb_text(&out));
     }
     aot_sb_free(&out);
@@ -368,27 +403,35 @@ static void expressions_print_as_sympy_prints_them(void **state)
     prints_as("Add(Mod(" S0 ", Integer(4)), Integer(1))", "(Mod(s0, 4)) + 1");
     prints_as("GreaterThan(" U0 ", Integer(2))", "u0 >= 2");
     prints_as("Equality(" U0 ", Integer(2))", "Eq(u0, 2)");
-    prints_as("And(StrictLessThan(" U0 ", Integer(4)), Unequality(" S0 ", Integer(3)))", "(u0 < 4) & Ne(s0, 3)");
+    prints_as("And(StrictLessThan(" U0 ", Integer(4)), Unequality(" S0 ", Integer(3)))",
+              "(u0 < 4) & Ne(s0, 3)");
     prints_as("IntTrueDiv(" S0 ", Integer(2))", "IntTrueDiv(s0, 2)");
     prints_as("Mul(Float('0.5', precision=53), ToFloat(" S0 "))", "0.5*ToFloat(s0)");
-    prints_as("Or(Equality(" U0 ", Integer(3)), StrictGreaterThan(" U0 ", Integer(4)))", "Eq(u0, 3) | (u0 > 4)");
+    prints_as("Or(Equality(" U0 ", Integer(3)), StrictGreaterThan(" U0 ", Integer(4)))",
+              "Eq(u0, 3) | (u0 > 4)");
     prints_as("Mul(Integer(-1), Integer(2), " S0 ", Add(" U0 ", Integer(1)))", "-2*s0*(u0 + 1)");
     prints_as("Mul(Integer(-1), FloorDiv(" S0 ", Integer(2)))", "-((s0//2))");
-    prints_as("Add(Integer(2), Mul(Integer(-1), Integer(3), Mod(" S0 ", Integer(4))))", "2 - 3*(Mod(s0, 4))");
+    prints_as("Add(Integer(2), Mul(Integer(-1), Integer(3), Mod(" S0 ", Integer(4))))",
+              "2 - 3*(Mod(s0, 4))");
     prints_as("Mul(Rational(3, 4), " S0 ")", "3*s0/4");
     prints_as("Pow(" S0 ", Rational(1, 2))", "sqrt(s0)");
     prints_as("Mul(Integer(-1), Max(" S0 ", " U0 "))", "-Max(s0, u0)");
     prints_as("Identity(Add(" S0 ", Integer(1)))", "(s0 + 1)");
     prints_as("Float('2.0', precision=53)", "2.00000000000000");
     prints_as("Mul(Float('1.0e+20', precision=53), ToFloat(" S0 "))", "1.0e+20*ToFloat(s0)");
-    prints_as("Add(ToFloat(" U0 "), Float('0.10000000000000001', precision=53))", "ToFloat(u0) + 0.1");
+    prints_as("Add(ToFloat(" U0 "), Float('0.10000000000000001', precision=53))",
+              "ToFloat(u0) + 0.1");
+    prints_as("Piecewise(ExprCondPair(" U0 ", Equality(" U0 ", Integer(3))), ExprCondPair(" S0
+              ", true))",
+              "Piecewise((u0, Eq(u0, 3)), (s0, True))");
     prints_as("Integer(-7)", "-7");
 }
 
 static void what_is_no_expression_is_refused(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "Add(", "Add(Integer(1)", "Symbol('s0", "1 2", "-s0", "Add(,)", "()"};
+    static const char *const bad[] = {"",    "Add(", "Add(Integer(1)", "Symbol('s0",
+                                      "1 2", "-s0",  "Add(,)",         "()"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         aot_sb out = {0};
         bool symbol;
@@ -413,7 +456,11 @@ static void python_prints_strings_and_complex_numbers(void **state)
     static const struct {
         double re, im;
         const char *want;
-    } numbers[] = {{0, 1, "1j"}, {1, 2, "(1+2j)"}, {-0.0, 1, "(-0+1j)"}, {INFINITY, -0.0, "(inf-0j)"}, {0.5, 1e20, "(0.5+1e+20j)"}};
+    } numbers[] = {{0, 1, "1j"},
+                   {1, 2, "(1+2j)"},
+                   {-0.0, 1, "(-0+1j)"},
+                   {INFINITY, -0.0, "(inf-0j)"},
+                   {0.5, 1e20, "(0.5+1e+20j)"}};
     aot_sb out = {0};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         aot_sb_clear(&out);
@@ -435,9 +482,12 @@ static void json_is_checked_to_the_byte(void **state)
     static const struct {
         const char *text;
         size_t at;
-    } bad[] = {{"", 0}, {"{", 1}, {"[1,]", 3}, {"{\"a\" 1}", 5}, {"[1 2]", 3}, {"\"\\x\"", 2}, {"01", 2}, {"1.", 2},
-               {"nul", 0}, {"[1]]", 3}, {"\"\n\"", 1}, {"{\"a\": 1,}", 8}, {"[}", 1}, {"\"\\u12g4\"", 5}, {"-", 1}};
-    static const char *const good[] = {"{}", "[]", " [1, -2.5e+3, \"\\u00e9\\n\", true, false, null, {\"a\": [{}]}] ", "0", "\"x\""};
+    } bad[] = {{"", 0},        {"{", 1},           {"[1,]", 3}, {"{\"a\" 1}", 5},   {"[1 2]", 3},
+               {"\"\\x\"", 2}, {"01", 2},          {"1.", 2},   {"nul", 0},         {"[1]]", 3},
+               {"\"\n\"", 1},  {"{\"a\": 1,}", 8}, {"[}", 1},   {"\"\\u12g4\"", 5}, {"-", 1}};
+    static const char *const good[] = {
+        "{}", "[]", " [1, -2.5e+3, \"\\u00e9\\n\", true, false, null, {\"a\": [{}]}] ", "0",
+        "\"x\""};
     size_t at;
     const char *expected;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
