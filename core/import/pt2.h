@@ -25,7 +25,15 @@ typedef struct aot_pt2_payload {
     aot_slice meta; /* TensorMeta; s NULL if it has none */
 } aot_pt2_payload;
 
-typedef AOT_VEC(aot_pt2_payload) aot_pt2_payloads;
+typedef struct aot_pt2_payloads {
+    AOT_VEC(aot_pt2_payload) v;
+    aot_strtab *strs;            /* names and members; NULL while empty */
+    AOT_VEC(uint32_t) of_fqn;    /* by aot_str: 1 + index into v */
+    AOT_VEC(uint32_t) of_member; /* by aot_str: 1 + index of the first that has it */
+} aot_pt2_payloads;
+
+/* NULL if the archive does not tell. */
+const aot_pt2_payload *aot_pt2_payload_of(const aot_pt2_payloads *all, const char *fqn);
 
 /* What a symbol was when traced. */
 typedef struct aot_pt2_symbol {

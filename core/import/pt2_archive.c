@@ -67,10 +67,23 @@ static int64_t size_of(const archive *a, const char *member)
     return (int64_t)st.size;
 }
 
+static aot_status too_long(const archive *a, const char *member, size_t max)
+{
+    return AOT_FAIL(a->err, AOT_E_FORMAT,
+                    "%s: its text is longer than %zu MiB, which no exported program is: the "
+                    "archive is damaged or hostile",
+                    member, max >> 20);
+}
+
 /* Reads a member whole. Errors: E_FORMAT with the member's name. */
 static aot_status read_member(const archive *a, zip_int64_t index, const char *member, size_t max,
                               aot_sb *out)
 {
+    zip_stat_t stat;
+    if (zip_stat_index(a->zip, (zip_uint64_t)index, 0, &stat) == 0 &&
+        (stat.valid & ZIP_STAT_SIZE) && stat.size > max) {
+        return too_long(a, member, max); // as the directory says; it may lie, so bytes count too
+    }
     zip_file_t *f = zip_fopen_index(a->zip, (zip_uint64_t)index, 0);
     if (f == NULL) {
         return AOT_FAIL(a->err, AOT_E_FORMAT, "%s: cannot be unpacked: %s", member,
@@ -88,10 +101,7 @@ static aot_status read_member(const archive *a, zip_int64_t index, const char *m
                       "%s: damaged after %zu bytes: %s; save the program again", member, out->n,
                       zip_error_strerror(zip_file_get_error(f)));
     } else if (got > 0) {
-        st = AOT_FAIL(a->err, AOT_E_FORMAT,
-                      "%s: its text is longer than %zu MiB, which no exported program is: the "
-                      "archive is damaged or hostile",
-                      member, max >> 20);
+        st = too_long(a, member, max);
     }
     zip_fclose(f);
     return st;
@@ -99,14 +109,42 @@ static aot_status read_member(const archive *a, zip_int64_t index, const char *m
 
 /* ---- payloads ------------------------------------------------------------------------------ */
 
-static int storage_of(const aot_pt2_payloads *all, const char *member, bool constant)
+const aot_pt2_payload *aot_pt2_payload_of(const aot_pt2_payloads *all, const char *fqn)
 {
-    for (size_t i = 0; i < all->n; i++) {
-        if (all->d[i].is_constant == constant && strcmp(all->d[i].member, member) == 0) {
-            return all->d[i].storage; // tied weights
-        }
+    aot_str s = all->strs != NULL ? aot_intern_find(all->strs, fqn, strlen(fqn)) : 0;
+    return s != 0 && s < all->of_fqn.n && all->of_fqn.d[s] != 0 ? &all->v.d[all->of_fqn.d[s] - 1]
+                                                                : NULL;
+}
+
+/* Names without a member, or a second time, are passed over. path: data/weights/weight_0. */
+static void add_payload(aot_pt2_payloads *all, aot_pt2_payload *w, const char *path)
+{
+    if (all->strs == NULL) {
+        all->strs = aot_strtab_new();
     }
-    return (int)all->n;
+    aot_str fqn = aot_intern_z(all->strs, w->fqn), member = aot_intern_z(all->strs, path);
+    while (all->of_fqn.n < aot_strtab_count(all->strs)) {
+        aot_vec_push(&all->of_fqn, 0);
+        aot_vec_push(&all->of_member, 0);
+    }
+    if (all->of_fqn.d[fqn] != 0) {
+        return;
+    }
+    uint32_t own = (uint32_t)all->v.n + 1;
+    all->of_fqn.d[fqn] = own;
+    if (all->of_member.d[member] == 0) { // else tied weights: one memory
+        all->of_member.d[member] = own;
+    }
+    w->storage = (int)all->of_member.d[member] - 1;
+    aot_vec_push(&all->v, *w);
+}
+
+static void free_payloads(aot_pt2_payloads *all)
+{
+    aot_vec_free(&all->v);
+    aot_vec_free(&all->of_fqn);
+    aot_vec_free(&all->of_member);
+    aot_strtab_free(all->strs);
 }
 
 static void add_payloads(archive *a, aot_pt2_payloads *all, aot_slice config, bool constant)
@@ -125,16 +163,16 @@ static void add_payloads(archive *a, aot_pt2_payloads *all, aot_slice config, bo
         w.use_pickle = aot_json_true(aot_json_get(v, "use_pickle"));
         w.meta = aot_json_get(v, "tensor_meta");
         w.meta.s = w.meta.s != NULL && w.meta.s[0] == '{' ? w.meta.s : NULL;
-        w.storage = storage_of(all, w.member, constant);
-        w.bytes = size_of(a, aot_arena_printf(a->arena, "data/%s/%s",
-                                              constant ? "constants" : "weights", w.member));
+        const char *path =
+            aot_arena_printf(a->arena, "data/%s/%s", constant ? "constants" : "weights", w.member);
+        w.bytes = size_of(a, path);
         if (w.bytes < 0) {
             a->run->stats->damaged_records++;
             aot_assemble_note(a->run->units, NULL, 0, "missing",
                               "%s%s of %s is not in the archive: the weights cannot be loaded",
                               constant ? "data/constants/" : "data/weights/", w.member, w.fqn);
         }
-        aot_vec_push(all, w);
+        add_payload(all, &w, path);
     }
 }
 
@@ -196,7 +234,7 @@ static aot_status read_model(archive *a, zip_int64_t index, const char *member, 
         p.json = (aot_slice){aot_sb_text(used), used->n};
         st = aot_pt2_program_read(&p);
     }
-    aot_vec_free(&payloads);
+    free_payloads(&payloads);
     aot_sb_free(&text);
     aot_sb_free(&clean);
     aot_sb_free(&configs[0]);

@@ -119,29 +119,16 @@ static bool read_metas(aot_pt2_program *p, aot_slice dict, const char *what, met
 
 /* ---- inputs -------------------------------------------------------------------------------- */
 
-static aot_slice nth(aot_slice list, size_t n)
-{
-    aot_json_iter it;
-    aot_slice key, v;
-    aot_json_begin(&it, list);
-    for (size_t i = 0; aot_json_next(&it, &key, &v); i++) {
-        if (i == n) {
-            return v;
-        }
-    }
-    return (aot_slice){NULL, 0};
-}
-
 /* The name of an input that is a constant stands in the signature only. */
-static const char *constant_name(aot_pt2_program *p, size_t i)
+static const char *constant_name(aot_pt2_program *p, aot_slice spec, size_t i)
 {
-    aot_slice spec = p->depth == 0 ? nth(p->input_specs, i) : (aot_slice){NULL, 0};
     const char *name =
         aot_json_text(p->arena, aot_json_get(aot_json_get(spec, "constant_input"), "name"));
     return name != NULL && name[0] != '\0' ? name : aot_arena_printf(p->arena, "arg%zu", i);
 }
 
-static bool read_input(aot_pt2_program *p, aot_slice v, size_t i)
+/* spec: what the signature says of it; s NULL in subgraphs. */
+static bool read_input(aot_pt2_program *p, aot_slice v, aot_slice spec, size_t i)
 {
     aot_slice kind, value;
     const char *name = NULL;
@@ -153,7 +140,7 @@ static bool read_input(aot_pt2_program *p, aot_slice v, size_t i)
     } else if (strncmp(kind.s, "as_sym_", 7) == 0) {
         name = aot_pt2_string(p, aot_json_get(value, "as_name"), "as_name");
     } else {
-        name = constant_name(p, i);
+        name = constant_name(p, spec, i);
     }
     if (p->status != AOT_OK) {
         return false;
@@ -507,7 +494,7 @@ static bool read_types(aot_pt2_program *p, aot_slice json)
 static bool build(aot_pt2_program *p, const aot_pt2_job *job)
 {
     aot_slice inputs, outputs, nodes, key, v;
-    aot_json_iter it;
+    aot_json_iter it, specs;
     p->g = job->g;
     p->depth = job->depth;
     p->scope++;
@@ -520,9 +507,12 @@ static bool build(aot_pt2_program *p, const aot_pt2_job *job)
         return false;
     }
     aot_json_begin(&it, inputs);
+    aot_json_begin(&specs, p->depth == 0 ? p->input_specs : (aot_slice){NULL, 0});
     for (size_t i = 0; aot_json_next(&it, &key, &v); i++) {
+        aot_slice spec = {NULL, 0};
         snprintf(p->at, sizeof p->at, "inputs[%zu]", i);
-        if (!read_input(p, v, i)) {
+        aot_json_next(&specs, &key, &spec);
+        if (!read_input(p, v, spec, i)) {
             return false;
         }
     }

@@ -178,16 +178,6 @@ void aot_pt2_signature_text(aot_pt2_program *p, aot_sb *out, aot_slice signature
 
 /* ---- record -------------------------------------------------------------------------------- */
 
-static const aot_pt2_payload *payload_of(const aot_pt2_program *p, const char *fqn)
-{
-    for (size_t i = 0; fqn != NULL && i < p->payloads->n; i++) {
-        if (strcmp(p->payloads->d[i].fqn, fqn) == 0) {
-            return &p->payloads->d[i];
-        }
-    }
-    return NULL;
-}
-
 typedef struct rows {
     json_t *list;
     const aot_graph *g;
@@ -218,7 +208,8 @@ static void add_row(aot_pt2_program *p, void *arg, const spec *s)
         json_object_set_new(j, "type",
                             json_string(aot_text(p->ctx, aot_meta_get(p->ctx, m)->text)));
     }
-    const aot_pt2_payload *w = payload_of(p, s->target);
+    const aot_pt2_payload *w =
+        s->target != NULL ? aot_pt2_payload_of(p->payloads, s->target) : NULL;
     if (w != NULL && s->kind >= input_kinds &&
         s->kind < input_kinds + sizeof input_kinds / sizeof *input_kinds) {
         json_object_set_new(j, "member", json_string(w->member));
@@ -322,17 +313,22 @@ static const char *dims_json(const aot_pt2_program *p, aot_unit *u, const aot_di
     return text;
 }
 
-/* s77: x.size()[0] of the first input with that size. */
+/* The unit's symbol of that name; NULL. */
+static aot_symbol *unit_symbol(const aot_pt2_program *p, aot_unit *u, aot_str name)
+{
+    uint32_t i = name < p->symbol_of.n ? p->symbol_of.d[name] : 0;
+    return i != 0 ? &u->symbols.d[i - 1] : NULL;
+}
+
+/* s77: L['x'].size()[0] of the first input with that size. */
 static void name_sources(const aot_pt2_program *p, aot_unit *u, const char *source,
                          const aot_meta *m)
 {
     const aot_dim *d = aot_meta_sizes(p->ctx, m);
     for (unsigned i = 0; i < m->ndim; i++) {
-        for (size_t k = 0; d[i].expr != 0 && k < u->symbols.n; k++) {
-            aot_symbol *s = &u->symbols.d[k];
-            if (s->source[0] == '\0' && strcmp(s->name, aot_text(p->ctx, d[i].expr)) == 0) {
-                s->source = aot_arena_printf(u->arena, "%s.size()[%u]", source, i);
-            }
+        aot_symbol *s = d[i].expr != 0 ? unit_symbol(p, u, d[i].expr) : NULL;
+        if (s != NULL && s->source[0] == '\0') {
+            s->source = aot_arena_printf(u->arena, "%s.size()[%u]", source, i);
         }
     }
 }
@@ -358,7 +354,7 @@ static void describe(aot_pt2_program *p, void *arg, const spec *s)
     if (m == NULL || m->val != AOT_VAL_TENSOR) {
         return;
     }
-    const aot_pt2_payload *payload = is_state ? payload_of(p, s->target) : NULL;
+    const aot_pt2_payload *payload = is_state ? aot_pt2_payload_of(p->payloads, s->target) : NULL;
     aot_input_desc d = {
         .describer = 0, .tensor = index, .storage = -1, .storage_bytes = -1, .is_leaf = true};
     d.source = is_state ? keep(u, s->target) : aot_arena_printf(u->arena, "L['%s']", s->name);
@@ -379,6 +375,8 @@ static void describe(aot_pt2_program *p, void *arg, const spec *s)
 
 static void add_symbols(aot_pt2_program *p, aot_unit *u, aot_slice ranges)
 {
+    aot_json_iter it;
+    aot_slice key, range;
     for (size_t i = 0; i < p->symbols.n; i++) {
         const aot_pt2_symbol *from = &p->symbols.d[i];
         aot_symbol s = {.name = keep(u, from->name),
@@ -386,16 +384,19 @@ static void add_symbols(aot_pt2_program *p, aot_unit *u, aot_slice ranges)
                         .range = "",
                         .hint = from->hint,
                         .has_hint = from->has_hint};
-        aot_slice range = aot_json_get(ranges, from->name);
-        if (range.s != NULL) {
+        aot_vec_push(&u->symbols, s);
+    }
+    aot_json_begin(&it, ranges);
+    while (aot_json_next(&it, &key, &range)) {
+        aot_symbol *s = unit_symbol(p, u, aot_intern_find(p->ctx->strs, key.s, key.n));
+        if (s != NULL && s->range[0] == '\0') {
             aot_sb b = {0};
             aot_sb_addc(&b, '[');
-            print_range(&b, range, from->name);
+            print_range(&b, range, s->name);
             aot_sb_addc(&b, ']');
-            s.range = keep(u, b.d);
+            s->range = keep(u, b.d);
             aot_sb_free(&b);
         }
-        aot_vec_push(&u->symbols, s);
     }
 }
 

@@ -146,7 +146,7 @@ void aot_pt2_solve(aot_pt2_program *p)
         }
     }
     bool again = true;
-    while (again) { // every round finds a symbol
+    for (int round = 0; again && round < 64; round++) { // every round finds a symbol
         again = false;
         for (size_t i = 0; i < p->equations.n; i++) {
             unknowns u = {.p = p};

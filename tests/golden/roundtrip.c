@@ -79,7 +79,7 @@ static void check_file(const char *path)
 
 static bool is_input(const char *name)
 {
-    return strstr(name, ".json") == NULL && strstr(name, ".pt2") == NULL && strstr(name, ".tsv") == NULL &&
+    return strstr(name, ".json") == NULL && strstr(name, ".tsv") == NULL &&
            strstr(name, ".md") == NULL;
 }
 

@@ -203,7 +203,7 @@ static void walk(const char *path)
         char child[4096];
         snprintf(child, sizeof child, "%s/%s", path, name);
         if (name[0] != '.' && strcmp(name, "damaged") != 0 && strcmp(name, "fuzz") != 0 &&
-            strstr(name, ".json") == NULL && strstr(name, ".pt2") == NULL &&
+            strstr(name, ".json") == NULL &&
             strstr(name, ".tsv") == NULL) {
             walk(child);
         }

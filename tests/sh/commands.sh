@@ -164,6 +164,24 @@ ok "a forward that is cut off is no inference graph" out "recorded graphs: 1 for
 printf 'PK\003\004....' >"$scratch/x.pt2"
 run "$AOTSCOPE" info "$scratch/x.pt2"
 ok "a zip that was cut says so, and what to do" err "its directory is not there (Not a zip archive): it was cut or changed; copy it or save it again"
+pt2=$AOT_FIXTURES/pt2
+run "$AOTSCOPE" info "$pt2/two_models.pt2"
+ok "a .pt2 archive is read: two programs, two units" out "2 units: 0 autograd, 0 inference, 2 export"
+ok "and who wrote it" out "PyTorch 2.11.0"
+run "$AOTSCOPE" "$pt2/mlp_decomposed.pt2"
+ok "opened without a terminal, it is summed up" out "forward model.py:"
+run "$AOTSCOPE" show "$pt2/mlp_decomposed.pt2"
+ok "show prints its graph" cmp "$scratch/out" "$pt2/mlp_decomposed.graph.txt"
+run "$AOTSCOPE" show "$pt2/mlp_decomposed.pt2" --record exported_program_text
+ok "and what print(ep) prints" cmp "$scratch/out" "$pt2/mlp_decomposed.txt"
+ok "a pipe is read as well" sh -c '"$1" show - <"$2" | cmp - "$3"' - "$AOTSCOPE" "$pt2/cond.pt2" "$pt2/cond.graph.txt"
+run "$AOTSCOPE" import "$pt2/mlp_decomposed.pt2" -o "$scratch/pt2.aots"
+run "$AOTSCOPE" show "$scratch/pt2.aots" --stage export
+ok "a session keeps it" cmp "$scratch/out" "$pt2/mlp_decomposed.graph.txt"
+run "$AOTSCOPE" show "$scratch/pt2.aots" --record graph_signature
+ok "with its signature" out '"kind": "BUFFER_MUTATION"'
+run "$AOTSCOPE" export "$pt2/cond.pt2" -f svg -o "$scratch/pt2.svg"
+ok "a picture is drawn of it" grep -q "true_graph_0" "$scratch/pt2.svg"
 run "$AOTSCOPE" help stages
 ok "help names no command that is not there" sh -c '! grep -q "aotscope run" "$1"' - "$scratch/out"
 ok "help says what is not derived yet" out "does not derive it yet"
