@@ -5,8 +5,12 @@
  *   exported_program_text  artifact: str(ep) as PyTorch prints it, types without them
  *   graph_signature        artifact, JSON: inputs, outputs, ranges, calling convention, guards
  *
+ * The texts are those of the program that was saved, byte for byte.
  * Mirrors: torch/_export/serde/serialize.py:ExportedProgramDeserializer, and
- * torch/export/exported_program.py:ExportedProgram.__str__. */
+ * torch/export/exported_program.py:ExportedProgram.__str__.
+ * Differs where the archive does not tell: get_attr nodes are called after their module and have
+ * the comment of the node that takes them, tuples within annotations are lists, and a symbolic
+ * number that is constant has no type. torch.export.load loses the same. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
