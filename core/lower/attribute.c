@@ -156,3 +156,9 @@ aot_value lower_method_fact(const aot_pycall *k)
     }
     return aot_v_bool(aot_is_contiguous(x)); /* is_contiguous() */
 }
+
+/* torch._C._autograd._get_data_attr(x): x.data */
+aot_value lower_get_data(const aot_pycall *k)
+{
+    return AOT_V(k->t, aten_detach, aot_l_need_tensor(k, 0, "x"));
+}

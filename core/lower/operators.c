@@ -20,7 +20,7 @@ static const struct {
     const char *back, *inplace;
 } binary[] = {
     {"add", METHOD, "add", METHOD, "add", "add_"},
-    {"and_", PACKET, "__and__", PACKET, "__and__", "__iand__"},
+    {"and_", PACKET, "__and__", PACKET, "__and__", "bitwise_and_"},
     {"eq", METHOD, "eq", METHOD, "eq", NULL},
     {"floordiv", FUNCTION, "floor_divide", FUNCTION, "floor_divide", "floor_divide_"},
     {"ge", METHOD, "ge", METHOD, "le", NULL},
@@ -32,12 +32,12 @@ static const struct {
     {"mod", METHOD, "remainder", FUNCTION, "remainder", "remainder_"},
     {"mul", METHOD, "mul", METHOD, "mul", "mul_"},
     {"ne", METHOD, "ne", METHOD, "ne", NULL},
-    {"or_", PACKET, "__or__", PACKET, "__or__", "__ior__"},
+    {"or_", PACKET, "__or__", PACKET, "__or__", "bitwise_or_"},
     {"pow", METHOD, "pow", FUNCTION, "pow", "pow_"},
     {"rshift", PACKET, "__rshift__", FUNCTION, "bitwise_right_shift", "__irshift__"},
     {"sub", METHOD, "sub", METHOD, "rsub", "sub_"},
     {"truediv", METHOD, "div", METHOD, "/", "div_"},
-    {"xor", PACKET, "__xor__", PACKET, "__xor__", "__ixor__"},
+    {"xor", PACKET, "__xor__", PACKET, "__xor__", "bitwise_xor_"},
 };
 enum { N_BINARY = sizeof binary / sizeof *binary };
 
@@ -342,8 +342,8 @@ static bool inplace(const aot_pycall *k, const char *name, aot_value *result)
         return false;
     }
     if (k->args[0].kind == AOT_V_TENSOR && binary[i].inplace != NULL) {
-        *result = call_as(k->t, binary[i].forward == PACKET ? PACKET : METHOD, binary[i].inplace,
-                          k->args[0], k->args[1]);
+        how h = aot_starts_with(binary[i].inplace, "__") ? PACKET : METHOD;
+        *result = call_as(k->t, h, binary[i].inplace, k->args[0], k->args[1]);
     } else {
         *result = binary_of(k->t, i, k->args[0], k->args[1]);
     }

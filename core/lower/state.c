@@ -22,7 +22,8 @@ aot_value lower_enter_autocast(const aot_pycall *k)
     if (device == NULL || device->kind != AOT_V_STR) {
         aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "autocast without a device");
     }
-    aot_autocast_push(k->t, device->u.s, aot_l_dtype(k, 1, "dtype", AOT_NO_DTYPE),
+    aot_dtype lower = aot_l_is_str(k->t, device->u.s, "cuda") ? AOT_F16 : AOT_BF16;
+    aot_autocast_push(k->t, device->u.s, aot_l_dtype(k, 1, "dtype", lower),
                       aot_l_bool(k, 2, "enabled", true));
     return aot_v_none();
 }

@@ -361,18 +361,11 @@ aot_value tr_decompose(aot_tracer *t, aot_op_id op, unsigned n, const aot_value 
     return out;
 }
 
-aot_value aot_call_op(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+/* A call with all its arguments, below autocast. */
+static aot_value dispatch(aot_tracer *t, const op_facts *f, aot_op_id op, const aot_value *all)
 {
-    const op_facts *f = tr_op(t, op);
-    const aot_value *all = complete(t, f, op, n, args);
     unsigned count = f->schema.n_args;
     aot_value out;
-    if (t->mode == MODE_TOP && t->autocast.n != 0) {
-        aot_value *cast = tr_alloc(t, count + 1, sizeof *cast);
-        if (aot_autocast_args(t, op, count, all, cast)) {
-            all = cast;
-        }
-    }
     bool above = t->mode == MODE_TOP && (aot_op(op)->flags & AOT_OPF_AUTOGRAD_DECOMP) != 0;
     if ((f->composite || above) && expand(t, op, count, all, "composite", &out)) {
         return out;
@@ -382,6 +375,24 @@ aot_value aot_call_op(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
     case MODE_FUNCTIONAL: return tr_below(t, op, count, all);
     default: return tr_decompose(t, op, count, all);
     }
+}
+
+aot_value aot_call_op(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+{
+    const op_facts *f = tr_op(t, op);
+    const aot_value *all = complete(t, f, op, n, args);
+    size_t states = t->mode == MODE_TOP ? t->autocast.n : 0;
+    if (states == 0) {
+        return dispatch(t, f, op, all);
+    }
+    aot_value *cast = tr_alloc(t, f->schema.n_args + 1, sizeof *cast);
+    if (!aot_autocast_args(t, op, f->schema.n_args, all, cast)) {
+        return dispatch(t, f, op, all);
+    }
+    t->autocast.n = 0; /* what the operator calls is not cast again */
+    aot_value out = dispatch(t, f, op, cast);
+    t->autocast.n = states;
+    return out;
 }
 
 /* ---- autocast ------------------------------------------------------------------------------------- */
