@@ -43,7 +43,7 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
     }
     if (s == AOT_OK) {
         aot_memory m;
-        aot_cmd_warn_passes(u, j->unit, p->cut);
+        aot_cmd_warn_passes(u, j->unit, p->cut, config.backend);
         aot_memory_simulate(&m, p->forward, p->backward, p->n_forward_outputs);
         json_array_append_new(j->graphs, json_pack("{s:i, s:o, s:o}", "unit", k, "forward", side_json(p->forward, &m.forward),
                                                    "backward", side_json(p->backward, &m.backward)));

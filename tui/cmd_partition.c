@@ -92,10 +92,10 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
         }
     }
     if (s == AOT_OK) {
-        s = aot_partition_run(&p, &in, &config, err);
+        s = aot_derive_partition_in(&p, &in, &config, NULL, err);
     }
     if (s == AOT_OK) {
-        aot_cmd_warn_passes(u, j->unit, p->cut);
+        aot_cmd_warn_passes(u, j->unit, p->cut, config.backend);
         s = write_partition(j, k, p, err);
     }
     aot_ctx_free(ctx);

@@ -137,7 +137,7 @@ static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot
 {
     const aot_partition *p = NULL;
     AOT_TRY(aot_model_partition(m, unit, &p, err));
-    aot_cmd_warn_passes(aot_model_unit(m, unit), unit, p->cut);
+    aot_cmd_warn_passes(aot_model_unit(m, unit), unit, p->cut, p->config.backend);
     aot_arena *a = aot_arena_new();
     aot_saved_row *rows = NULL;
     size_t n = aot_saved_rows(&rows, p, a);
@@ -197,7 +197,9 @@ static aot_status stage_text(aot_model *m, size_t unit, aot_stage s, aot_sb *out
     }
     const aot_graph *g = NULL;
     AOT_TRY(aot_model_graph(m, unit, s, &g, err));
-    aot_cmd_warn_passes(u, unit, g);
+    const aot_partition *p = NULL; // a derived stage: its partition is there
+    AOT_TRY(aot_model_partition(m, unit, &p, err));
+    aot_cmd_warn_passes(u, unit, p->cut, p->config.backend);
     aot_print_graph(out, g, AOT_PRINT_PLAIN);
     return AOT_OK;
 }

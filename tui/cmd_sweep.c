@@ -87,6 +87,7 @@ static void sweep_graph(job *j, const aot_unit *u, const aot_record *r, int k)
         j->failed++;
         return;
     }
+    aot_cmd_warn_passes(u, j->unit, NULL, config.backend);
     json_t *points = json_array();
     int n = (int)floor((j->g.to - j->g.from) / j->g.step + 1e-9);
     for (size_t s = 0; s < j->g.solvers.n; s++) {
@@ -111,7 +112,6 @@ static void on_unit(void *arg, const aot_unit *u)
     job *j = arg;
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
     if (r != NULL && r->text != NULL) {
-        aot_cmd_warn_passes(u, j->unit, NULL);
         sweep_graph(j, u, r, j->next++);
     }
     j->unit++;

@@ -106,10 +106,10 @@ aot_status aot_cmd_each_unit(const char *input, void (*visit)(void *arg, const a
     return AOT_OK;
 }
 
-void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut)
+void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, const char *backend)
 {
     aot_arena *a = aot_arena_new();
-    const char *why = aot_check_passes_between(u, cut, a);
+    const char *why = aot_check_passes_between(u, cut, backend, a);
     char label[96];
     if (why != NULL) {
         fprintf(stderr,

@@ -32,9 +32,10 @@ AOT_NODISCARD aot_status aot_cmd_open_one(aot_model **out, const aot_args *a, co
 AOT_NODISCARD aot_status aot_cmd_each_unit(const char *input,
                                            void (*visit)(void *arg, const aot_unit *u), void *arg,
                                            aot_err *err);
-/* Says once per unit on stderr that passes ran after the joint graph (Inductor's), so that the
- * forward and backward cut from it are not those that ran. cut may be NULL. */
-void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut);
+/* Says once per unit on stderr that passes ran after the joint graph which the derivation has not, so
+ * that the forward and backward cut from it are not those that ran. cut may be NULL; backend: the
+ * setting of the derivation. */
+void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, const char *backend);
 
 /* A unit by its number (as listed, from 0) or its label: "[0/1]", "0/1", "0/1_2 rank 1".
  * Errors: E_USAGE naming the units there are, or those that the text could mean. */

@@ -6,10 +6,12 @@
 #include "session/check.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ir/text.h"
+#include "session/derive.h"
 
 static const char *const verdict_names[] = {
     [AOT_CHECK_SAME] = "same",
@@ -221,9 +223,24 @@ static const char *sign_in_records(const aot_unit *u, aot_arena *a)
     return NULL;
 }
 
-const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, aot_arena *a)
+static bool has_joint_passes(const char *backend)
 {
-    const char *sign = sign_in_records(u, a);
+    return backend != NULL && strcmp(backend, "inductor_joint") == 0;
+}
+
+bool aot_unit_is_inductors(const aot_unit *u)
+{
+    aot_arena *a = aot_arena_new();
+    bool yes = sign_in_records(u, a) != NULL;
+    aot_arena_free(a);
+    return yes;
+}
+
+const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, const char *backend,
+                                     aot_arena *a)
+{
+    bool joint_passes = has_joint_passes(backend);
+    const char *sign = joint_passes ? NULL : sign_in_records(u, a);
     if (sign != NULL || cut == NULL) {
         return sign;
     }
@@ -231,7 +248,9 @@ const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, ao
     return sign == NULL ? NULL
                         : aot_arena_printf(a,
                                            "passes ran between the recorded joint graph and the "
-                                           "cut (Inductor's joint-graph passes?): %s",
+                                           "cut (%s): %s",
+                                           joint_passes ? "others than Inductor's joint-graph passes"
+                                                        : "Inductor's joint-graph passes?",
                                            sign);
 }
 
@@ -296,13 +315,89 @@ static const char *other_rules(const aot_unit *u, const aot_graph *cut, aot_aren
            "other versions have others";
 }
 
+/* The same unit through Inductor's joint-graph passes, made when first needed. */
+typedef struct through {
+    aot_ctx *ctx;
+    const aot_partition *p; /* NULL: it cannot be derived */
+    char note[512];         /* the first thing that the passes left as it is; "" if nothing */
+} through;
+
+static void keep_first_note(void *arg, const char *kind, const aot_graph *g, aot_node_id node,
+                            const char *text)
+{
+    through *t = arg;
+    (void)g;
+    (void)node;
+    if (t->note[0] == 0 && strcmp(kind, "joint_passes") == 0) {
+        snprintf(t->note, sizeof t->note, "%s", text);
+    }
+}
+
+static void derive_through(through *t, const aot_unit *u, const aot_config *config)
+{
+    const aot_record *rec = aot_unit_stage(u, AOT_STAGE_JOINT);
+    if (t->ctx != NULL || rec == NULL) {
+        return;
+    }
+    aot_config c = *config;
+    aot_partition *p = NULL;
+    const aot_graph *joint = NULL;
+    aot_observer o = {.arg = t, .on_note = keep_first_note};
+    snprintf(c.backend, sizeof c.backend, "inductor_joint");
+    t->ctx = aot_unit_new_ctx(u);
+    if (aot_record_parse(&joint, t->ctx, u, rec, NULL) == AOT_OK &&
+        aot_derive_partition(&p, u, joint, &c, &o, NULL) == AOT_OK) {
+        t->p = p;
+    }
+}
+
+static const char through_passes[] = "through Inductor's joint-graph passes";
+
+/* What stands between the recorded graph and the derived one, which went through Inductor's
+ * joint-graph passes; NULL: nothing that is known of, so it is a difference. */
+static const char *why_not_through(const aot_unit *u, const through *t, aot_arena *a)
+{
+    const char *why = t->note[0] != 0 ? t->note : other_rules(u, t->p->cut, a);
+    return why != NULL ? why : aot_check_passes_between(u, t->p->cut, "inductor_joint", a);
+}
+
+/* A graph that differs from what the joint graph gives, compared with what it gives through the
+ * joint-graph passes. False: no sign that they ran. */
+static bool compare_through(aot_check_result *r, const aot_unit *u, const aot_record *rec,
+                            const aot_partition *p, through *t, aot_arena *a)
+{
+    bool tried = has_joint_passes(p->config.backend);
+    if (!tried && aot_check_passes_between(u, p->cut, p->config.backend, a) == NULL) {
+        return false;
+    }
+    derive_through(t, u, &p->config);
+    if (t->p == NULL) {
+        return false;
+    }
+    compare(r, rec, r->stage == AOT_STAGE_FORWARD ? t->p->forward : t->p->backward, a);
+    r->reason = through_passes;
+    if (r->verdict == AOT_CHECK_DIFFERS) {
+        const char *why = why_not_through(u, t, a);
+        if (why == NULL) {
+            r->reason = NULL;
+            return true;
+        }
+        r->verdict = AOT_CHECK_LEFT_OUT;
+        r->reason = aot_arena_printf(a, "%s line %u differs, recorded: %.80s derived: %.80s; %s",
+                                     through_passes, r->line, r->recorded, r->derived, why);
+    }
+    return true;
+}
+
 /* One recorded graph of a unit whose partition is there. */
 static void check_one(aot_check_result *r, const aot_unit *u, const aot_record *rec,
-                      const aot_partition *p, aot_arena *a)
+                      const aot_partition *p, through *t, aot_arena *a)
 {
     compare(r, rec, r->stage == AOT_STAGE_FORWARD ? p->forward : p->backward, a);
-    if (r->verdict == AOT_CHECK_DIFFERS) {
-        const char *between = aot_check_passes_between(u, p->cut, a);
+    if (r->verdict == AOT_CHECK_SAME) {
+        r->reason = has_joint_passes(p->config.backend) ? through_passes : NULL;
+    } else if (!compare_through(r, u, rec, p, t, a)) {
+        const char *between = aot_check_passes_between(u, p->cut, p->config.backend, a);
         r->verdict = between != NULL ? AOT_CHECK_LEFT_OUT : AOT_CHECK_DIFFERS;
         r->reason = between != NULL ? between : other_rules(u, p->cut, a);
     }
@@ -312,7 +407,7 @@ size_t aot_check_unit(aot_check_result out[AOT_CHECK_MAX], const aot_unit *u,
                       const aot_partition *partition, const aot_err *part_err, aot_arena *a)
 {
     size_t n = 0;
-    const char *inductor = sign_in_records(u, a);
+    through t = {.ctx = NULL};
     for (int s = AOT_STAGE_FORWARD; s <= AOT_STAGE_BACKWARD; s++) {
         const aot_record *rec = aot_unit_stage(u, (aot_stage)s);
         if (rec == NULL || rec->text == NULL) {
@@ -323,14 +418,15 @@ size_t aot_check_unit(aot_check_result out[AOT_CHECK_MAX], const aot_unit *u,
         if (partition == NULL && part_err == NULL) {
             r->reason = aot_arena_printf(a, "the joint graph is not there to derive it from: %s",
                                          aot_unit_missing_reason(u, AOT_STAGE_JOINT));
-        } else if (inductor != NULL) {
-            r->reason = inductor;
+        } else if (partition == NULL && sign_in_records(u, a) != NULL) {
+            r->reason = aot_arena_printf(a, "%s: %s", sign_in_records(u, a), part_err->msg);
         } else if (partition == NULL) {
             r->verdict = AOT_CHECK_ERROR;
             r->reason = aot_arena_strndup(a, part_err->msg, strlen(part_err->msg));
         } else {
-            check_one(r, u, rec, partition, a);
+            check_one(r, u, rec, partition, &t, a);
         }
     }
+    aot_ctx_free(t.ctx);
     return n;
 }

@@ -31,10 +31,14 @@ enum { AOT_CHECK_MAX = 2 }; /* forward, backward */
 size_t aot_check_unit(aot_check_result out[AOT_CHECK_MAX], const aot_unit *u,
                       const aot_partition *partition, const aot_err *part_err, aot_arena *a);
 
-/* Why the unit's forward and backward do not follow from its recorded joint graph by partitioning
- * alone (Inductor's joint-graph passes ran); NULL if nothing tells so. cut: the graph that was cut,
- * NULL if there is none. Belongs to a or is static. */
-const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, aot_arena *a);
+/* Why the unit's forward and backward do not follow from what was derived: passes ran in between that
+ * the derivation has not. NULL if nothing tells so. cut: the graph that was cut, NULL if there is
+ * none; backend: the setting under which it was derived ("inductor_joint": Inductor's joint-graph
+ * passes are in it), NULL: no passes. Belongs to a or is static. */
+const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, const char *backend,
+                                     aot_arena *a);
+/* Whether the records say that Inductor compiled the unit. */
+bool aot_unit_is_inductors(const aot_unit *u);
 
 /* The normal form in which texts are compared: no comment lines, no blank lines, no trailing
  * blanks; the symbol of a generator state's length is hidden, it has an arbitrary number. line_of

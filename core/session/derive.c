@@ -1,6 +1,7 @@
 /* Settings, stages and the partition of one unit. */
 #include "session/derive.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ir/text.h"
@@ -30,6 +31,9 @@ aot_status aot_unit_config(aot_config *out, const aot_unit *u, const char *const
     if (u->config != NULL) {
         aot_config_from_json(&c, u->config);
     }
+    if (aot_unit_is_inductors(u)) {
+        snprintf(c.backend, sizeof c.backend, "inductor_joint");
+    }
     AOT_TRY(apply(&c, settings, n_settings, err));
     *out = c;
     return AOT_OK;
@@ -58,8 +62,15 @@ aot_status aot_derive_partition(aot_partition **out, const aot_unit *u, const ao
 {
     aot_partition_in in;
     aot_partition_inputs(&in, u, joint);
-    aot_pass_ctx p = {.config = config, .partition_in = &in, .observer = observer};
-    p.graphs[AOT_STAGE_JOINT] = joint;
+    return aot_derive_partition_in(out, &in, config, observer, err);
+}
+
+aot_status aot_derive_partition_in(aot_partition **out, const aot_partition_in *in,
+                                   const aot_config *config, const aot_observer *observer,
+                                   aot_err *err)
+{
+    aot_pass_ctx p = {.config = config, .partition_in = in, .observer = observer};
+    p.graphs[AOT_STAGE_JOINT] = in->joint;
     AOT_TRY(aot_pass_run_to(&p, AOT_STAGE_FORWARD, err));
     *out = p.partition;
     return AOT_OK;
@@ -71,30 +82,38 @@ static bool has_text(const aot_unit *u, aot_stage s)
     return rec != NULL && rec->text != NULL;
 }
 
-/* Whether the records say that Inductor compiled the unit. */
-static bool is_inductors(const aot_unit *u)
+static bool goes_through_passes(const aot_unit *u, const aot_config *config)
 {
-    aot_arena *a = aot_arena_new();
-    bool yes = aot_check_passes_between(u, NULL, a) != NULL;
-    aot_arena_free(a);
-    return yes;
+    return config != NULL ? strcmp(config->backend, "inductor_joint") == 0 : aot_unit_is_inductors(u);
 }
 
-aot_stage_status aot_unit_stage_status(const aot_unit *u, aot_stage s)
+aot_stage_status aot_unit_stage_status_under(const aot_unit *u, aot_stage s,
+                                             const aot_config *config)
 {
     if (has_text(u, s)) {
         return (aot_stage_status){.origin = AOT_ORIGIN_RECORDED, .reason = ""};
     }
     bool follows = s == AOT_STAGE_JOINT_CSE || s == AOT_STAGE_FORWARD || s == AOT_STAGE_BACKWARD;
-    if (follows && has_text(u, AOT_STAGE_JOINT)) {
-        return (aot_stage_status){
-            .origin = AOT_ORIGIN_DERIVED,
-            .reason = is_inductors(u) ? "from the recorded joint graph, under its settings; not "
-                                        "what ran: Inductor's joint-graph passes came in between"
-                                      : "from the recorded joint graph, under its settings"};
+    if ((follows || s == AOT_STAGE_JOINT_PASSES) && has_text(u, AOT_STAGE_JOINT)) {
+        bool passes = goes_through_passes(u, config);
+        if (follows || passes) {
+            return (aot_stage_status){
+                .origin = AOT_ORIGIN_DERIVED,
+                .reason = passes ? "from the recorded joint graph through Inductor's joint-graph "
+                                   "passes, under its settings"
+                                 : "from the recorded joint graph, under its settings"};
+        }
+        return (aot_stage_status){.origin = AOT_ORIGIN_MISSING,
+                                  .reason = "only Inductor's backend has it: --set "
+                                            "backend=inductor_joint derives it"};
     }
     return (aot_stage_status){.origin = AOT_ORIGIN_MISSING,
                               .reason = aot_unit_missing_reason(u, s)};
+}
+
+aot_stage_status aot_unit_stage_status(const aot_unit *u, aot_stage s)
+{
+    return aot_unit_stage_status_under(u, s, NULL);
 }
 
 const char *aot_unit_path(const aot_unit *u)

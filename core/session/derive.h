@@ -7,7 +7,7 @@
 #include "partition/partition.h"
 #include "session/model.h"
 
-/* Recorded configuration, then the assignments. Errors: E_USAGE (an assignment). */
+/* Recorded configuration (backend inductor_joint where Inductor compiled), then the assignments. Errors: E_USAGE (an assignment). */
 AOT_NODISCARD aot_status aot_unit_config(aot_config *out, const aot_unit *u,
                                          const char *const *settings, size_t n_settings,
                                          aot_err *err);
@@ -18,12 +18,19 @@ AOT_NODISCARD aot_status aot_settings_check(const char *const *settings, size_t 
 /* Parses the text of a record; positions in *err are those of the input. */
 AOT_NODISCARD aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u,
                                           const aot_record *rec, aot_err *err);
-/* Runs the passes from the joint graph to forward and backward. The result belongs to joint->ctx.
- */
+/* Runs the passes from the joint graph to forward and backward: Inductor's joint-graph passes first,
+ * if the backend is inductor_joint. The result belongs to joint->ctx. */
 AOT_NODISCARD aot_status aot_derive_partition(aot_partition **out, const aot_unit *u,
                                               const aot_graph *joint, const aot_config *config,
                                               const aot_observer *observer, aot_err *err);
-/* Recorded, derived or missing, from the unit alone: nothing is parsed. */
+/* The same with what is known of the inputs. */
+AOT_NODISCARD aot_status aot_derive_partition_in(aot_partition **out, const aot_partition_in *in,
+                                                 const aot_config *config,
+                                                 const aot_observer *observer, aot_err *err);
+/* Recorded, derived or missing, from the unit alone: nothing is parsed. config: the settings of the
+ * derivation; NULL: the recorded ones. */
+aot_stage_status aot_unit_stage_status_under(const aot_unit *u, aot_stage s,
+                                             const aot_config *config);
 aot_stage_status aot_unit_stage_status(const aot_unit *u, aot_stage s);
 /* "autograd", "inference", "export", or "" if no graph tells. */
 const char *aot_unit_path(const aot_unit *u);

@@ -22,6 +22,7 @@ aot_ctx *aot_unit_new_ctx(const aot_unit *u)
             aot_ctx_set_hint(c, u->symbols.d[i].name, u->symbols.d[i].hint);
         }
     }
+    aot_unit_set_constants(u, c);
     return c;
 }
 

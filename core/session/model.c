@@ -311,7 +311,9 @@ static aot_status parse_stage(slot *s, aot_stage stage, aot_err *err)
  * derived. */
 static aot_stage_status status_of(const aot_model *m, const slot *s, aot_stage stage)
 {
-    aot_stage_status status = aot_unit_stage_status(s->unit, stage);
+    aot_config config;
+    bool known = aot_unit_config(&config, s->unit, m->settings, m->n_settings, NULL) == AOT_OK;
+    aot_stage_status status = aot_unit_stage_status_under(s->unit, stage, known ? &config : NULL);
     bool cut = stage == AOT_STAGE_FORWARD || stage == AOT_STAGE_BACKWARD;
     if (cut && m->n_settings > 0 && status.origin == AOT_ORIGIN_RECORDED &&
         aot_unit_stage_status(s->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED) {
@@ -329,11 +331,20 @@ static aot_status missing(const slot *s, aot_stage stage, aot_err *err)
                     aot_unit_stage_status(s->unit, stage).reason);
 }
 
+static void keep_graph(void *arg, unsigned stage, const aot_graph *g)
+{
+    slot *s = arg;
+    if (stage == AOT_STAGE_JOINT_PASSES) {
+        s->graphs[stage] = g;
+    }
+}
+
 aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **out, aot_err *err)
 {
     slot *s = slot_at(m, unit);
     if (!s->partition_tried) {
         aot_config config;
+        aot_observer keep = {.arg = s, .on_graph = keep_graph};
         AOT_TRY(aot_model_config(m, unit, &config, err));
         s->partition_tried = true;
         aot_stage_status joint = aot_unit_stage_status(s->unit, AOT_STAGE_JOINT);
@@ -342,7 +353,7 @@ aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **
             (void)ignored;
         } else if (parse_stage(s, AOT_STAGE_JOINT, &s->partition_err) == AOT_OK &&
                    aot_derive_partition(&s->partition, s->unit, s->graphs[AOT_STAGE_JOINT], &config,
-                                        NULL, &s->partition_err) != AOT_OK) {
+                                        &keep, &s->partition_err) != AOT_OK) {
             s->partition = NULL;
         }
     }
@@ -351,6 +362,21 @@ aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **
     }
     *out = s->partition;
     return AOT_OK;
+}
+
+/* Of a slot whose partition is there. */
+static const aot_graph *derived_graph(const slot *s, aot_stage stage)
+{
+    switch (stage) {
+    case AOT_STAGE_JOINT_PASSES:
+        return s->graphs[stage];
+    case AOT_STAGE_FORWARD:
+        return s->partition->forward;
+    case AOT_STAGE_BACKWARD:
+        return s->partition->backward;
+    default:
+        return s->partition->cut;
+    }
 }
 
 aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage stage)
@@ -362,9 +388,7 @@ aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage stage)
     }
     const aot_graph *g = s->graphs[stage];
     if (status.origin == AOT_ORIGIN_DERIVED && s->partition != NULL) {
-        g = stage == AOT_STAGE_FORWARD    ? s->partition->forward
-            : stage == AOT_STAGE_BACKWARD ? s->partition->backward
-                                          : s->partition->cut;
+        g = derived_graph(s, stage);
     }
     status.n_nodes = g != NULL ? (uint32_t)g->nodes.n : 0;
     return status;
@@ -386,10 +410,8 @@ aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot
     }
     const aot_partition *p = NULL;
     AOT_TRY(aot_model_partition(m, unit, &p, err));
-    *out = stage == AOT_STAGE_FORWARD    ? p->forward
-           : stage == AOT_STAGE_BACKWARD ? p->backward
-                                         : p->cut;
-    return AOT_OK;
+    *out = derived_graph(s, stage);
+    return *out != NULL ? AOT_OK : missing(s, stage, err);
 }
 
 /* ---- the one line ---------------------------------------------------------------------------- */

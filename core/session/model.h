@@ -67,5 +67,8 @@ aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo
 void aot_partition_inputs(aot_partition_in *in, const aot_unit *u, const aot_graph *joint);
 /* Makes a context with the unit's symbol hints set. */
 aot_ctx *aot_unit_new_ctx(const aot_unit *u);
+/* Tells the context what tensor attributes of the unit's ATen graphs hold, as far as its Dynamo graph
+ * says; aot_unit_new_ctx does. */
+void aot_unit_set_constants(const aot_unit *u, aot_ctx *c);
 
 #endif

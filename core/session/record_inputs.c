@@ -57,7 +57,7 @@ static void record_checks(job *j, const aot_unit *u, const aot_partition *p,
         ++*count[results[i].verdict];
         aot_recorder_check(j->recorder, &results[i]);
     }
-    const char *between = p != NULL && n == 0 ? aot_check_passes_between(u, NULL, a) : NULL;
+    const char *between = p != NULL && n == 0 ? aot_check_passes_between(u, NULL, p->config.backend, a) : NULL;
     for (size_t i = 0; i < n && p != NULL && between == NULL; i++) {
         between = results[i].verdict == AOT_CHECK_LEFT_OUT ? results[i].reason : NULL;
     }
@@ -88,7 +88,7 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
         aot_recorder_begin(j->recorder);
         const aot_graph *joint = record_graphs(j, u, ctx, &part_err);
         for (int s = 0; s < AOT_N_STAGES; s++) {
-            aot_stage_status status = aot_unit_stage_status(u, (aot_stage)s);
+            aot_stage_status status = aot_unit_stage_status_under(u, (aot_stage)s, &config);
             if (status.origin == AOT_ORIGIN_MISSING) {
                 aot_recorder_missing(j->recorder, (aot_stage)s, status.reason);
             }

@@ -78,7 +78,11 @@ ok "check shows the derived line" out "derived:"
 ok "check names file and line" out "edited.log:"
 run "$AOTSCOPE" check --json "$one" "$logs/replace_random.log.gz"
 ok "check --json has the format" out '"format": "aotscope/1"'
-ok "check --json gives the reason of what is left out" out "inductor_seeds"
+ok "check goes through Inductor's joint-graph passes and says so" out "through Inductor's joint-graph passes"
+left=$scratch/left.log
+gzip -dc "$logs/replace_random.log.gz" | sed 's/aten\.mul\.Tensor(inductor_random/mine.mul.Tensor(inductor_random/' >"$left"
+run "$AOTSCOPE" check "$left" --json
+ok "check --json gives the reason of what is left out" out "torch.ops.mine.mul.Tensor"
 ok "graphs that are left out are no difference" exits 0
 run "$AOTSCOPE" check --strict "$one"
 ok "check --strict exits with 0 where all is the same" exits 0
@@ -87,11 +91,22 @@ ok "check of an input with nothing to compare exits with 0" exits 0
 ok "and says so in its last line" out "0 left out; nothing was compared"
 run "$AOTSCOPE" check --strict "$logs/inference_mlp.log.gz"
 ok "check --strict exits with 1 if nothing was compared" exits 1
-run "$AOTSCOPE" check --strict "$two" "$logs/replace_random.log.gz"
+run "$AOTSCOPE" check --strict "$two" "$left"
 ok "or if a graph was left out" exits 1
 ok "check names unit, label and function" out "unit 0 [0/0] "
 run "$AOTSCOPE" check "$one" "$scratch/nothing.log"
 ok "check exits with 2 if an input cannot be read" exits 2
+
+run "$AOTSCOPE" passes "$logs/replace_random.log.gz" --json -o "$scratch/passes"
+ok "passes writes a graph for each joint graph" [ -s "$scratch/passes/0.joint_passes.txt" ]
+ok "passes names what made a node" out '"node": "inductor_seeds_default"'
+ok "and by which pass" out '"pass": "fuse_seed_creation"'
+run "$AOTSCOPE" passes "$logs/replace_random.log.gz" --set fallback_random=True -o "$scratch/passes"
+ok "passes leaves random numbers under fallback_random" [ "$(grep -c aten.rand.default "$scratch/passes/0.joint_passes.txt")" -eq 1 ]
+run "$AOTSCOPE" show "$logs/replace_random.log.gz" --stage joint_passes --set backend=inductor_joint
+ok "show derives the stage joint_passes for Inductor's backend" out "prims.inductor_random.default"
+run "$AOTSCOPE" show "$logs/replace_random.log.gz" --stage joint_passes
+ok "and says how to get it where there is none" err "--set backend=inductor_joint"
 
 run "$AOTSCOPE" show "$one" --stage forward
 ok "show prints a stage" out "class GraphModule(torch.nn.Module):"

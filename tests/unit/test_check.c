@@ -144,13 +144,25 @@ static void a_text_that_ends_early_differs(void **state)
     close_fixture(&o);
 }
 
-static void graphs_that_other_passes_changed_are_left_out_with_the_sign(void **state)
+static void graphs_that_went_through_inductors_passes_are_derived_through_them(void **state)
 {
     (void)state;
     opened o = check_fixture("logs/replace_random.log.gz", NULL, NULL, NULL);
     assert_int_equal(o.n, 2);
+    assert_int_equal(o.r[0].verdict, AOT_CHECK_SAME);
+    assert_non_null(strstr(o.r[0].reason, "joint-graph passes"));
+    assert_int_equal(o.r[1].verdict, AOT_CHECK_SAME);
+    close_fixture(&o);
+}
+
+static void graphs_that_other_passes_changed_are_left_out_with_the_sign(void **state)
+{
+    (void)state;
+    opened o = check_fixture("logs/replace_random.log.gz", "aten.mul.Tensor(inductor_random", "mine.mul.Tensor(inductor_random", NULL);
+    assert_int_equal(o.n, 2);
     assert_int_equal(o.r[0].verdict, AOT_CHECK_LEFT_OUT);
-    assert_non_null(strstr(o.r[0].reason, "inductor_seeds"));
+    assert_non_null(strstr(o.r[0].reason, "torch.ops.mine.mul.Tensor"));
+    assert_non_null(strstr(o.r[0].reason, "joint-graph passes line"));
     close_fixture(&o);
 }
 
@@ -212,6 +224,7 @@ int main(void)
         cmocka_unit_test(the_first_difference_is_shown_with_both_lines),
         cmocka_unit_test(a_difference_of_another_version_names_it),
         cmocka_unit_test(a_text_that_ends_early_differs),
+        cmocka_unit_test(graphs_that_went_through_inductors_passes_are_derived_through_them),
         cmocka_unit_test(graphs_that_other_passes_changed_are_left_out_with_the_sign),
         cmocka_unit_test(a_removed_operator_is_a_sign_of_other_passes),
         cmocka_unit_test(an_inference_unit_has_nothing_to_check),
