@@ -79,7 +79,7 @@ static aot_tensor *wrap_view(aot_tracer *t, const aot_tensor *of, aot_tensor *in
     d[of->chain.n] = step;
     x->inner = inner;
     x->storage = of->storage;
-    x->generation = of->storage->generation;
+    x->generation = 0; /* of a fresh wrapper: a view of what was written is made again at its first use */
     x->chain = (view_chain){d, of->chain.n + 1};
     x->version = of->version;
     return x;
