@@ -92,11 +92,6 @@ static aot_status write_metadata(const job *j, int k, const aot_capture *c, aot_
     return s;
 }
 
-static bool decomposes(const char *backend)
-{
-    return strcmp(backend, "aot_eager") != 0 && backend[0] != '\0';
-}
-
 static aot_status one_graph(const job *j, const aot_unit *u, const aot_record *r, int k,
                             aot_err *err)
 {
@@ -105,12 +100,12 @@ static aot_status one_graph(const job *j, const aot_unit *u, const aot_record *r
     aot_capture c = {0};
     aot_status s = aot_record_parse(&dynamo, ctx, u, r, err);
     if (s == AOT_OK) {
-        const char *backend = j->backend != NULL ? j->backend : u->backend;
-        aot_capture_in in = {.dynamo = dynamo,
-                             .inputs = aot_capture_inputs(u, dynamo),
-                             .trace = {.decompose = decomposes(backend != NULL ? backend : "")},
-                             .keep_inference_input_mutations = true};
-        s = aot_capture_run(&c, &in, err);
+        aot_config config;
+        s = aot_cmd_unit_config(&config, j->a, u, err);
+        if (s == AOT_OK && j->backend != NULL) {
+            snprintf(config.backend, sizeof config.backend, "%s", j->backend);
+        }
+        s = s != AOT_OK ? s : aot_capture_run(&c, aot_unit_capture_in(u, dynamo, &config), err);
     }
     if (s == AOT_OK) {
         bool joint = c.path == AOT_PATH_AUTOGRAD;
@@ -161,6 +156,9 @@ static int run(const aot_args *a)
                              "--backend takes aot_eager, decomp or inductor_joint, not '%s'",
                              j.backend);
     }
+    if (aot_cmd_check_settings(a, &err) != AOT_OK) {
+        return aot_cmd_fail(&err);
+    }
     if (mkdir(j.dir, 0777) != 0 && errno != EEXIST) {
         AOT_FAIL(&err, AOT_E_IO, "cannot make folder %s: %s", j.dir, strerror(errno));
         return aot_cmd_fail(&err);
@@ -184,6 +182,7 @@ static const aot_option options[] = {
      "Folder for k.joint.txt or k.inference.txt, and k.metadata.json; made if missing."},
     {"backend", 0, "NAME", false,
      "Whose decompositions: aot_eager (none), decomp or inductor_joint (Inductor's table)."},
+    AOT_OPTION_SET,
     {"stages", 0, NULL, false,
      "Also k.aten.txt, k.joint_traced.txt and k.joint_functional.txt."},
     {0},
@@ -191,7 +190,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_trace = {
     .name = "trace",
-    .synopsis = "INPUT [--backend NAME] [--stages] -o DIR",
+    .synopsis = "INPUT [--backend NAME] [--set NAME=VALUE]... [--stages] -o DIR",
     .summary = "Trace each Dynamo graph to its joint or forward-only graph, as AOTAutograd 2.11 does",
     .doc = "For the k-th Dynamo graph of the input, writes DIR/k.joint.txt, or DIR/k.inference.txt "
            "where no gradient is wanted, and DIR/k.metadata.json: which inputs are mutated, what "

@@ -23,9 +23,10 @@ typedef struct aot_observer {
     /* kind as in aot_import_note; node may be AOT_NO_NODE. */
     void (*on_note)(void *arg, const char *kind, const aot_graph *g, aot_node_id node,
                     const char *text);
-    /* A pass replaced a node; rule is the name of what did it. */
-    void (*on_edit)(void *arg, const char *rule, const aot_graph *g, aot_node_id node,
-                    aot_node_id replacement);
+    /* A rule made `replacement` (a node of to) for `node` (of g); either may be AOT_NO_NODE: a node
+     * that is gone, a node that stands for none. stage is to's; rule names what did it. */
+    void (*on_edit)(void *arg, const char *rule, unsigned stage, const aot_graph *g, aot_node_id node,
+                    const aot_graph *to, aot_node_id replacement);
 } aot_observer;
 
 #endif

@@ -76,6 +76,96 @@ aot_status aot_derive_partition_in(aot_partition **out, const aot_partition_in *
     return AOT_OK;
 }
 
+/* Custom operators' schemas: of the unit's directives. */
+static const char *const *schemas_of(const aot_unit *u, aot_arena *a, unsigned *n)
+{
+    const char **list = AOT_NEW_ARRAY(a, const char *, u->records.n + 1);
+    *n = 0;
+    for (size_t i = 0; i < u->records.n; i++) {
+        const aot_record *r = &u->records.d[i];
+        if (strcmp(r->name, "aotscope_op_schema") == 0 && r->text != NULL) {
+            list[(*n)++] = r->text;
+        }
+    }
+    return list;
+}
+
+static bool text_has(const aot_unit *u, aot_stage s, const char *what)
+{
+    const aot_record *r = aot_unit_stage(u, s);
+    return r != NULL && r->text != NULL && strstr(r->text, what) != NULL;
+}
+
+/* Whether the backend decomposes by Inductor's table: as set, as recorded, else as the recorded graph
+ * shows: the table leaves no t and no detach, and makes operators of prims. */
+static bool decomposes(const aot_unit *u, const aot_config *config)
+{
+    if (strcmp(config->backend, "auto") != 0) {
+        return strcmp(config->backend, "aot_eager") != 0;
+    }
+    if (u->backend != NULL && u->backend[0] != '\0') {
+        return strcmp(u->backend, "aot_eager") != 0;
+    }
+    for (int s = 0; s < AOT_N_STAGES; s++) {
+        if (s != AOT_STAGE_JOINT && s != AOT_STAGE_INFERENCE) {
+            continue;
+        }
+        if (text_has(u, (aot_stage)s, "torch.ops.aten.t.default") ||
+            text_has(u, (aot_stage)s, "torch.ops.aten.detach.default")) {
+            return false;
+        }
+        if (text_has(u, (aot_stage)s, "torch.ops.prims.") ||
+            text_has(u, (aot_stage)s, "torch.ops.aten.permute.default")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dynamo,
+                                          const aot_config *config)
+{
+    aot_arena *a = dynamo->ctx->arena;
+    aot_capture_in *in = AOT_NEW(a, aot_capture_in);
+    *in = (aot_capture_in){
+        .dynamo = dynamo,
+        .inputs = aot_capture_inputs(u, dynamo),
+        .trace = {.decompose = decomposes(u, config)},
+        .path = strcmp(config->path, "autograd") == 0    ? AOT_PATH_AUTOGRAD
+                : strcmp(config->path, "inference") == 0 ? AOT_PATH_INFERENCE
+                                                         : AOT_PATH_AUTO,
+        .keep_inference_input_mutations = config->keep_inference_input_mutations};
+    in->trace.schemas = schemas_of(u, a, &in->trace.n_schemas);
+    return in;
+}
+
+aot_status aot_derive_capture(const aot_graph *graphs[AOT_N_STAGES], const aot_unit *u,
+                              const aot_graph *dynamo, const aot_config *config,
+                              const aot_observer *observer, const char **path_reason,
+                              aot_err *err)
+{
+    aot_pass_ctx p = {.config = config,
+                      .capture_in = aot_unit_capture_in(u, dynamo, config),
+                      .observer = observer};
+    memcpy(p.graphs, graphs, sizeof p.graphs);
+    p.graphs[AOT_STAGE_DYNAMO] = dynamo;
+    AOT_TRY(aot_pass_run_to(&p, AOT_STAGE_ATEN, err));
+    for (int s = 0; s < AOT_N_STAGES; s++) {
+        graphs[s] = s == AOT_STAGE_DYNAMO ? graphs[s] : p.graphs[s];
+    }
+    if (path_reason != NULL) {
+        *path_reason = p.path_reason;
+    }
+    return AOT_OK;
+}
+
+/* Stages that the capture makes from the Dynamo graph. */
+bool aot_stage_is_captured(aot_stage s)
+{
+    return s == AOT_STAGE_ATEN || s == AOT_STAGE_JOINT_TRACED || s == AOT_STAGE_JOINT_FUNCTIONAL ||
+           s == AOT_STAGE_JOINT || s == AOT_STAGE_INFERENCE;
+}
+
 static bool has_text(const aot_unit *u, aot_stage s)
 {
     const aot_record *rec = aot_unit_stage(u, s);
@@ -87,19 +177,33 @@ static bool goes_through_passes(const aot_unit *u, const aot_config *config)
     return config != NULL ? strcmp(config->backend, "inductor_joint") == 0 : aot_unit_is_inductors(u);
 }
 
+/* A recorded graph says which path was taken: the other path's stages are not derived. */
+static bool may_be(const aot_unit *u, aot_stage s)
+{
+    bool inference = has_text(u, AOT_STAGE_INFERENCE), joint = has_text(u, AOT_STAGE_JOINT);
+    return s == AOT_STAGE_ATEN || (s == AOT_STAGE_INFERENCE ? !joint : !inference);
+}
+
 aot_stage_status aot_unit_stage_status_under(const aot_unit *u, aot_stage s,
                                              const aot_config *config)
 {
     if (has_text(u, s)) {
         return (aot_stage_status){.origin = AOT_ORIGIN_RECORDED, .reason = ""};
     }
+    if (aot_stage_is_captured(s) && has_text(u, AOT_STAGE_DYNAMO) && may_be(u, s)) {
+        return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
+                                  .reason = "from the recorded Dynamo graph, under its settings"};
+    }
     bool follows = s == AOT_STAGE_JOINT_CSE || s == AOT_STAGE_FORWARD || s == AOT_STAGE_BACKWARD;
-    if ((follows || s == AOT_STAGE_JOINT_PASSES) && has_text(u, AOT_STAGE_JOINT)) {
+    bool from_dynamo = !has_text(u, AOT_STAGE_JOINT) && has_text(u, AOT_STAGE_DYNAMO) &&
+                       may_be(u, AOT_STAGE_JOINT);
+    if ((follows || s == AOT_STAGE_JOINT_PASSES) && (has_text(u, AOT_STAGE_JOINT) || from_dynamo)) {
         bool passes = goes_through_passes(u, config);
         if (follows || passes) {
             return (aot_stage_status){
                 .origin = AOT_ORIGIN_DERIVED,
-                .reason = passes ? "from the recorded joint graph through Inductor's joint-graph "
+                .reason = from_dynamo ? "from the Dynamo graph, through the derived joint graph"
+                          : passes ? "from the recorded joint graph through Inductor's joint-graph "
                                    "passes, under its settings"
                                  : "from the recorded joint graph, under its settings"};
         }

@@ -18,6 +18,18 @@ AOT_NODISCARD aot_status aot_settings_check(const char *const *settings, size_t 
 /* Parses the text of a record; positions in *err are those of the input. */
 AOT_NODISCARD aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u,
                                           const aot_record *rec, aot_err *err);
+/* What capture is told of a unit's Dynamo graph. Belongs to dynamo->ctx. */
+const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dynamo,
+                                          const aot_config *config);
+/* The stages that follow from the Dynamo graph: graphs[s] is set for those that
+ * it gives and that are not set yet. Graphs
+ * belong to dynamo->ctx. *path_reason says why this path was taken; may be NULL. */
+AOT_NODISCARD aot_status aot_derive_capture(const aot_graph *graphs[AOT_N_STAGES],
+                                            const aot_unit *u, const aot_graph *dynamo,
+                                            const aot_config *config, const aot_observer *observer,
+                                            const char **path_reason, aot_err *err);
+/* Whether the capture makes the stage, from the Dynamo graph. */
+bool aot_stage_is_captured(aot_stage s);
 /* Runs the passes from the joint graph to forward and backward: Inductor's joint-graph passes first,
  * if the backend is inductor_joint. The result belongs to joint->ctx. */
 AOT_NODISCARD aot_status aot_derive_partition(aot_partition **out, const aot_unit *u,

@@ -29,6 +29,10 @@ typedef struct slot {
     aot_partition *partition;
     aot_err partition_err;
     bool partition_tried;
+    const aot_graph *captured[AOT_N_STAGES]; /* derived from the Dynamo graph */
+    const char *path_reason;
+    aot_err capture_err, capture_why[AOT_N_STAGES];
+    bool capture_tried;
 } slot;
 
 struct aot_model {
@@ -339,6 +343,52 @@ static void keep_graph(void *arg, unsigned stage, const aot_graph *g)
     }
 }
 
+/* The stages that follow from the Dynamo graph, made once. */
+static aot_status capture(aot_model *m, size_t unit, aot_err *err)
+{
+    slot *s = slot_at(m, unit);
+    if (!s->capture_tried) {
+        aot_config config;
+        AOT_TRY(aot_model_config(m, unit, &config, err));
+        s->capture_tried = true;
+        if (parse_stage(s, AOT_STAGE_DYNAMO, &s->capture_err) == AOT_OK) {
+            aot_status st =
+                aot_derive_capture(s->captured, s->unit, s->graphs[AOT_STAGE_DYNAMO], &config, NULL,
+                                   &s->path_reason, &s->capture_err);
+            (void)st; /* kept in capture_err */
+        }
+    }
+    return s->capture_err.code != AOT_OK ? take_err(&s->capture_err, err) : AOT_OK;
+}
+
+static aot_status captured_stage(aot_model *m, size_t unit, aot_stage stage, const aot_graph **out,
+                                 aot_err *err)
+{
+    slot *s = slot_at(m, unit);
+    AOT_TRY(capture(m, unit, err));
+    *out = s->captured[stage];
+    return *out != NULL ? AOT_OK
+                        : AOT_FAIL(err, AOT_E_PIPELINE, "no %s graph: the unit takes the %s path (%s)",
+                                   aot_stage_get(stage)->name,
+                                   s->captured[AOT_STAGE_INFERENCE] != NULL ? "inference"
+                                                                            : "autograd",
+                                   s->path_reason != NULL ? s->path_reason : "");
+}
+
+/* The joint graph: recorded, or derived from the Dynamo graph. */
+static aot_status joint_graph(aot_model *m, size_t unit, const aot_graph **out, aot_err *err)
+{
+    slot *s = slot_at(m, unit);
+    switch (aot_unit_stage_status(s->unit, AOT_STAGE_JOINT).origin) {
+    case AOT_ORIGIN_RECORDED:
+        AOT_TRY(parse_stage(s, AOT_STAGE_JOINT, err));
+        *out = s->graphs[AOT_STAGE_JOINT];
+        return AOT_OK;
+    case AOT_ORIGIN_DERIVED: return captured_stage(m, unit, AOT_STAGE_JOINT, out, err);
+    default: return missing(s, AOT_STAGE_JOINT, err);
+    }
+}
+
 aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **out, aot_err *err)
 {
     slot *s = slot_at(m, unit);
@@ -347,13 +397,10 @@ aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **
         aot_observer keep = {.arg = s, .on_graph = keep_graph};
         AOT_TRY(aot_model_config(m, unit, &config, err));
         s->partition_tried = true;
-        aot_stage_status joint = aot_unit_stage_status(s->unit, AOT_STAGE_JOINT);
-        if (joint.origin == AOT_ORIGIN_MISSING) {
-            aot_status ignored = missing(s, AOT_STAGE_JOINT, &s->partition_err);
-            (void)ignored;
-        } else if (parse_stage(s, AOT_STAGE_JOINT, &s->partition_err) == AOT_OK &&
-                   aot_derive_partition(&s->partition, s->unit, s->graphs[AOT_STAGE_JOINT], &config,
-                                        &keep, &s->partition_err) != AOT_OK) {
+        const aot_graph *joint = NULL;
+        if (joint_graph(m, unit, &joint, &s->partition_err) == AOT_OK &&
+            aot_derive_partition(&s->partition, s->unit, joint, &config, &keep,
+                                 &s->partition_err) != AOT_OK) {
             s->partition = NULL;
         }
     }
@@ -383,6 +430,23 @@ aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage stage)
 {
     slot *s = slot_at(m, unit);
     aot_stage_status status = status_of(m, s, stage);
+    if (status.origin == AOT_ORIGIN_DERIVED && aot_stage_is_captured(stage)) {
+        if (s->capture_tried && s->captured[stage] == NULL) {
+            aot_err why = {0};
+            const aot_graph *none;
+            aot_status st = captured_stage(m, unit, stage, &none, &why);
+            (void)st;
+            if (s->capture_err.code == AOT_OK) {
+                s->capture_why[stage] = why;
+            }
+            return (aot_stage_status){.origin = AOT_ORIGIN_MISSING,
+                                      .reason = s->capture_err.code != AOT_OK
+                                                    ? s->capture_err.msg
+                                                    : s->capture_why[stage].msg};
+        }
+        status.n_nodes = s->captured[stage] != NULL ? (uint32_t)s->captured[stage]->nodes.n : 0;
+        return status;
+    }
     if (status.origin == AOT_ORIGIN_DERIVED && s->partition_tried && s->partition == NULL) {
         status = (aot_stage_status){.origin = AOT_ORIGIN_MISSING, .reason = s->partition_err.msg};
     }
@@ -407,6 +471,9 @@ aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot
         return AOT_OK;
     case AOT_ORIGIN_DERIVED:
         break;
+    }
+    if (aot_stage_is_captured(stage)) {
+        return captured_stage(m, unit, stage, out, err);
     }
     const aot_partition *p = NULL;
     AOT_TRY(aot_model_partition(m, unit, &p, err));

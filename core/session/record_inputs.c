@@ -18,7 +18,8 @@ typedef struct job {
 
 /* Reads every recorded graph of the unit; returns the joint graph, if it is one that can be read.
  */
-static const aot_graph *record_graphs(job *j, const aot_unit *u, aot_ctx *ctx, aot_err *joint_err)
+static const aot_graph *record_graphs(job *j, const aot_unit *u, aot_ctx *ctx,
+                                      const aot_graph **dynamo, aot_err *joint_err)
 {
     const aot_graph *joint = NULL;
     for (size_t i = 0; i < u->records.n; i++) {
@@ -29,13 +30,16 @@ static const aot_graph *record_graphs(job *j, const aot_unit *u, aot_ctx *ctx, a
         const aot_graph *g = NULL;
         aot_err err = {0};
         /* the joint graph stays; the others are only counted */
-        bool keep = rec == aot_unit_stage(u, AOT_STAGE_JOINT);
+        bool is_dynamo = rec == aot_unit_stage(u, AOT_STAGE_DYNAMO);
+        bool keep = rec == aot_unit_stage(u, AOT_STAGE_JOINT) || is_dynamo;
         aot_ctx *c = keep ? ctx : aot_unit_new_ctx(u);
         if (aot_record_parse(&g, c, u, rec, &err) != AOT_OK) {
             j->sum->n_unreadable_graphs++;
         }
         aot_recorder_graph(j->recorder, rec, g, &err);
-        if (keep) {
+        if (is_dynamo) {
+            *dynamo = g;
+        } else if (keep) {
             joint = g;
             *joint_err = err;
         } else {
@@ -67,6 +71,27 @@ static void record_checks(job *j, const aot_unit *u, const aot_partition *p,
     aot_arena_free(a);
 }
 
+/* The stages above the joint graph; a unit whose capture fails keeps the reason as a note of its
+ * pass. Gives the joint graph that is to be cut: the recorded one, unless the run starts from Dynamo's
+ * graph or there is no other. */
+static const aot_graph *derive_from_dynamo(job *j, const aot_unit *u, const aot_graph *dynamo,
+                                           const aot_graph *joint, const aot_config *config)
+{
+    const aot_graph *graphs[AOT_N_STAGES] = {NULL};
+    aot_err err = {0};
+    if (!j->opt->from_dynamo) {
+        graphs[AOT_STAGE_JOINT] = joint; /* nothing to record twice */
+    }
+    aot_status st = aot_derive_capture(graphs, u, dynamo, config,
+                                       aot_recorder_observer(j->recorder), NULL, &err);
+    if (st != AOT_OK) {
+        j->sum->n_not_captured++;
+        return j->opt->from_dynamo ? NULL : joint;
+    }
+    j->sum->n_captured++;
+    return j->opt->from_dynamo || joint == NULL ? graphs[AOT_STAGE_JOINT] : joint;
+}
+
 static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
 {
     job *j = arg;
@@ -86,7 +111,8 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
         ctx = aot_unit_new_ctx(u);
         aot_err part_err = {0};
         aot_recorder_begin(j->recorder);
-        const aot_graph *joint = record_graphs(j, u, ctx, &part_err);
+        const aot_graph *dynamo = NULL;
+        const aot_graph *joint = record_graphs(j, u, ctx, &dynamo, &part_err);
         for (int s = 0; s < AOT_N_STAGES; s++) {
             aot_stage_status status = aot_unit_stage_status_under(u, (aot_stage)s, &config);
             if (status.origin == AOT_ORIGIN_MISSING) {
@@ -95,6 +121,9 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
         }
         aot_recorder_commit(j->recorder);
         aot_partition *p = NULL;
+        if (dynamo != NULL) {
+            joint = derive_from_dynamo(j, u, dynamo, joint, &config);
+        }
         if (joint != NULL) {
             if (aot_derive_partition(&p, u, joint, &config, aot_recorder_observer(j->recorder),
                                      &part_err) == AOT_OK) {

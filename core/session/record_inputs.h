@@ -9,6 +9,7 @@ typedef struct aot_record_summary {
     aot_import_stats stats; /* over all inputs */
     uint32_t n_inputs, n_failed_inputs;
     uint32_t n_partitions, n_unreadable_graphs;
+    uint32_t n_captured, n_not_captured; /* Dynamo graphs traced, and those that could not be */
     uint32_t n_same, n_differ, n_left_out,
         n_errors; /* checks, one a recorded forward or backward */
     uint64_t n_notes;

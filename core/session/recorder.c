@@ -54,7 +54,8 @@ static const char *const sql[N_STMTS] = {
         "SELECT id FROM unit WHERE file IS ? AND rank=? AND compiled_autograd_id=? AND frame=? AND "
         "compile=? AND attempt=? AND split<=? ORDER BY id DESC LIMIT 1",
     [S_EDIT] =
-        "INSERT INTO edit (pass_run, kind, node, replacement, rule) VALUES (?,'replace',?,?,?)",
+        "INSERT INTO edit (pass_run, kind, node, replacement, rule, stage, unit) VALUES "
+        "(?,'replace',?,?,?,?,?)",
 };
 
 /* ---- binding --------------------------------------------------------------------------------- */

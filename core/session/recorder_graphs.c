@@ -286,15 +286,17 @@ static void on_note(void *arg, const char *kind, const aot_graph *g, aot_node_id
     aot_sb_free(&b);
 }
 
-static void on_edit(void *arg, const char *rule, const aot_graph *g, aot_node_id node,
-                    aot_node_id replacement)
+static void on_edit(void *arg, const char *rule, unsigned stage, const aot_graph *g, aot_node_id node,
+                    const aot_graph *to, aot_node_id replacement)
 {
     aot_recorder *r = arg;
     sqlite3_stmt *q = aot_rec_take(r, S_EDIT);
     aot_rec_bind_id(q, 1, r->pass_run);
-    aot_rec_bind_text(q, 2, aot_node_name(g, node));
-    aot_rec_bind_text(q, 3, replacement != AOT_NO_NODE ? aot_node_name(g, replacement) : NULL);
+    aot_rec_bind_text(q, 2, node != AOT_NO_NODE ? aot_node_name(g, node) : NULL);
+    aot_rec_bind_text(q, 3, replacement != AOT_NO_NODE ? aot_node_name(to, replacement) : NULL);
     aot_rec_bind_text(q, 4, rule);
+    aot_rec_bind_text(q, 5, aot_stage_get((aot_stage)stage)->name);
+    aot_rec_bind_unit(q, 6, r->unit);
     aot_rec_run(r, S_EDIT);
 }
 

@@ -112,11 +112,12 @@ CREATE TABLE pass_run (
     id INTEGER PRIMARY KEY, unit INTEGER REFERENCES unit, pass TEXT NOT NULL, n_nodes_in INTEGER,
     n_nodes_out INTEGER, seconds REAL, error TEXT);
 
--- Changes to graphs: which pass and rule replaced which node by which. No pass edits a graph in
--- place yet, so there are no rows; passes that do report them through the observer.
+-- Which rule of a pass made a node of a stage's graph (replacement), and for which node of the stage
+-- above (node). Nodes that only came through are not here.
 CREATE TABLE edit (
-    id INTEGER PRIMARY KEY, pass_run INTEGER REFERENCES pass_run, kind TEXT NOT NULL,
-    node TEXT, replacement TEXT, rule TEXT, c_file TEXT, c_line INTEGER);
+    id INTEGER PRIMARY KEY, unit INTEGER REFERENCES unit, pass_run INTEGER REFERENCES pass_run,
+    kind TEXT NOT NULL, stage TEXT, node TEXT, replacement TEXT, rule TEXT);
+CREATE INDEX edit_unit ON edit (unit, stage);
 
 -- Live bytes after each node. Nothing writes it yet: `aotscope memory` tells them.
 CREATE TABLE mem_event (
@@ -132,6 +133,9 @@ CREATE TABLE stage_check (
     PRIMARY KEY (unit, stage)) WITHOUT ROWID;
 
 -- ---- views for people -----------------------------------------------------------------------
+
+CREATE VIEW rewrites AS
+SELECT unit, stage, replacement AS node, node AS made_for, rule FROM edit ORDER BY id;
 
 CREATE VIEW units AS
 SELECT u.id AS unit, u.label, nullif(u.rank, -1) AS rank, u.title, u.path,
