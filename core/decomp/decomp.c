@@ -226,17 +226,66 @@ static aot_tensor *expand_to(aot_tracer *t, aot_tensor *x, aot_dims size)
     return same || (aot_ndim(x) == 0 && dc_on_cpu(t, x)) ? x : AOT(t, aten_expand, x, size);
 }
 
-void dc_broadcast(aot_tracer *t, aot_tensor **a, aot_tensor **b)
+static aot_dims common_size(aot_tracer *t, aot_dims p, aot_dims q)
 {
-    aot_dims p = aot_sizes(*a), q = aot_sizes(*b);
     unsigned n = p.n > q.n ? p.n : q.n;
     aot_dim *size = aot_arena_alloc(aot_tracer_arena(t), (n + 1) * sizeof *size);
     for (unsigned i = 0; i < n; i++) { // from the back
         aot_dim x = i < p.n ? p.d[p.n - 1 - i] : aot_dim_of(1);
         size[n - 1 - i] = i < q.n && aot_dim_eq(x, aot_dim_of(1)) ? q.d[q.n - 1 - i] : x;
     }
-    *a = expand_to(t, *a, (aot_dims){size, n});
-    *b = expand_to(t, *b, (aot_dims){size, n});
+    return (aot_dims){size, n};
+}
+
+aot_dims dc_common_size(aot_tracer *t, const aot_tensor *a, const aot_tensor *b)
+{
+    return common_size(t, aot_sizes(a), aot_sizes(b));
+}
+
+void dc_broadcast(aot_tracer *t, aot_tensor **a, aot_tensor **b)
+{
+    aot_dims size = dc_common_size(t, *a, *b);
+    *a = expand_to(t, *a, size);
+    *b = expand_to(t, *b, size);
+}
+
+/* x's type at a larger size: stride 0 where it repeats. */
+static aot_fake expanded(const aot_tensor *x, aot_dims size)
+{
+    aot_fake f = *aot_type_of(x);
+    f.ndim = (uint8_t)size.n;
+    for (unsigned i = 0; i < size.n; i++) {
+        unsigned lead = size.n - aot_ndim(x);
+        bool repeats = i < lead || !aot_dim_eq(aot_size(x, i - lead), size.d[i]);
+        f.size[i] = size.d[i];
+        f.stride[i] = repeats ? aot_dim_of(0) : aot_type_of(x)->stride[i - lead];
+    }
+    return f;
+}
+
+aot_dims dc_elementwise_strides(aot_tracer *t, unsigned n, aot_tensor *const *x)
+{
+    aot_dims size = aot_sizes(x[0]);
+    aot_fake in[3], *out = aot_arena_alloc(aot_tracer_arena(t), sizeof *out);
+    unsigned m = 0;
+    for (unsigned i = 1; i < n; i++) {
+        size = common_size(t, size, aot_sizes(x[i]));
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (aot_ndim(x[i]) != 0 || !dc_on_cpu(t, x[i])) {
+            in[m++] = expanded(x[i], size);
+        }
+    }
+    if (m == 0) {
+        return (aot_dims){0};
+    }
+    *out = in[0];
+    if (m > 1) {
+        aot_fake_set_permuted(aot_tracer_ctx(t), out, in, m);
+    } else {
+        aot_fake_set_like(aot_tracer_ctx(t), out, &in[0]);
+    }
+    return (aot_dims){out->stride, out->ndim};
 }
 
 aot_value dc_range(aot_tracer *t, unsigned lo, unsigned hi)

@@ -52,12 +52,15 @@ aot_value dc_div(aot_tracer *t, double a, aot_dim n);
 /* ---- shapes --------------------------------------------------------------------------------------- */
 
 aot_tensor *dc_unsqueeze_to(aot_tracer *t, aot_tensor *x, unsigned ndim); /* new dimensions last */
+aot_dims dc_common_size(aot_tracer *t, const aot_tensor *a, const aot_tensor *b);
 /* _maybe_broadcast of two tensors: the one whose shape is not the common one is expanded; a 0-dim
  * tensor on the CPU stays. */
 void dc_broadcast(aot_tracer *t, aot_tensor **a, aot_tensor **b);
 aot_value dc_cpu(aot_tracer *t); /* torch.device("cpu") */
 /* Inductor replaces some operators on the CPU only. */
 bool dc_on_cpu(aot_tracer *t, const aot_tensor *x);
+/* compute_elementwise_output_strides of n <= 3 tensors, which are broadcast. */
+aot_dims dc_elementwise_strides(aot_tracer *t, unsigned n, aot_tensor *const *x);
 /* The dimensions lo .. hi-1, as an argument. */
 aot_value dc_range(aot_tracer *t, unsigned lo, unsigned hi);
 /* The product of d[lo .. hi-1]. */

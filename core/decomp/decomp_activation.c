@@ -358,3 +358,110 @@ bool decomp_logit_backward(aot_expand *k)
     aot_tensor *nan = AOT(t, aten_new_full, x, (aot_dims){0}, (double)NAN);
     return dc_give(k, WHERE(inside, slope, nan), result);
 }
+
+static aot_tensor *exp_of_minus_abs(aot_tracer *t, aot_tensor *x)
+{
+    return AOT(t, aten_exp, NEG(AOT(t, aten_abs, x)));
+}
+
+bool decomp_log_sigmoid_forward(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_dtype result = dc_opmath(k);
+    aot_tensor *x = aot_x_tensor(k, 0), *out[2];
+    aot_dim none = aot_dim_of(0);
+    aot_tensor *zero = AOT(t, aten_new_zeros, x, (aot_dims){0});
+    aot_tensor *min = AOT(t, aten_minimum, zero, x);
+    aot_tensor *z = exp_of_minus_abs(t, x);
+    out[1] = dc_on_cpu(t, x) ? z : AOT(t, aten_new_zeros, x, ((aot_dims){&none, 1}));
+    out[0] = SUB(min, AOT(t, aten_log1p, z));
+    out[0] = dc_to(t, out[0], result);
+    out[1] = dc_to(t, out[1], result);
+    return aot_x_give_tuple(k, 2, out);
+}
+
+bool decomp_log_sigmoid_backward(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_dtype result = dc_opmath(k);
+    aot_tensor *x = aot_x_tensor(k, 1);
+    aot_tensor *negative = AOT(t, aten_lt_Scalar, x, 0);
+    aot_tensor *max_derivative = AOT(t, aten_where_Scalar, negative, 1, 0);
+    aot_tensor *sign = AOT(t, aten_where_Scalar, negative, 1, -1);
+    aot_tensor *z = exp_of_minus_abs(t, x);
+    aot_tensor *slope = MUL(sign, DIV(z, ADD(z, 1)));
+    return dc_give(k, MUL(aot_x_tensor(k, 0), SUB(max_derivative, slope)), result);
+}
+
+bool decomp_prelu_kernel_backward(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_tensor *grad = aot_x_tensor(k, 0), *x = aot_x_tensor(k, 1), *out[2];
+    aot_tensor *positive = AOT(t, aten_gt_Scalar, x, 0);
+    aot_tensor *scaled = MUL(aot_x_tensor(k, 2), grad);
+    out[0] = WHERE(positive, grad, scaled);
+    positive = AOT(t, aten_gt_Scalar, x, 0);
+    out[1] = AOT(t, aten_where_ScalarSelf, positive, 0.0, MUL(x, grad));
+    return aot_x_give_tuple(k, 2, out);
+}
+
+/* One half of x along dim. */
+static aot_tensor *half_of(aot_tracer *t, aot_tensor *x, unsigned dim, bool second)
+{
+    aot_dim n = aot_dim_floordiv(aot_tracer_ctx(t), aot_size(x, dim), aot_dim_of(2));
+    return AOT(t, aten_narrow, x, dim, second ? n : aot_dim_of(0), n);
+}
+
+bool decomp_glu(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_dtype result = dc_promote(k, 1, AOT_PROMOTE_DEFAULT);
+    aot_tensor *a = aot_x_tensor(k, 0);
+    unsigned dim = aot_wrap_dim(t, aot_x_int(k, 1, -1), aot_ndim(a));
+    aot_value halves = AOT_V(t, aten_tensor_split_sections, a, 2, dim);
+    aot_tensor *gate = AOT(t, aten_sigmoid, aot_v_item(halves, 1));
+    return dc_give(k, MUL(aot_v_item(halves, 0), gate), result);
+}
+
+bool decomp_glu_backward(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_dtype result = dc_opmath(k);
+    aot_tensor *grad = aot_x_tensor(k, 0), *x = aot_x_tensor(k, 1), *out[2];
+    unsigned dim = aot_wrap_dim(t, aot_x_int(k, 2, -1), aot_ndim(x));
+    aot_tensor *first = half_of(t, x, dim, false);
+    aot_tensor *gate = AOT(t, aten_sigmoid, half_of(t, x, dim, true));
+    out[1] = MUL(MUL(MUL(RSUB(gate, 1.0), gate), first), grad);
+    out[0] = MUL(gate, grad);
+    return dc_give(k, AOT(t, aten_cat, aot_v_tensors(t, 2, out), dim), result);
+}
+
+/* A leaky_relu whose slopes are random in training. */
+bool decomp_rrelu_with_noise_backward(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_dtype result = dc_opmath(k);
+    double lower = dc_number(k->args[3]), upper = dc_number(k->args[4]);
+    aot_tensor *grad = aot_x_tensor(k, 0);
+    if (aot_x_bool(k, 5) && upper - lower > 1e-6) {
+        return dc_give(k, MUL(grad, aot_x_tensor(k, 2)), result);
+    }
+    aot_tensor *x = AOT(t, aten_leaky_relu_backward, grad, aot_x_tensor(k, 1), (lower + upper) / 2,
+                        k->args[6]);
+    return dc_give(k, x, result);
+}
+
+bool decomp_rrelu_with_noise_functional(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_tensor *self = aot_x_tensor(k, 0), *out[2];
+    if (!aot_x_bool(k, 4)) {
+        return false;
+    }
+    aot_tensor *below = AOT(t, aten_le_Scalar, self, 0);
+    aot_tensor *slope = AOT(t, aten_uniform, self, k->args[2], k->args[3], k->args[5]);
+    aot_tensor *scaled = MUL(self, slope);
+    out[0] = WHERE(below, scaled, self);
+    out[1] = AOT(t, aten_where_ScalarOther, below, slope, 1);
+    return aot_x_give_tuple(k, 2, out);
+}

@@ -87,6 +87,12 @@ static aot_value maybe_f64(aot_tracer *t, aot_value v)
     return v.kind == AOT_V_TENSOR ? aot_v_tensor(dc_to(t, v.u.t, AOT_F64)) : v;
 }
 
+/* a * b; Python puts a number last. */
+static aot_tensor *times(aot_tracer *t, aot_value a, aot_tensor *b)
+{
+    return a.kind == AOT_V_TENSOR ? MUL(a, b) : MUL(b, a);
+}
+
 static bool is_linspace_of_numbers(const aot_expand *k)
 {
     return aot_v_is_number(k->args[0]) && aot_v_is_number(k->args[1]) &&
@@ -115,8 +121,9 @@ bool decomp_linspace(aot_expand *k)
     aot_dtype compute = dc_is_integral(dtype) ? AOT_I64 : dc_computation_dtype(dtype);
     aot_value step = step_of(t, start, end, steps);
     aot_tensor *first = AOT(t, aten_lt_Scalar, rg, (double)steps / 2);
-    aot_tensor *up = ADD(MUL(dc_to(t, rg, compute), step), start);
-    aot_tensor *down = MUL(dc_to(t, RSUB(rg, steps - 1), compute), step);
+    aot_tensor *up = times(t, step, dc_to(t, rg, compute));
+    up = start.kind == AOT_V_TENSOR ? ADD(start, up) : ADD(up, start);
+    aot_tensor *down = times(t, step, dc_to(t, RSUB(rg, steps - 1), compute));
     down = end.kind == AOT_V_TENSOR ? SUB(end, down) : RSUB(down, end);
     return dc_give(k, WHERE(first, up, down), dtype);
 }

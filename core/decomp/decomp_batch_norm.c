@@ -122,10 +122,31 @@ static batch_norm args_of(const aot_expand *k, bool stats, unsigned rest, bool t
     return b;
 }
 
-/* native_batch_norm, _native_batch_norm_legit(_functional): training is an argument. */
+/* Above autograd native_batch_norm becomes the form that says what it writes. */
+static aot_value as_legit(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    const aot_value *a = k->args;
+    if (aot_x_is_none(k, 3) != aot_x_is_none(k, 4)) {
+        aot_trace_fail(t, AOT_E_SHAPE,
+                       "running_mean and running_var should both be None or both be provided");
+    }
+    if (aot_x_is_none(k, 3)) {
+        return AOT_V(t, aten__native_batch_norm_legit_no_stats, a[0], a[1], a[2], a[5], a[6], a[7]);
+    }
+    if (aot_x_bool(k, 5)) {
+        return AOT_V(t, aten__native_batch_norm_legit, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
+    }
+    return AOT_V(t, aten__native_batch_norm_legit_no_training, a[0], a[1], a[2], a[3], a[4], a[6], a[7]);
+}
+
+/* native_batch_norm, _native_batch_norm_legit_functional: training is an argument. */
 bool decomp_native_batch_norm(aot_expand *k)
 {
     bool functional = k->op == AOT_OP_aten__native_batch_norm_legit_functional;
+    if (!functional && !aot_in_decomp(k->t)) {
+        return aot_x_give_value(k, as_legit(k));
+    }
     batch_norm b = args_of(k, true, 6, aot_x_bool(k, 5));
     aot_tensor *r[N_RESULTS] = {NULL};
     b.in_place = !functional;

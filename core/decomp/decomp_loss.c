@@ -123,6 +123,65 @@ bool decomp_soft_margin_loss_backward(aot_expand *k)
     return dc_give(k, divide_mean(t, grad, self, aot_x_int(k, 3, MEAN)), result);
 }
 
+/* ---- margins ----------------------------------------------------------------------------------------- */
+
+static aot_tensor *arange_of(aot_tracer *t, aot_dim n, const aot_tensor *like)
+{
+    return AOT(t, aten_arange, n, AOT_NONE, AOT_NONE, aot_v_device(aot_device_of(like)), false);
+}
+
+bool decomp_multi_margin_loss(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_tensor *input = AOT(t, aten_atleast_2d, aot_x_tensor(k, 0));
+    aot_tensor *target = AOT(t, aten_atleast_1d, aot_x_tensor(k, 1));
+    aot_tensor *weight = aot_x_tensor(k, 4);
+    aot_dim n = aot_size(input, 1);
+    weight = weight == NULL ? NULL : AOT(t, aten_atleast_1d, weight);
+    target = AOT(t, aten_unsqueeze, target, 1);
+    aot_tensor *u = AOT(t, aten_gather, input, 1, target);
+    aot_tensor *z = AOT(t, aten_clamp_min, ADD(RSUB(u, k->args[3]), input), 0);
+    z = dc_is_number(k->args[2], 1) ? z : MUL(z, z);
+    if (weight != NULL) {
+        z = MUL(z, AOT(t, aten_index_Tensor, weight, aot_v_tensors(t, 1, &target)));
+    }
+    aot_tensor *other = AOT(t, aten_ne_Tensor, arange_of(t, n, input), target);
+    z = AOT(t, aten_where_ScalarOther, other, z, 0);
+    switch (aot_x_int(k, 5, MEAN)) {
+    case MEAN: return aot_x_give(k, AOT(t, aten_mean, z));
+    case SUM: return aot_x_give(k, DIV(AOT(t, aten_sum, z), n));
+    default: return aot_x_give(k, AOT(t, aten_mean_dim, z, 1));
+    }
+}
+
+bool decomp_multilabel_margin_loss_forward(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_tensor *input = AOT(t, aten_atleast_2d, aot_x_tensor(k, 0)), *out[2];
+    aot_tensor *target = AOT(t, aten_atleast_2d, aot_x_tensor(k, 1));
+    aot_dim n = aot_size(input, 1);
+    aot_value ends = aot_v_ints(t, 2, (int64_t[]){0, -1});
+    aot_tensor *index = arange_of(t, n, target);
+    aot_tensor *is_end = AOT(t, aten_eq_Scalar, target, -1);
+    aot_tensor *end = AOT(t, aten_amin, AOT(t, aten_where_ScalarOther, is_end, index, n), -1, true);
+    aot_tensor *mask = AOT(t, aten_lt_Tensor, index, end);
+    aot_tensor *safe = AOT(t, aten_where_ScalarOther, mask, target, 0);
+    aot_tensor *u = AOT(t, aten_gather, input, -1, safe);
+    aot_tensor *labels = AOT(t, aten_where_ScalarOther, mask, target, -1);
+    aot_tensor *same = AOT(t, aten_eq_Tensor, index, AOT(t, aten_unsqueeze, labels, -1));
+    aot_tensor *is_target = AOT(t, aten_any_dim, same, 1);
+    u = AOT(t, aten_permute, u, aot_v_ints(t, 2, (int64_t[]){1, 0}));
+    aot_tensor *z = ADD(RSUB(AOT(t, aten_unsqueeze, u, -1), 1.0), input);
+    z = DIV(AOT(t, aten_clamp_min, z, 0), n);
+    z = AOT(t, aten_where_ScalarSelf, is_target, 0, z);
+    int64_t reduction = aot_x_int(k, 2, MEAN);
+    z = reduction == SUM ? AOT(t, aten_sum, z) : AOT(t, aten_sum_dim_IntList, z, ends);
+    out[0] = reduction == MEAN ? AOT(t, aten_mean, z) : z;
+    out[1] = dc_to(t, is_target, aot_dtype_of(input));
+    out[1] = AOT(t, aten_reshape, out[1], aot_sizes(aot_x_tensor(k, 1)));
+    return aot_x_give_tuple(k, 2, out);
+}
+
 /* ---- cross entropy ------------------------------------------------------------------------------ */
 
 static aot_tensor *weighted(aot_tracer *t, aot_tensor *x, aot_tensor *weight)
@@ -207,8 +266,7 @@ bool decomp_nll_loss_forward(aot_expand *k)
         self = MUL(self, w);
     }
     aot_tensor *index = AOT(t, aten_unsqueeze, counted(t, target, k->args[4], target), channel);
-    aot_tensor *minus = NEG(taken(t, self, channel, index));
-    aot_tensor *result = AOT(t, aten_squeeze_dim, minus, channel);
+    aot_tensor *result = NEG(AOT(t, aten_squeeze_dim, taken(t, self, channel, index), channel));
     result = counted(t, target, k->args[4], result);
     if (reduction == NONE && ndim > 1) {
         out[0] = result;

@@ -185,3 +185,25 @@ bool decomp_block_diag(aot_expand *k)
     }
     return aot_x_give(k, AOT(t, aten_cat, aot_v_tensors(t, n, block), 0));
 }
+
+/* The sum of squares of each row, and a column of ones. */
+static aot_tensor *row_norms(aot_tracer *t, aot_tensor *x, aot_tensor **ones)
+{
+    aot_tensor *norm = sum_dim(t, AOT(t, aten_pow_Tensor_Scalar, x, 2), -1, true);
+    *ones = AOT(t, aten_ones_like, norm, AOT_NONE, AOT_NONE, AOT_NONE, false,
+                aot_v_memory_format(t, AOT_MF_CONTIGUOUS));
+    return norm;
+}
+
+bool decomp_euclidean_dist(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_tensor *a[3], *b[3] = {aot_x_tensor(k, 1)};
+    a[1] = row_norms(t, aot_x_tensor(k, 0), &a[2]);
+    b[2] = row_norms(t, b[0], &b[1]);
+    a[0] = MUL(aot_x_tensor(k, 0), -2);
+    aot_tensor *left = AOT(t, aten_cat, aot_v_tensors(t, 3, a), -1);
+    aot_tensor *right = AOT(t, aten_cat, aot_v_tensors(t, 3, b), -1);
+    aot_tensor *x = AOT(t, aten_matmul, left, AOT(t, aten_mT, right));
+    return aot_x_give(k, AOT(t, aten_sqrt, AOT(t, aten_clamp_min, x, 0)));
+}

@@ -14,6 +14,17 @@ bool decomp_addcmul(aot_expand *k)
     return dc_give(k, ADD(aot_x_tensor(k, 0), x), result);
 }
 
+/* x with the strides that an element-wise operator on n tensors gives. */
+static aot_tensor *restrided(aot_tracer *t, aot_tensor *x, unsigned n, aot_tensor *const *like)
+{
+    aot_dims want = dc_elementwise_strides(t, n, like);
+    bool same = want.n == aot_ndim(x);
+    for (unsigned i = 0; same && i < want.n; i++) {
+        same = aot_dim_eq(want.d[i], aot_type_of(x)->stride[i]);
+    }
+    return same ? x : AOT(t, prims_copy_strided, x, want);
+}
+
 bool decomp_lerp(aot_expand *k)
 {
     aot_tracer *t = k->t;
@@ -27,7 +38,8 @@ bool decomp_lerp(aot_expand *k)
     aot_tensor *coefficient = WHERE(far, less, weight);
     aot_tensor *base = WHERE(far, end, start);
     aot_tensor *x = ADD(MUL(coefficient, SUB(end, start)), base);
-    return dc_give(k, x, result);
+    aot_tensor *like[] = {start, end, weight};
+    return dc_give(k, restrided(t, x, k->op == AOT_OP_aten_lerp_Tensor ? 3 : 2, like), result);
 }
 
 /* ---- Inductor adds complex tensors as pairs of real ones ------------------------------------------- */

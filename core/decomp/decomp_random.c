@@ -130,15 +130,41 @@ bool decomp_log_normal(aot_expand *k)
     return dc_give(k, AOT(t, aten_exp, ADD(MUL(x, std), mean)), result);
 }
 
+static aot_tensor *standard_normal(aot_expand *k, aot_value size, aot_dtype dtype, aot_value device)
+{
+    return AOT(k->t, prims_normal, size, 0.0, 1.0, aot_v_dtype(dtype), device, false);
+}
+
 /* normal.float_float(mean, std, size) */
 bool decomp_normal(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_dtype dtype = aot_x_dtype(k, 4);
-    dtype = dtype == AOT_NO_DTYPE ? AOT_F32 : dtype;
-    aot_value device = aot_x_is_none(k, 6) ? dc_cpu(t)
-                                           : k->args[6];
-    aot_tensor *x = AOT(t, prims_normal, k->args[2], 0.0, 1.0, aot_v_dtype(dtype), device, false,
-                        k->args[3]);
+    aot_value device = aot_x_is_none(k, 6) ? dc_cpu(t) : k->args[6];
+    if (!aot_x_is_none(k, 3)) {
+        return false;
+    }
+    aot_tensor *x = standard_normal(k, k->args[2], dtype == AOT_NO_DTYPE ? AOT_F32 : dtype, device);
     return aot_x_give(k, ADD(MUL(x, k->args[1]), k->args[0]));
+}
+
+/* normal.Tensor_Tensor, .Tensor_float, .float_Tensor: the size is that of the tensors. */
+bool decomp_normal_tensor(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_dtype result = dc_promote(k, 3, AOT_PROMOTE_DEFAULT);
+    aot_value mean = k->args[0], std = k->args[1];
+    aot_tensor *like = mean.kind == AOT_V_TENSOR ? mean.u.t : std.u.t, *other = like;
+    if (!aot_x_is_none(k, 2)) {
+        return false;
+    }
+    if (mean.kind == AOT_V_TENSOR && std.kind == AOT_V_TENSOR) {
+        other = std.u.t;
+    }
+    aot_dims size = dc_common_size(t, like, other);
+    aot_tensor *x = standard_normal(k, aot_v_dims(t, size), aot_dtype_of(like),
+                                    aot_v_device(aot_device_of(like)));
+    // the default std is the int of the Python function
+    x = std.kind == AOT_V_TENSOR ? MUL(std, x) : MUL(x, py_default(k, 1, 1.0, 1));
+    return dc_give(k, ADD(x, mean), result);
 }

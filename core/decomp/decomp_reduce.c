@@ -29,9 +29,11 @@ bool decomp_amax(aot_expand *k)
     if (aot_dtype_of(x) != AOT_B8) {
         return false;
     }
-    return aot_x_give(k, k->op == AOT_OP_aten_amax
-                             ? AOT(t, aten_any_dims, x, k->args[1], k->args[2])
-                             : AOT(t, aten_all_dims, x, k->args[1], k->args[2]));
+    // trailing defaults are not passed on, and the Python function's dim is None
+    bool plain = k->args[1].n == 0 && !aot_x_bool(k, 2);
+    aot_value dim = plain ? AOT_NONE : k->args[1];
+    return aot_x_give(k, k->op == AOT_OP_aten_amax ? AOT(t, aten_any_dims, x, dim, k->args[2])
+                                                   : AOT(t, aten_all_dims, x, dim, k->args[2]));
 }
 
 bool decomp_aminmax(aot_expand *k)

@@ -72,6 +72,9 @@ void aot_fake_set_format(aot_ctx *c, aot_fake *t, aot_memory_format f); /* PRESE
 bool aot_fake_is_contiguous(const aot_fake *t);
 bool aot_fake_is_format(const aot_fake *t, aot_memory_format f);
 bool aot_fake_is_dense(const aot_fake *t); /* non-overlapping and dense */
+/* Strides of element-wise results of n tensors of t's size: dense, in the order of their strides; what
+ * is contiguous, or in channels-last order, stays so, whatever strides dimensions of one element have. */
+void aot_fake_set_permuted(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned n);
 /* The dimensions from the outermost in memory to the innermost. */
 void aot_fake_physical_order(const aot_fake *t, unsigned *outer);
 /* Strides of empty_like / clone with preserve_format: dense ones are kept, else order by stride. */

@@ -7,9 +7,6 @@
 /* Dense strides for t in the order of the strides of n tensors of t's size, earlier tensors first.
  * Ties and broadcast dimensions keep their place. */
 void aot_fake_set_ordered(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned n);
-/* The same with a short cut: what is contiguous, or in channels-last order, stays so, whatever
- * strides dimensions of one element have. Strides of element-wise results and of empty_like. */
-void aot_fake_set_permuted(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned n);
 /* aot_meta_elementwise; with last_first, later operands decide about strides before earlier ones.
  */
 AOT_NODISCARD aot_status aot_meta_elementwise_order(struct aot_call *k, aot_promote kind,
