@@ -271,7 +271,8 @@ static aot_tensor *isin_sorting(aot_tracer *t, aot_tensor *elements, aot_tensor 
         aot_tensor *s = aot_v_item(sorted, 0);
         aot_tensor *next = AOT(t, aten_slice_Tensor, s, 0, 1, INT64_MAX);
         x = AOT(t, aten_eq_Tensor, next, AOT(t, aten_slice_Tensor, s, 0, 0, -1));
-        x = AOT(t, aten_constant_pad_nd, x, aot_v_ints(t, 2, (int64_t[]){0, 1}), false);
+        x = AOT(t, aten_constant_pad_nd, x, aot_v_ints(t, 2, (int64_t[]){0, 1}),
+                aot_v_bool(false));
         x = invert ? AOT(t, aten_logical_not, x) : x;
         aot_tensor *mask = AOT(t, aten_empty_like, x);
         mask = AOT(t, aten_index_copy, mask, 0, aot_v_item(sorted, 1), x);

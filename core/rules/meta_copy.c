@@ -264,3 +264,18 @@ aot_status meta_pixel_unshuffle(aot_call *k)
 {
     return shuffle(k, aot_call_int(k, 1, "downscale_factor", 1), false);
 }
+
+/* prims::copy_strided(a, stride) */
+aot_status meta_copy_strided(aot_call *k)
+{
+    aot_fake t;
+    if (!aot_call_tensor(k, 0, "a", &t) || aot_call_n_items(k, 1, "stride") != t.ndim) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: a tensor and its strides are wanted",
+                        aot_text(k->c, k->n->name));
+    }
+    for (unsigned i = 0; i < t.ndim; i++) {
+        t.stride[i] = aot_call_item(k, 1, "stride", i, 1);
+    }
+    aot_call_push(k, &t);
+    return AOT_OK;
+}

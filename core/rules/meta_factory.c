@@ -48,6 +48,12 @@ aot_status meta_of_size(aot_call *k)
     return push_sized(k, 0, "size", AOT_F32, cpu(k));
 }
 
+/* prims::normal(shape, *, mean, std, dtype, device) */
+aot_status meta_prims_normal(aot_call *k)
+{
+    return push_sized(k, 0, "shape", AOT_F32, cpu(k));
+}
+
 /* full(size, fill_value) */
 aot_status meta_full(aot_call *k)
 {
