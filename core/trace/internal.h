@@ -68,6 +68,7 @@ struct aot_tensor {
     aot_meta_id meta;
     aot_node_id node[AOT_N_LEVELS]; /* AOT_NO_NODE where it has none */
     bool wrapped_number;
+    aot_value number; /* that it is, if wrapped */
     /* An outer tensor wraps an inner one; inner tensors have no inner. */
     aot_tensor *inner;
     func_storage *storage;

@@ -279,6 +279,9 @@ static aot_value convert_one(aot_tracer *t, const aot_schema_arg *a, aot_value v
 
 static aot_value convert(aot_tracer *t, const aot_schema_arg *a, aot_value v)
 {
+    if (v.kind == AOT_V_TENSOR && v.u.t->wrapped_number) {
+        return v.u.t->number;
+    }
     if (v.kind == AOT_V_NONE || !a->is_list) {
         return convert_one(t, a, v);
     }

@@ -387,9 +387,28 @@ aot_value aot_vjp_arg(const aot_vjp *b, unsigned pos)
     return *argument(b->fn->n_args, b->fn->args, pos);
 }
 
+/* A number where the schema has a tensor: on its way back to a call it is that number again. */
+static aot_tensor *wrapped_number(const aot_vjp *b, unsigned pos, aot_value v)
+{
+    const op_facts *f = b->fn->custom == NULL ? tr_op(b->t, b->fn->op) : NULL;
+    if (f == NULL || pos >= f->schema.n_args || f->schema.args[pos].kind != AOT_TYPE_TENSOR) {
+        return NULL;
+    }
+    aot_dtype d = v.kind == AOT_V_BOOL      ? AOT_B8
+                  : v.kind == AOT_V_INT     ? AOT_I64
+                  : v.kind == AOT_V_COMPLEX ? AOT_C128
+                                            : AOT_F64;
+    aot_fake type = aot_fake_new(d, 0, NULL, aot_intern_z(b->t->c->strs, "cpu"));
+    aot_tensor *x = tr_tensor_new(b->t, aot_fake_meta(b->t->c, &type));
+    x->wrapped_number = true;
+    x->number = v;
+    return x;
+}
+
 aot_tensor *aot_vjp_in(const aot_vjp *b, unsigned pos)
 {
-    return tensor_of(argument(b->fn->n_args, b->fn->args, pos));
+    const aot_value *v = argument(b->fn->n_args, b->fn->args, pos);
+    return v != NULL && aot_v_is_number(*v) ? wrapped_number(b, pos, *v) : tensor_of(v);
 }
 
 unsigned aot_vjp_n_items(const aot_vjp *b, unsigned pos)
