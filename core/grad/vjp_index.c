@@ -294,9 +294,9 @@ void vjp_as_strided_scatter(aot_vjp *b)
 
     if (aot_vjp_needs(b, 0)) {
         part = AOT(t, aten_as_strided, AOT(t, aten_contiguous, grad), size, stride, offset);
-        whole = AOT(t, aten_new_zeros, grad, aot_sizes(self));
-        whole = AOT(t, aten_as_strided, whole, aot_sizes(self), aot_strides(self));
-        x = AOT(t, aten_as_strided, whole, size, stride, offset);
+        x = AOT(t, aten_new_zeros, grad, aot_sizes(self));
+        whole = AOT(t, aten_as_strided, x, aot_sizes(self), aot_strides(self));
+        x = AOT(t, aten_as_strided, x, size, stride, offset);
         AOT(t, aten_copy_, x, part);
         aot_vjp_set(b, 0, whole);
     }
