@@ -222,9 +222,36 @@ static aot_tensor *as_saved(aot_tracer *t, aot_tensor *x)
     return out.u.t;
 }
 
+static int by_name(aot_span a, aot_span b)
+{
+    int order = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
+
+    return order != 0 ? order : a.n < b.n ? -1 : a.n > b.n;
+}
+
+unsigned tr_saved_order(aot_tracer *t, const grad_fn *fn, unsigned order[AOT_SAVES_N_RESULTS])
+{
+    const aot_schema *schema = &tr_op(t, fn->op)->schema;
+    unsigned n = fn->n_out < AOT_SAVES_N_RESULTS ? fn->n_out : AOT_SAVES_N_RESULTS;
+
+    for (unsigned i = 0; i < n; i++) {
+        unsigned k = i;
+        for (; k > 0 && i < schema->n_returns &&
+               by_name(schema->returns[i].name, schema->returns[order[k - 1]].name) < 0;
+             k--) {
+            order[k] = order[k - 1];
+        }
+        order[k] = i;
+    }
+    return n;
+}
+
 static void save_outputs(aot_tracer *t, grad_fn *fn, unsigned saves, aot_value out)
 {
-    for (unsigned i = 0; i < AOT_SAVES_N_RESULTS && i < fn->n_out; i++) {
+    unsigned order[AOT_SAVES_N_RESULTS], n = tr_saved_order(t, fn, order);
+
+    for (unsigned k = 0; k < n; k++) {
+        unsigned i = order[k];
         aot_tensor *x = aot_v_item(out, i);
         if ((saves & (AOT_SAVES_RESULT << i)) != 0 && x != NULL) {
             /* A result without history is kept as it is: it cannot make a cycle. */

@@ -179,7 +179,10 @@ static aot_tensor *validated(aot_tracer *t, const grad_fn *from, aot_tensor *gra
 
 static void unpack(aot_tracer *t, grad_fn *fn, aot_vjp *b)
 {
-    for (unsigned i = 0; i < fn->n_out; i++) {
+    unsigned order[AOT_SAVES_N_RESULTS], n = tr_saved_order(t, fn, order);
+
+    for (unsigned k = 0; k < n; k++) {
+        unsigned i = order[k];
         if (fn->saved_out[i] != NULL && fn->saved_out[i] == aot_v_item(fn->result, i)) {
             b->unpacked[i] = fn->saved_out[i]; /* it has no history: saved as it was */
         } else if (fn->saved_out[i] != NULL) {
