@@ -309,10 +309,16 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
     grad_fn *fn = NULL;
     if (wanted) {
         const aot_value *saved = args;
-        if (in_place && (saves & AOT_SAVES_SELF) != 0) {
-            bool was = aot_set_grad_enabled(t, false);
-            aot_tensor *original = AOT(t, aten_clone, args[0]);
-            aot_set_grad_enabled(t, was);
+        if (in_place && ((saves & AOT_SAVES_SELF) != 0 || f->is_inplace_view)) {
+            aot_tensor *original;
+            if (f->is_inplace_view) { /* the formula reads its sizes and strides as they were */
+                original = tr_alloc(t, 1, sizeof *original);
+                *original = *args[0].u.t;
+            } else {
+                bool was = aot_set_grad_enabled(t, false);
+                original = AOT(t, aten_clone, args[0]);
+                aot_set_grad_enabled(t, was);
+            }
             aot_value *own = tr_alloc(t, n + 1, sizeof *own);
             memcpy(own, args, n * sizeof *own);
             own[0] = aot_v_tensor(original);
