@@ -61,18 +61,23 @@ static void print_result(const aot_unit *u, size_t unit, const aot_check_result 
     putchar('\n');
 }
 
-static void check_unit(aot_model *m, size_t unit, tally *t, json_t *graphs, bool verbose)
+static void check_unit(aot_model *m, size_t unit, tally *t, json_t *graphs, bool verbose,
+                       bool trace)
 {
     const aot_unit *u = aot_model_unit(m, unit);
     const aot_partition *p = NULL;
     aot_err part_err = {0};
-    bool has_joint = aot_model_stage(m, unit, AOT_STAGE_JOINT).origin != AOT_ORIGIN_MISSING;
+    bool has_joint = aot_model_stage(m, unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED;
     if (has_joint && aot_model_partition(m, unit, &p, &part_err) != AOT_OK) {
         p = NULL;
     }
     aot_arena *a = aot_arena_new();
-    aot_check_result results[AOT_CHECK_MAX];
+    aot_check_result results[AOT_CHECK_MAX + 1];
     size_t n = aot_check_unit(results, u, p, part_err.code != AOT_OK ? &part_err : NULL, a);
+    aot_config config;
+    if (trace && aot_model_config(m, unit, &config, NULL) == AOT_OK) {
+        n += aot_check_trace(&results[n], u, &config, a);
+    }
     for (size_t i = 0; i < n; i++) {
         t->n[results[i].verdict]++;
         if (graphs != NULL) {
@@ -136,7 +141,7 @@ static void check_input(const aot_args *a, const char *input, tally *sum, json_t
         return;
     }
     for (size_t i = 0; i < aot_model_n_units(m); i++) {
-        check_unit(m, i, &t, graphs, aot_args_has(a, "verbose"));
+        check_unit(m, i, &t, graphs, aot_args_has(a, "verbose"), aot_args_has(a, "trace"));
     }
     if (inputs != NULL) {
         json_t *j = json_pack("{s:s, s:o}", "input", input, "graphs", graphs);
@@ -172,6 +177,9 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"json", 0, NULL, false, "Print the results as JSON."},
+    {"trace", 0, NULL, false,
+     "Also trace each Dynamo graph and compare with the recorded joint or inference graph, names of "
+     "intermediate values aside."},
     {"verbose", 'v', NULL, false, "Name the graphs that are the same, too."},
     {"strict", 0, NULL, false,
      "Exit with 1, too, if a graph was left out or nothing was compared."},

@@ -22,6 +22,7 @@ typedef struct job {
 static void run_forward(aot_tracer *t, const job *j, forward_run *r, const aot_value *inputs)
 {
     const input_plan *p = &j->plan;
+    aot_set_grad_enabled(t, !j->in->no_grad);
     aot_value out = aot_interpret(t, j->in->dynamo, p->n_outer, cap_outer_args(t, p, inputs));
     if (aot_v_is_list(out)) {
         r->n_outputs = out.n;

@@ -28,6 +28,7 @@ typedef struct aot_capture_in {
     aot_trace_options trace;
     aot_capture_path path;
     bool keep_inference_input_mutations; /* AOTConfig; Dynamo sets it */
+    bool no_grad; /* called with gradients disabled: nothing of the graph says so */
 } aot_capture_in;
 
 typedef struct aot_capture {

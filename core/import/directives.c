@@ -3,6 +3,7 @@
  *   # aotscope: storage base f32[10]           memory of ten f32, called base
  *   # aotscope: input L_x_ = base[0:6]         the input is a view of it (slices, one a dimension)
  *   # aotscope: same L_y_ = L_x_             two inputs are the very same tensor
+ *   # aotscope: op mine::scale(Tensor x, float by) -> Tensor    schema of a custom operator
  *   # aotscope: requires_grad L_w_
  *   # aotscope: hint s77=5
  *   # aotscope: set activation_memory_budget=0.5
@@ -277,6 +278,23 @@ static bool same(aot_unit *u, const char *p, char *why, size_t size)
     return true;
 }
 
+/* op SCHEMA: kept as a record, which sessions keep too */
+static bool op(aot_unit *u, const char *p, char *why, size_t size)
+{
+    p = blanks(p);
+    if (strstr(p, "::") == NULL || strstr(p, "->") == NULL) {
+        snprintf(why, size,
+                 "expected: op NS::NAME(ARGUMENTS) -> RETURNS, as in: op mine::scale(Tensor x, "
+                 "float by) -> Tensor");
+        return false;
+    }
+    aot_record r = {.name = "aotscope_op_schema", .stage = AOT_N_STAGES, .is_artifact = true};
+    r.len = strlen(p);
+    r.text = aot_arena_strndup(u->arena, p, r.len);
+    aot_vec_push(&u->records, r);
+    return true;
+}
+
 /* hint s77=5 */
 static bool hint(aot_unit *u, const char *p, char *why, size_t size)
 {
@@ -344,6 +362,9 @@ bool aot_directive_apply(aot_unit *u, const char *text, char *why, size_t size)
     if (strcmp(verb, "same") == 0) {
         return same(u, p, why, size);
     }
+    if (strcmp(verb, "op") == 0) {
+        return op(u, p, why, size);
+    }
     if (strcmp(verb, "hint") == 0) {
         return hint(u, p, why, size);
     }
@@ -361,7 +382,7 @@ bool aot_directive_apply(aot_unit *u, const char *text, char *why, size_t size)
         snprintf(why, size, "expected: requires_grad NAME");
         return any;
     }
-    snprintf(why, size, "%.30s is not known; known are input, storage, same, requires_grad, hint, set",
+    snprintf(why, size, "%.30s is not known; known are input, storage, same, op, requires_grad, hint, set",
              verb);
     return false;
 }

@@ -31,6 +31,12 @@ enum { AOT_CHECK_MAX = 2 }; /* forward, backward */
 size_t aot_check_unit(aot_check_result out[AOT_CHECK_MAX], const aot_unit *u,
                       const aot_partition *partition, const aot_err *part_err, aot_arena *a);
 
+/* Traces the unit's Dynamo graph and compares with its recorded joint or inference graph, names of
+ * intermediate values aside. False: the unit has not both. What aotscope cannot trace is left out with
+ * the reason. */
+bool aot_check_trace(aot_check_result *r, const aot_unit *u, const aot_config *config,
+                     aot_arena *a);
+
 /* Why the unit's forward and backward do not follow from what was derived: passes ran in between that
  * the derivation has not. NULL if nothing tells so. cut: the graph that was cut, NULL if there is
  * none; backend: the setting under which it was derived ("inductor_joint": Inductor's joint-graph

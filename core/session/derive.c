@@ -76,18 +76,10 @@ aot_status aot_derive_partition_in(aot_partition **out, const aot_partition_in *
     return AOT_OK;
 }
 
-/* Custom operators' schemas: of the unit's directives. */
-static const char *const *schemas_of(const aot_unit *u, aot_arena *a, unsigned *n)
+static bool has_text(const aot_unit *u, aot_stage s)
 {
-    const char **list = AOT_NEW_ARRAY(a, const char *, u->records.n + 1);
-    *n = 0;
-    for (size_t i = 0; i < u->records.n; i++) {
-        const aot_record *r = &u->records.d[i];
-        if (strcmp(r->name, "aotscope_op_schema") == 0 && r->text != NULL) {
-            list[(*n)++] = r->text;
-        }
-    }
-    return list;
+    const aot_record *rec = aot_unit_stage(u, s);
+    return rec != NULL && rec->text != NULL;
 }
 
 static bool text_has(const aot_unit *u, aot_stage s, const char *what)
@@ -134,8 +126,10 @@ const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dy
         .path = strcmp(config->path, "autograd") == 0    ? AOT_PATH_AUTOGRAD
                 : strcmp(config->path, "inference") == 0 ? AOT_PATH_INFERENCE
                                                          : AOT_PATH_AUTO,
+        .no_grad = strcmp(config->path, "auto") == 0 && has_text(u, AOT_STAGE_INFERENCE) &&
+                   !has_text(u, AOT_STAGE_JOINT),
         .keep_inference_input_mutations = config->keep_inference_input_mutations};
-    in->trace.schemas = schemas_of(u, a, &in->trace.n_schemas);
+    in->trace.schemas = aot_unit_op_schemas(u, a, &in->trace.n_schemas);
     return in;
 }
 
@@ -164,12 +158,6 @@ bool aot_stage_is_captured(aot_stage s)
 {
     return s == AOT_STAGE_ATEN || s == AOT_STAGE_JOINT_TRACED || s == AOT_STAGE_JOINT_FUNCTIONAL ||
            s == AOT_STAGE_JOINT || s == AOT_STAGE_INFERENCE;
-}
-
-static bool has_text(const aot_unit *u, aot_stage s)
-{
-    const aot_record *rec = aot_unit_stage(u, s);
-    return rec != NULL && rec->text != NULL;
 }
 
 static bool goes_through_passes(const aot_unit *u, const aot_config *config)
