@@ -77,41 +77,6 @@ bool decomp_stack(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_cat, aot_v_tensors(t, n, wide), k->args[1]));
 }
 
-/* Pads a tensor so that its size is a multiple of the number of chunks, and splits the dimension. */
-static aot_tensor *pad_chunk(aot_tracer *t, aot_tensor *x, unsigned dim, int64_t chunks)
-{
-    int64_t size = aot_size(x, dim).value, whole = (size + chunks - 1) / chunks * chunks;
-    aot_dim shape[AOT_FAKE_MAX_NDIM] = {{0}};
-    for (unsigned i = 0; i < dim; i++) {
-        shape[i] = aot_size(x, i);
-    }
-    shape[dim] = aot_dim_of(chunks);
-    shape[dim + 1] = aot_dim_of(-1);
-    if (whole != size) {
-        int64_t pad[2 * AOT_FAKE_MAX_NDIM] = {0};
-        unsigned n = 2 * (aot_ndim(x) - dim);
-        pad[n - 1] = whole - size;
-        x = AOT(t, aten_constant_pad_nd, x, aot_v_ints(t, n, pad), 0);
-    }
-    return AOT(t, aten_reshape, x, ((aot_dims){shape, dim + 2}));
-}
-
-bool decomp_chunk_cat(aot_expand *k)
-{
-    aot_tracer *t = k->t;
-    aot_tensor *const *all;
-    unsigned n = aot_x_tensors(k, 0, &all);
-    if (n == 0) {
-        return false;
-    }
-    unsigned dim = aot_wrap_dim(t, aot_x_int(k, 1, 0), aot_ndim(all[0]));
-    aot_tensor **parts = aot_arena_alloc(aot_tracer_arena(t), n * sizeof(aot_tensor *));
-    for (unsigned i = 0; i < n; i++) {
-        parts[i] = pad_chunk(t, all[i], dim, aot_x_int(k, 2, 1));
-    }
-    return aot_x_give(k, AOT(t, aten_cat, aot_v_tensors(t, n, parts), dim + 1));
-}
-
 /* ---- copies ------------------------------------------------------------------------------------ */
 
 /* _to_copy(x, *, dtype, layout, device, pin_memory, non_blocking, memory_format) */
