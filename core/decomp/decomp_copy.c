@@ -1,6 +1,6 @@
 /* Decompositions that join, fill, copy and turn tensors.
  * Mirrors torch/_inductor/decomposition.py (cat), torch/_refs/__init__.py (roll, rot90, stack, flip,
- * zero) and torch/_decomp/decompositions.py (_to_copy, fill, _chunk_cat). */
+ * zero) and torch/_decomp/decompositions.py (_to_copy, fill). */
 #include <string.h>
 
 #include "decomp/decomp_parts.h"
