@@ -37,8 +37,8 @@ typedef struct aot_grad_part {
     }
 void aot_grad_each(aot_vjp *b, const aot_grad_part *parts, unsigned n);
 
-aot_tensor *aot_each_in(const aot_each *e, unsigned pos);
-aot_value aot_each_num(const aot_each *e, unsigned pos); /* a number, or item i of a list of them */
+aot_tensor *aot_each_in(const aot_each *e, unsigned pos); /* NULL: a number, or None */
+aot_value aot_each_num(const aot_each *e, unsigned pos); /* the argument, or item i of a list */
 aot_tensor *aot_each_out(const aot_each *e);             /* the saved result */
 
 /* A formula of one tensor: x is argument 0, g the gradient. _RESULT: r is the saved result. */

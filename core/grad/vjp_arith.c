@@ -61,9 +61,16 @@ GRAD_UNARY(vjp_neg, g_neg(t, g))
 
 /* ---- mul ----------------------------------------------------------------------------------------- */
 
+/* The conjugate of an operand, which may be a number. */
+static aot_value conj_of(const aot_each *e, unsigned pos)
+{
+    aot_tensor *x = aot_each_in(e, pos);
+    return x == NULL ? aot_grad_conj_num(aot_each_num(e, pos)) : aot_v_tensor(g_conj(e->t, x));
+}
+
 static aot_tensor *times(const aot_each *e, unsigned pos, unsigned by)
 {
-    aot_tensor *g = g_mul(e->t, e->g, g_conj(e->t, aot_each_in(e, by)));
+    aot_tensor *g = AOT(e->t, aten_mul_Tensor, e->g, conj_of(e, by));
     return aot_grad_to_real(e->t, dtype_of(e, pos), g);
 }
 
@@ -90,14 +97,15 @@ GRAD_EACH(vjp_mul_number, {0, mul_number})
 
 static aot_tensor *div_self(const aot_each *e)
 {
-    aot_tensor *g = g_div(e->t, e->g, g_conj(e->t, aot_each_in(e, 1)));
+    aot_tensor *g = AOT(e->t, aten_div_Tensor, e->g, conj_of(e, 1));
     return aot_grad_to_real(e->t, dtype_of(e, 0), g);
 }
 
 static aot_tensor *div_other(const aot_each *e)
 {
-    aot_tensor *self = aot_each_in(e, 0), *other = aot_each_in(e, 1);
-    aot_tensor *q = g_div(e->t, g_div(e->t, self, other), other);
+    aot_tensor *other = aot_each_in(e, 1);
+    aot_tensor *q = AOT(e->t, aten_div_Tensor, aot_each_num(e, 0), other);
+    q = g_div(e->t, q, other);
     q = g_conj(e->t, q);
     q = g_mul(e->t, g_neg(e->t, e->g), q);
     return aot_grad_to_real(e->t, aot_dtype_of(other), q);

@@ -95,6 +95,13 @@ aot_status meta_randperm(aot_call *k)
     return push_shape(k, &n, 1, AOT_I64, cpu(k));
 }
 
+/* hann_window(window_length) and the other windows */
+aot_status meta_window(aot_call *k)
+{
+    aot_dim n = aot_call_int(k, 0, "window_length", 0);
+    return push_shape(k, &n, 1, AOT_F32, cpu(k));
+}
+
 /* eye(n), eye.m(n, m) */
 aot_status meta_eye(aot_call *k)
 {

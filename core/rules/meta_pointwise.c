@@ -129,6 +129,19 @@ aot_status meta_complex(aot_call *k)
     return AOT_OK;
 }
 
+/* frexp(self): mantissa and exponent. */
+aot_status meta_frexp(aot_call *k)
+{
+    aot_fake t, out;
+    AOT_TRY(same_dtype(k));
+    if (!aot_call_tensor(k, 0, "self", &t)) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: self is no tensor", aot_text(k->c, k->n->name));
+    }
+    AOT_TRY(aot_fake_elementwise(k, &t, 1, AOT_I32, &out));
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
 /* prims.convert_element_type(a, dtype) */
 aot_status meta_convert_element_type(aot_call *k)
 {

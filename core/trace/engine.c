@@ -212,7 +212,10 @@ static void apply_copy_slices(aot_tracer *t, grad_fn *fn, aot_tensor **grads, ao
     aot_tensor **in = tr_alloc(t, inner->n_out + 1, sizeof(aot_tensor *));
     aot_tensor **res = tr_alloc(t, inner->n_edges + 1, sizeof(aot_tensor *));
     in[0] = AOT(t, aten_clone, slice, aot_v_memory_format(t, AOT_MF_CONTIGUOUS));
+    grad_edge view = inner->edges[0]; // the view's gradient is wanted if the base's is
+    inner->edges[0] = fn->edges[0];
     tr_apply(t, inner, in, res);
+    inner->edges[0] = view;
     for (unsigned i = 0; i < fn->n_edges; i++) {
         bool wanted = fn->edges[i].fn != NULL && fn->edges[i].fn->needed;
         if (!wanted) {
