@@ -240,6 +240,18 @@ static aot_tensor *tolerance(aot_tracer *t, double v, const aot_tensor *like)
                aot_v_name(t, "torch.strided"), aot_v_device(aot_device_of(like)));
 }
 
+static double epsilon(const aot_tensor *x)
+{
+    return aot_dtype_of(x) == AOT_F64 || aot_dtype_of(x) == AOT_C128 ? 0x1p-52 : 0x1p-23;
+}
+
+/* The tolerance that grows with the matrix: epsilon times its larger side. */
+static double default_rtol(const aot_tensor *x)
+{
+    int64_t m = aot_size(x, -1).value, n = aot_size(x, -2).value;
+    return epsilon(x) * (double)(m > n ? m : n);
+}
+
 /* linalg_pinv with numbers: tensors of them */
 bool composite_linalg_pinv(aot_expand *k)
 {
@@ -250,9 +262,7 @@ bool composite_linalg_pinv(aot_expand *k)
         double a = aot_x_float(k, 1, 0);
         atol = tolerance(t, a, x);
         if (aot_x_is_none(k, 2)) {
-            aot_dim m = aot_size(x, -1), n = aot_size(x, -2);
-            double eps = aot_dtype_of(x) == AOT_F64 || aot_dtype_of(x) == AOT_C128 ? 0x1p-52 : 0x1p-23;
-            rtol = tolerance(t, a > 0 ? 0 : eps * (double)(m.value > n.value ? m.value : n.value), x);
+            rtol = tolerance(t, a > 0 ? 0 : default_rtol(x), x);
         } else {
             rtol = tolerance(t, aot_x_float(k, 2, 0), x);
         }
@@ -265,6 +275,57 @@ bool composite_linalg_pinv(aot_expand *k)
         rtol = k->args[1].kind == AOT_V_TENSOR ? k->args[1].u.t : tolerance(t, aot_x_float(k, 1, 0), x);
     }
     return aot_x_give(k, AOT(t, aten_linalg_pinv_atol_rtol_tensor, x, atol, rtol, hermitian));
+}
+
+/* linalg_eigh, linalg_eigvalsh (self, UPLO) */
+bool composite_linalg_eigh(aot_expand *k)
+{
+    aot_value r = AOT_V(k->t, aten__linalg_eigh, k->args[0], k->args[1]);
+    return k->op == AOT_OP_aten_linalg_eigh ? aot_x_give_value(k, r) : aot_x_give(k, aot_v_item(r, 0));
+}
+
+static aot_tensor *no_tolerance(aot_tracer *t, const aot_tensor *like)
+{
+    return AOT(t, aten_zeros, aot_v_list(t, 0, NULL), aot_v_dtype(AOT_F64),
+               aot_v_name(t, "torch.strided"), aot_v_device(aot_device_of(like)));
+}
+
+static aot_tensor *given(aot_tracer *t, aot_value v, const aot_tensor *like)
+{
+    return v.kind == AOT_V_TENSOR ? v.u.t
+                                  : tolerance(t, v.kind == AOT_V_FLOAT ? v.u.f : (double)v.u.dim.value, like);
+}
+
+/* linalg_matrix_rank: how many singular values are above max(atol, rtol * the largest) */
+bool composite_matrix_rank(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_tensor *x = aot_x_tensor(k, 0), *atol, *rtol, *s, *most;
+    bool old = k->n == 3; /* (self, tol, hermitian): tol is absolute */
+    int64_t last = -1;
+    if (old) {
+        atol = given(t, k->args[1], x);
+        rtol = tolerance(t, 0, x);
+    } else {
+        bool has_atol = !aot_x_is_none(k, 1);
+        atol = has_atol ? given(t, k->args[1], x) : no_tolerance(t, x);
+        rtol = !aot_x_is_none(k, 2) ? given(t, k->args[2], x)
+                                    : tolerance(t, has_atol ? 0 : default_rtol(x), x);
+    }
+    if (aot_x_bool(k, k->n - 1)) {
+        s = AOT(t, aten_linalg_eigvalsh, x);
+        s = AOT(t, aten_abs, s);
+        most = AOT(t, aten_amax, s, aot_v_ints(t, 1, &last), true);
+    } else {
+        s = AOT(t, aten_linalg_svdvals, x);
+        most = AOT(t, aten_narrow, s, -1, 0, 1);
+    }
+    rtol = AOT(t, aten_unsqueeze, rtol, -1);
+    rtol = AOT(t, aten_mul_Tensor, rtol, most);
+    atol = AOT(t, aten_unsqueeze, atol, -1);
+    atol = AOT(t, aten_maximum, atol, rtol);
+    s = AOT(t, aten_gt_Tensor, s, atol);
+    return aot_x_give(k, AOT(t, aten_sum_dim_IntList, s, aot_v_ints(t, 1, &last)));
 }
 
 /* ---- powers ----------------------------------------------------------------------------------------------- */
@@ -372,6 +433,7 @@ bool composite_linalg_vander(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0), *both[2];
+    x = aot_ndim(x) == 0 ? AOT(t, aten_unsqueeze, x, -1) : x;
     unsigned n = aot_ndim(x);
     aot_dim size[AOT_FAKE_MAX_NDIM + 1], columns = aot_x_is_none(k, 1) ? aot_size(x, -1) : aot_x_dim(k, 1, 0);
     memcpy(size, aot_sizes(x).d, n * sizeof *size);

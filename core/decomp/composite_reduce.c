@@ -38,7 +38,7 @@ bool composite_nanmean(aot_expand *k)
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0);
     aot_tensor *n = AOT(t, aten_detach, x);
-    n = AOT(t, aten_isnan, n);
+    n = AOT(t, aten_ne_Tensor, n, n);
     n = AOT(t, aten_logical_not_, n);
     n = AOT(t, aten_sum_dim_IntList, n, k->args[1], k->args[2]);
     x = AOT(t, aten_nansum, x, k->args[1], k->args[2], k->args[3]);
@@ -54,6 +54,9 @@ bool composite_sum_to_size(aot_expand *k)
     unsigned n = 0, lead = aot_ndim(x) - size.n;
     if (size.n > aot_ndim(x)) {
         aot_trace_fail(k->t, AOT_E_SHAPE, "sum_to_size: the size has more dimensions than the tensor");
+    }
+    if (size.n == 0) {
+        return aot_x_give(k, AOT(k->t, aten_sum, x));
     }
     for (unsigned i = 0; i < aot_ndim(x); i++) {
         if (i < lead || (aot_dim_is(size.d[i - lead], 1) && !aot_dim_is(aot_size(x, i), 1))) {

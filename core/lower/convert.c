@@ -52,7 +52,9 @@ aot_value lower_method_to(const aot_pycall *k)
     const aot_value *other = first.kind == AOT_V_TENSOR ? &k->args[1] : aot_l_arg(k, UINT32_MAX, "other");
     if (other != NULL && other->kind == AOT_V_TENSOR) {
         conversion c = conversion_of(k, 2);
-        return AOT_V(k->t, aten_to_other, c.x, other->u.t, c.non_blocking, c.copy, c.memory_format);
+        c.dtype = aot_dtype_of(other->u.t);
+        c.device = aot_device_of(other->u.t);
+        return convert(k->t, &c);
     }
     if (k->n > 1 && aot_l_dtype_of(k->t, first) != AOT_NO_DTYPE) {
         conversion c = conversion_of(k, 2);

@@ -194,6 +194,61 @@ aot_value lower_lu(const aot_pycall *k)
     return infos ? r : aot_v_tuple(k->t, 2, r.u.items);
 }
 
+/* ---- numbers where tensors are meant ------------------------------------------------------------------ */
+
+/* torch.div(512, 256, rounding_mode='trunc') and its kind: of two numbers it is a number, whose value
+ * a trace knows. */
+aot_value lower_of_numbers(const aot_pycall *k)
+{
+    const char *name = strrchr(k->target, '.') + 1;
+    char target[40];
+    aot_value r;
+    if (k->n < 2 || !aot_v_is_number(k->args[0]) || !aot_v_is_number(k->args[1])) {
+        snprintf(target, sizeof target, "aten.%s", name);
+        return aot_lower_packet(k, target);
+    }
+    bool trunc = aot_l_str_is(k, UINT32_MAX, "rounding_mode", NULL, "trunc");
+    bool floor = aot_l_str_is(k, UINT32_MAX, "rounding_mode", NULL, "floor");
+    snprintf(target, sizeof target, "operator.%s",
+             strcmp(name, "div") != 0 ? name : trunc || floor ? "floordiv" : "truediv");
+    aot_pycall c = aot_l_with(k, target, 2, k->args);
+    c.n_kw = 0;
+    if (!aot_l_operator(&c, target, &r)) {
+        aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "%s of two numbers", k->target);
+    }
+    if (trunc && r.kind == AOT_V_INT && r.u.dim.expr == 0 && r.u.dim.value < 0 &&
+        k->args[0].u.dim.value % k->args[1].u.dim.value != 0) {
+        r.u.dim.value++;
+    }
+    return r;
+}
+
+/* NumPy's functions as Dynamo wraps them: torch__dynamo_utils_wrapped_sqrt(128). A number becomes an
+ * array, integers are worked on in double precision. */
+aot_value lower_wrapped_ufunc(const aot_pycall *k)
+{
+    const char *name = k->target + strlen("torch__dynamo_utils_wrapped_");
+    aot_value v = k->n > 0 ? k->args[0] : aot_v_none();
+    if (aot_v_is_number(v)) {
+        aot_dtype d = v.kind == AOT_V_FLOAT ? AOT_F64 : aot_l_data_dtype(k->t, v);
+        v = aot_v_tensor(aot_l_constant(k->t, v, d, aot_intern_z(aot_tracer_ctx(k->t)->strs, "cpu")));
+    }
+    if (k->n != 1 || v.kind != AOT_V_TENSOR) {
+        aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "%s of a %s", k->target, aot_l_kind_name(v));
+    }
+    char kind = aot_dtype_get(aot_dtype_of(v.u.t))->kind;
+    if (kind != 'f' && kind != 'c') {
+        v = AOT_V(k->t, aten_to_dtype, v.u.t, aot_v_dtype(AOT_F64));
+    }
+    return aot_l_method(k->t, name, 1, &v);
+}
+
+/* torch._segment_reduce */
+aot_value lower_segment_reduce(const aot_pycall *k)
+{
+    return aot_lower_packet(k, "aten.segment_reduce");
+}
+
 /* ---- second names ---------------------------------------------------------------------------------- */
 
 /* In-place methods that are composite: the method that they call. */

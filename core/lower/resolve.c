@@ -292,8 +292,7 @@ static bool takes_numbers_as_tensors(const char *packet)
     static const char *const names[] = {"add", "sub", "mul", "div", "divide", "multiply", "subtract",
                                         "true_divide", "floor_divide", "add_", "sub_", "mul_",
                                         "div_", "divide_", "multiply_", "subtract_",
-                                        "true_divide_", "floor_divide_", "__and__", "__iand__",
-                                        "__or__", "__ior__", "__xor__", "__ixor__"};
+                                        "true_divide_", "floor_divide_"};
     const char *name = strrchr(packet, '.');
     name = name != NULL ? name + 1 : packet;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {

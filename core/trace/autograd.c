@@ -204,10 +204,12 @@ static grad_fn *new_op_fn(aot_tracer *t, aot_op_id op, aot_op_id rule_of, unsign
 
 static aot_tensor *as_saved(aot_tracer *t, aot_tensor *x)
 {
-    aot_value arg = aot_v_tensor(x);
+    aot_value arg = aot_v_tensor(x), out;
+    if (tr_functorch(t, AOT_OP_aten_detach, 1, &arg, &out)) {
+        return out.u.t;
+    }
     bool was = aot_set_grad_enabled(t, false);
     aot_node_id parent = t->traced_parent;
-    aot_value out;
     if (!t->options.dry) {
         t->traced_parent = tr_emit_call(t, AOT_LEVEL_TRACED, AOT_OP_aten_detach, 1, &arg);
     }
@@ -275,6 +277,10 @@ static bool takes_gradient(const op_facts *f, aot_op_id rule_of, unsigned i)
 /* Writes the call at the levels above functionalization. */
 static aot_value record(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
+    aot_value inside;
+    if (tr_functorch(t, op, n, args, &inside)) {
+        return inside;
+    }
     if (t->options.dry) {
         return tr_functional(t, op, n, args);
     }

@@ -86,6 +86,10 @@ struct aot_tensor {
     version_counter *version;
     unsigned attr_version;       /* of grad_fn, if a view */
     bool multi_view;             /* one of several outputs of a view operator */
+    /* functorch.c: what a tensor of a vmap or grad level stands for; NULL: it is of no level */
+    aot_tensor *hidden;
+    unsigned hidden_level;
+    bool hidden_batch;           /* dimension 0 of hidden is the batch */
 };
 
 /* ---- autograd ----------------------------------------------------------------------------------- */
@@ -272,6 +276,9 @@ unsigned tr_saved_order(aot_tracer *t, const grad_fn *fn, unsigned order[AOT_SAV
 grad_edge tr_gradient_edge(aot_tracer *t, aot_tensor *x);
 grad_fn *tr_grad_fn_new(aot_tracer *t, grad_kind kind, unsigned n_edges, unsigned n_out);
 void tr_set_history(aot_tracer *t, aot_tensor *x, grad_fn *fn, unsigned out_nr);
+
+/* functorch.c: the call on what its arguments' innermost level hides; false: they are of no level. */
+bool tr_functorch(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, aot_value *out);
 
 /* engine.c */
 void tr_apply(aot_tracer *t, grad_fn *fn, aot_tensor **grads, aot_tensor **out);

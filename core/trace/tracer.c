@@ -238,8 +238,9 @@ const op_facts *tr_op(aot_tracer *t, aot_op_id op)
                                                           strcmp(o->name, o->packet) == 0
                                                               ? ".default"
                                                               : ""));
-    const char *dot = strchr(o->packet, '.');
-    f->name = aot_intern_z(t->c->strs, dot != NULL ? dot + 1 : o->packet);
+    const char *dot = strchr(o->packet, '.'), *name = dot != NULL ? dot + 1 : o->packet;
+    bool magic = aot_starts_with(name, "__") && aot_ends_with(name, "__") && strlen(name) > 4;
+    f->name = magic ? aot_intern(t->c->strs, name + 2, strlen(name) - 4) : aot_intern_z(t->c->strs, name);
     f->writes = (o->flags & AOT_OPF_MUTATES) != 0;
     f->is_view = !f->writes && (o->flags & AOT_OPF_ALIASES) != 0;
     f->is_inplace_view = (o->tags & AOT_TAG_INPLACE_VIEW) != 0;
