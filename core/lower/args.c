@@ -271,8 +271,8 @@ static aot_value default_word(aot_tracer *t, const aot_schema_arg *a, const char
     if (a->kind == AOT_TYPE_MEMORY_FORMAT || a->kind == AOT_TYPE_LAYOUT) {
         return aot_v_memory_format(t, AOT_MF_CONTIGUOUS); /* the only default there is */
     }
-    if (a->kind == AOT_TYPE_SCALAR_TYPE) {
-        return aot_v_dtype(strcmp(buf, "long") == 0 ? AOT_I64 : AOT_F32);
+    if (a->kind == AOT_TYPE_SCALAR_TYPE) { /* a number of C++; the type is found without it */
+        return aot_v_none();
     }
     if (strpbrk(buf, ".en") != NULL || a->kind == AOT_TYPE_FLOAT) {
         return aot_v_float(strtod(buf, NULL));

@@ -348,7 +348,8 @@ void aot_trace_backward(aot_tracer *t, unsigned n_out, aot_tensor *const *outs,
     prepare(&e, roots, n_out, &order);
     aot_src src = t->src;
     bool was_backward = t->in_backward, was_grad = aot_set_grad_enabled(t, false);
-    t->in_backward = true;
+    /* torch.func.grad within the forward is part of it */
+    t->in_backward = was_backward || n_out == 0 || outs[0]->hidden == NULL;
     for (unsigned i = 0; i < n_out; i++) {
         if (roots[i].fn != NULL) {
             roots[i].fn->n_deps++;
