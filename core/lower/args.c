@@ -271,8 +271,8 @@ static aot_value default_word(aot_tracer *t, const aot_schema_arg *a, const char
     if (a->kind == AOT_TYPE_MEMORY_FORMAT || a->kind == AOT_TYPE_LAYOUT) {
         return aot_v_memory_format(t, AOT_MF_CONTIGUOUS); /* the only default there is */
     }
-    if (a->kind == AOT_TYPE_SCALAR_TYPE) { /* a number of C++; the type is found without it */
-        return aot_v_none();
+    if (a->kind == AOT_TYPE_SCALAR_TYPE) { /* c10::ScalarType::Long, the only default there is */
+        return aot_v_dtype(AOT_I64);
     }
     if (strpbrk(buf, ".en") != NULL || a->kind == AOT_TYPE_FLOAT) {
         return aot_v_float(strtod(buf, NULL));

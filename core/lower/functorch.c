@@ -23,6 +23,26 @@ aot_value lower_remove_batch_dim(const aot_pycall *k)
                                               aot_l_dim(k, 3, "out_dim", 0).value, level_arg(k, 1)));
 }
 
+/* _grad_increment_nesting(): within the level gradients are recorded, whatever the mode outside */
+aot_value lower_grad_enter(const aot_pycall *k)
+{
+    aot_l_levels *l = aot_l_levels_of(k->t);
+    if (l->n >= sizeof l->grad / sizeof *l->grad) {
+        aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "more than %u levels of torch.func.grad", l->n);
+    }
+    l->grad[l->n++] = aot_set_grad_enabled(k->t, true);
+    return aot_v_int(l->n);
+}
+
+aot_value lower_grad_leave(const aot_pycall *k)
+{
+    aot_l_levels *l = aot_l_levels_of(k->t);
+    if (l->n > 0) {
+        aot_set_grad_enabled(k->t, l->grad[--l->n]);
+    }
+    return aot_v_none();
+}
+
 /* _wrap_for_grad(x, level) */
 aot_value lower_wrap_for_grad(const aot_pycall *k)
 {

@@ -148,7 +148,7 @@ static aot_value scalar_default(aot_tracer *t, const aot_schema_arg *a, const ch
     if (a->kind == AOT_TYPE_SCALAR_TYPE) {
         aot_dtype d = aot_dtype_of_torch(text, n);
         // a number is that of c10::ScalarType
-        return aot_v_dtype(strcmp(text, "long") == 0    ? AOT_I64
+        return aot_v_dtype(strcmp(text, "4") == 0       ? AOT_I64
                            : strcmp(text, "4") == 0     ? AOT_I64
                            : strcmp(text, "float") == 0 ? AOT_F32
                                                         : d);
