@@ -179,12 +179,13 @@ aot_value dc_mul(aot_tracer *t, aot_value a, aot_value b)
     return aot_v_dim(aot_dim_mul(aot_tracer_ctx(t), a.u.dim, b.u.dim));
 }
 
-aot_value dc_div(aot_tracer *t, double a, aot_dim n)
+double dc_float(aot_tracer *t, aot_dim n)
 {
-    if (n.expr == 0) {
-        return aot_v_float(a / (double)n.value);
+    if (n.expr != 0) {
+        aot_trace_fail(t, AOT_E_UNSUPPORTED, "a quotient of symbolic sizes is a symbolic float: %s",
+                       aot_text(aot_tracer_ctx(t), n.expr));
     }
-    return AOT_V(t, operator_truediv, a, n);
+    return (double)n.value;
 }
 
 /* ---- shapes --------------------------------------------------------------------------------------- */

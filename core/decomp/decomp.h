@@ -46,8 +46,8 @@ aot_value dc_int(aot_value v); /* int(v) */
 /* torch.scalar_tensor(v, dtype=d, device=that of like); no dtype: AOT_NO_DTYPE. */
 aot_tensor *dc_scalar_tensor(aot_tracer *t, aot_value v, aot_dtype d, const aot_tensor *like);
 aot_value dc_mul(aot_tracer *t, aot_value a, aot_value b); /* a * b, a float if one of them is */
-/* a / n, a float; a node of the graph if n is symbolic. */
-aot_value dc_div(aot_tracer *t, double a, aot_dim n);
+/* n as a float; a symbolic one cannot be represented and ends the trace. */
+double dc_float(aot_tracer *t, aot_dim n);
 
 /* ---- shapes --------------------------------------------------------------------------------------- */
 

@@ -22,16 +22,11 @@ static aot_tensor *updated(aot_tracer *t, const batch_norm *b, aot_tensor *now, 
     return now;
 }
 
-/* n / (n - 1) with n the elements of one channel, a float of Python. */
-static aot_value bessel(aot_tracer *t, const aot_tensor *x)
+/* Elements of one channel, a float of Python. */
+static double elements(aot_tracer *t, const aot_tensor *x)
 {
-    aot_dim numel = aot_numel(t, x), channels = aot_size(x, 1);
-    if (numel.expr == 0 && channels.expr == 0) {
-        double n = (double)numel.value / (double)channels.value;
-        return aot_v_float(n / (n - 1));
-    }
-    aot_value n = AOT_V(t, operator_truediv, numel, channels);
-    return AOT_V(t, operator_truediv, n, AOT_V(t, operator_sub, n, 1));
+    double n = dc_float(t, aot_numel(t, x));
+    return n / dc_float(t, aot_size(x, 1));
 }
 
 static aot_tensor *train(aot_tracer *t, const batch_norm *b, aot_tensor **r)
@@ -53,8 +48,8 @@ static aot_tensor *train(aot_tracer *t, const batch_norm *b, aot_tensor **r)
         r[NEW_MEAN] = updated(t, b, r[SAVE_MEAN], b->running_mean);
     }
     if (b->running_var != NULL) {
-        aot_value factor = bessel(t, b->input);
-        var = MUL(AOT(t, aten_squeeze_dims, var, over), factor);
+        double count = elements(t, b->input);
+        var = MUL(AOT(t, aten_squeeze_dims, var, over), count / (count - 1));
         r[NEW_VAR] = updated(t, b, var, b->running_var);
     }
     return out;
@@ -211,16 +206,6 @@ static aot_tensor *spread(aot_tracer *t, aot_tensor *x, const aot_tensor *input)
     return x;
 }
 
-/* 1 / the elements of one channel, a float of Python. */
-static aot_value one_over_elements(aot_tracer *t, const aot_tensor *x)
-{
-    aot_dim numel = aot_numel(t, x), channels = aot_size(x, 1);
-    if (numel.expr == 0 && channels.expr == 0) {
-        return aot_v_float(1.0 / ((double)numel.value / (double)channels.value));
-    }
-    return AOT_V(t, operator_truediv, 1.0, AOT_V(t, operator_truediv, numel, channels));
-}
-
 /* native_batch_norm_backward and batch_norm_backward, which has one argument more at the end. */
 bool decomp_native_batch_norm_backward(aot_expand *k)
 {
@@ -246,7 +231,7 @@ bool decomp_native_batch_norm_backward(aot_expand *k)
     }
     aot_value over = aot_v_ints(t, n, dims);
     mean = spread(t, mean, input);
-    aot_value norm = one_over_elements(t, input);
+    double norm = 1.0 / elements(t, input);
     aot_tensor *grad_sum = AOT(t, aten_sum_dim_IntList, grad, over);
     aot_tensor *dot = AOT(t, aten_sum_dim_IntList, MUL(grad, SUB(x, mean)), over);
     aot_tensor *grad_mean = spread(t, MUL(grad_sum, norm), input);

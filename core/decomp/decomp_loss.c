@@ -12,9 +12,9 @@ static aot_tensor *reduce(aot_tracer *t, aot_tensor *loss, int64_t reduction)
 }
 
 /* scale / the number of elements if the mean is taken, else scale. */
-static aot_value norm_of(aot_tracer *t, double scale, const aot_tensor *x, int64_t reduction)
+static double norm_of(aot_tracer *t, double scale, const aot_tensor *x, int64_t reduction)
 {
-    return reduction == MEAN ? dc_div(t, scale, aot_numel(t, x)) : aot_v_float(scale);
+    return reduction == MEAN ? scale / dc_float(t, aot_numel(t, x)) : scale;
 }
 
 /* x / n for the gradient of a mean. */
@@ -38,7 +38,7 @@ bool decomp_mse_loss_backward(aot_expand *k)
     aot_tracer *t = k->t;
     aot_dtype result = dc_opmath(k);
     aot_tensor *input = aot_x_tensor(k, 1);
-    aot_value norm = norm_of(t, 2.0, input, aot_x_int(k, 3, MEAN));
+    double norm = norm_of(t, 2.0, input, aot_x_int(k, 3, MEAN));
     aot_tensor *x = MUL(SUB(input, aot_x_tensor(k, 2)), norm);
     return dc_give(k, MUL(x, aot_x_tensor(k, 0)), result);
 }
@@ -62,7 +62,7 @@ bool decomp_smooth_l1_loss_backward(aot_expand *k)
     aot_dtype result = dc_opmath(k);
     aot_tensor *self = aot_x_tensor(k, 1);
     double beta = aot_x_float(k, 4, 1.0);
-    aot_value norm = norm_of(t, 1.0, self, aot_x_int(k, 3, MEAN));
+    double norm = norm_of(t, 1.0, self, aot_x_int(k, 3, MEAN));
     aot_tensor *x = SUB(self, aot_x_tensor(k, 2));
     aot_tensor *distance = AOT(t, aten_abs, x);
     aot_tensor *grad = MUL(aot_x_tensor(k, 0), norm);
@@ -91,11 +91,10 @@ bool decomp_huber_loss_backward(aot_expand *k)
     aot_dtype result = dc_opmath(k);
     aot_tensor *grad = aot_x_tensor(k, 0), *self = aot_x_tensor(k, 1);
     double delta = aot_x_float(k, 4, 1.0);
-    aot_value norm = norm_of(t, 1.0, self, aot_x_int(k, 3, MEAN));
-    aot_value minus = norm.kind == AOT_V_FLOAT ? aot_v_float(-norm.u.f) : AOT_V(t, operator_neg, norm);
+    double norm = norm_of(t, 1.0, self, aot_x_int(k, 3, MEAN));
     aot_tensor *x = SUB(self, aot_x_tensor(k, 2));
     aot_tensor *below = AOT(t, aten_lt_Scalar, x, -delta);
-    aot_tensor *low = MUL(MUL(grad, minus), delta);
+    aot_tensor *low = MUL(MUL(grad, -norm), delta);
     aot_tensor *above = AOT(t, aten_gt_Scalar, x, delta);
     aot_tensor *high = MUL(MUL(grad, norm), delta);
     aot_tensor *middle = MUL(MUL(x, norm), grad);

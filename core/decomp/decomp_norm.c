@@ -258,7 +258,7 @@ static aot_tensor *group_input_grad(aot_expand *k, const groups *g, aot_tensor *
     aot_tensor *input = aot_x_tensor(k, 1), *mean = aot_x_tensor(k, 2), *rstd = aot_x_tensor(k, 3);
     aot_tensor *gamma = aot_x_tensor(k, 4), *scale;
     aot_dim one = aot_dim_of(1);
-    aot_value s = dc_div(t, 1.0, aot_dim_mul(aot_tracer_ctx(t), g->hw, g->cpg));
+    double s = 1.0 / dc_float(t, aot_dim_mul(aot_tracer_ctx(t), g->hw, g->cpg));
     aot_tensor *ds_val = group_sum(t, ds, gamma, g);
     aot_tensor *db_val = group_sum(t, db, gamma, g);
     aot_tensor *c1 = AOT(t, aten_unsqueeze, rstd, -1);

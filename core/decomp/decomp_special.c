@@ -17,7 +17,8 @@ bool decomp_xlogy(aot_expand *k)
     }
     for (unsigned i = 0; i < 2; i++) {
         if (x[i] == NULL) {
-            x[i] = dc_scalar_tensor(t, k->args[i], aot_dtype_of(x[1 - i]), x[1 - i]);
+            x[i] = AOT(t, prims_scalar_tensor, k->args[i], aot_v_dtype(aot_dtype_of(x[1 - i])),
+                       aot_v_device(aot_device_of(x[1 - i])));
         }
     }
     aot_tensor *zero = AOT(t, aten_eq_Scalar, x[0], 0);
