@@ -217,7 +217,9 @@ aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const a
         items[first + i] = aot_v_tensor(same_type(t, bases[i]));
     }
     aot_value out = aot_v_tuple(t, first + n_written, items);
-    tr_bind(t, AOT_LEVEL_FUNCTIONAL, emit_hop(t, AOT_LEVEL_FUNCTIONAL, &h), out);
+    if (!t->options.dry) {
+        tr_bind(t, AOT_LEVEL_FUNCTIONAL, emit_hop(t, AOT_LEVEL_FUNCTIONAL, &h), out);
+    }
     tr_bind(t, AOT_LEVEL_JOINT, emit_hop(t, AOT_LEVEL_JOINT, &h), out);
     for (unsigned i = 0; i < n_written; i++) {
         tr_commit(t, written[i], items[first + i].u.t);
@@ -272,7 +274,7 @@ aot_value tr_effect(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *ar
         items[1 + i] = aot_v_tensor(aot_v_item(returned, i));
     }
     aot_value out = aot_v_tuple(t, n_out + 1, items);
-    for (int l = AOT_LEVEL_FUNCTIONAL; l < AOT_N_LEVELS; l++) {
+    for (int l = t->options.dry ? AOT_LEVEL_JOINT : AOT_LEVEL_FUNCTIONAL; l < AOT_N_LEVELS; l++) {
         tr_bind(t, (aot_level)l, emit_effect(t, (aot_level)l, f, t->token, n, args), out);
     }
     t->token = items[0].u.t;
