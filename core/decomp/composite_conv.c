@@ -23,6 +23,60 @@ static aot_dims zeros(aot_tracer *t, unsigned n)
     return (aot_dims){AOT_NEW_ARRAY(aot_tracer_arena(t), aot_dim, n), n};
 }
 
+typedef struct conv {
+    aot_value bias, stride, padding, dilation, output_padding, groups;
+    bool transposed;
+} conv;
+
+static aot_tensor *call(aot_tracer *t, aot_tensor *x, aot_tensor *weight, aot_value bias,
+                        const conv *c)
+{
+    return AOT(t, aten_convolution, x, weight, bias, c->stride, c->padding, c->dilation,
+               c->transposed, c->output_padding, c->groups);
+}
+
+typedef struct parts {
+    aot_tensor *re, *im;
+} parts;
+
+static parts parts_of(aot_tracer *t, aot_tensor *x)
+{
+    aot_tensor *pairs = AOT(t, aten_view_as_real, x);
+    int64_t last = aot_ndim(x);
+    parts p;
+    p.re = AOT(t, aten_select_int, pairs, last, 0);
+    p.im = AOT(t, aten_select_int, pairs, last, 1);
+    return p;
+}
+
+/* Complex numbers by three real convolutions: a = re re, b = im im, c = (re + im)(re + im);
+ * the result is a - b + i (c - a - b). */
+static aot_tensor *convolve(aot_tracer *t, aot_tensor *x, aot_tensor *weight, const conv *c)
+{
+    if (!aot_is_complex(x) && !aot_is_complex(weight)) {
+        return call(t, x, weight, c->bias, c);
+    }
+    parts i = parts_of(t, x), w = parts_of(t, weight), b = {NULL, NULL};
+    aot_tensor *b_sum = NULL;
+    if (c->bias.kind == AOT_V_TENSOR) {
+        b = parts_of(t, c->bias.u.t);
+    }
+    aot_tensor *first = call(t, i.re, w.re, aot_v_tensor(b.re), c);
+    aot_tensor *second = call(t, i.im, w.im, aot_v_none(), c);
+    if (b.re != NULL) {
+        b_sum = AOT(t, aten_add_Tensor, b.re, b.im);
+    }
+    aot_tensor *w_sum = AOT(t, aten_add_Tensor, w.re, w.im);
+    aot_tensor *i_sum = AOT(t, aten_add_Tensor, i.re, i.im);
+    aot_tensor *cross = call(t, i_sum, w_sum, aot_v_tensor(b_sum), c);
+    cross = AOT(t, aten_sub_Tensor, cross, first);
+    cross = AOT(t, aten_sub_Tensor, cross, second);
+    aot_value one_i = {.kind = AOT_V_COMPLEX, .u.z = {0, 1}};
+    cross = AOT(t, aten_mul_Scalar, cross, one_i);
+    aot_tensor *real = AOT(t, aten_sub_Tensor, first, second);
+    return AOT(t, aten_add_Tensor, real, cross);
+}
+
 /* conv1d, conv2d, conv3d(input, weight, bias, stride, padding, dilation, groups) */
 bool composite_conv(aot_expand *k)
 {
@@ -31,9 +85,9 @@ bool composite_conv(aot_expand *k)
     unsigned n = aot_ndim(weight) - 2;
     bool added;
     aot_tensor *x = batchify(t, aot_x_tensor(k, 0), n, &added);
-    x = AOT(t, aten_convolution, x, weight, k->args[2], k->args[3], k->args[4], k->args[5], false,
-            zeros(t, n), k->args[6]);
-    return give(k, x, added);
+    conv c = {k->args[2], k->args[3], k->args[4], k->args[5], aot_v_dims(t, zeros(t, n)),
+              k->args[6], false};
+    return give(k, convolve(t, x, weight, &c), added);
 }
 
 /* conv_transpose*(input, weight, bias, stride, padding, output_padding, groups, dilation) */
@@ -43,9 +97,8 @@ bool composite_conv_transpose(aot_expand *k)
     aot_tensor *weight = aot_x_tensor(k, 1);
     bool added;
     aot_tensor *x = batchify(t, aot_x_tensor(k, 0), aot_ndim(weight) - 2, &added);
-    x = AOT(t, aten_convolution, x, weight, k->args[2], k->args[3], k->args[4], k->args[7], true,
-            k->args[5], k->args[6]);
-    return give(k, x, added);
+    conv c = {k->args[2], k->args[3], k->args[4], k->args[7], k->args[5], k->args[6], true};
+    return give(k, convolve(t, x, weight, &c), added);
 }
 
 /* padding='same': what is to be added on both sides goes into the convolution; the odd rest is
@@ -70,8 +123,9 @@ static aot_tensor *conv_same(aot_expand *k, aot_tensor *x, aot_tensor *weight, u
     if (!symmetric) {
         x = AOT(t, aten_constant_pad_nd, x, ((aot_dims){rest, 2 * n}), 0);
     }
-    return AOT(t, aten_convolution, x, weight, k->args[2], k->args[3], ((aot_dims){left, n}),
-               k->args[5], false, zeros(t, n), k->args[6]);
+    conv how = {k->args[2], k->args[3], aot_v_dims(t, (aot_dims){left, n}), k->args[5],
+                aot_v_dims(t, zeros(t, n)), k->args[6], false};
+    return convolve(t, x, weight, &how);
 }
 
 /* The same with a string as padding; _convolution_mode too. */
@@ -88,9 +142,9 @@ bool composite_conv_padding(aot_expand *k)
     if (!aot_x_str_is(k, 4, "valid")) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "convolution: padding is neither 'same' nor 'valid'");
     }
-    x = AOT(t, aten_convolution, x, weight, k->args[2], k->args[3], zeros(t, 1), k->args[5], false,
-            zeros(t, 1), k->args[6]);
-    return give(k, x, added);
+    aot_value zero = aot_v_dims(t, zeros(t, 1));
+    conv c = {k->args[2], k->args[3], zero, k->args[5], zero, k->args[6], false};
+    return give(k, convolve(t, x, weight, &c), added);
 }
 
 /* slow_conv3d, thnn_conv2d(self, weight, kernel_size, bias, stride, padding) */

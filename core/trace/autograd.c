@@ -329,6 +329,13 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
             memcpy(own, args, n * sizeof *own);
             own[0] = aot_v_tensor(original);
             saved = own;
+        } else if (in_place && f->is_inplace_view) { // formulas read the sizes from before
+            aot_tensor *before = tr_alloc(t, 1, sizeof *before);
+            aot_value *own = tr_alloc(t, n + 1, sizeof *own);
+            *before = *args[0].u.t;
+            memcpy(own, args, n * sizeof *own);
+            own[0] = aot_v_tensor(before);
+            saved = own;
         }
         fn = new_op_fn(t, op, rule_of, n, args, 8);
         fn->args = saved;
