@@ -233,12 +233,13 @@ static int by_name(aot_span a, aot_span b)
 
 unsigned tr_saved_order(aot_tracer *t, const grad_fn *fn, unsigned order[AOT_SAVES_N_RESULTS])
 {
-    const aot_schema *schema = &tr_op(t, fn->op)->schema;
+    bool named = fn->op >= AOT_N_OPS || aot_op(fn->op)->schema != NULL; // higher-order ones are not
+    const aot_schema *schema = named ? &tr_op(t, fn->op)->schema : NULL;
     unsigned n = fn->n_out < AOT_SAVES_N_RESULTS ? fn->n_out : AOT_SAVES_N_RESULTS;
 
     for (unsigned i = 0; i < n; i++) {
         unsigned k = i;
-        for (; k > 0 && i < schema->n_returns &&
+        for (; k > 0 && schema != NULL && i < schema->n_returns &&
                by_name(schema->returns[i].name, schema->returns[order[k - 1]].name) < 0;
              k--) {
             order[k] = order[k - 1];

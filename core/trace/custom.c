@@ -183,27 +183,30 @@ aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const a
     h.value[0] = (aot_value){.kind = AOT_V_NAME, .u.s = f->target};
     aot_tensor *written[32], *bases[32];
     unsigned n_written = 0;
-    for (unsigned i = 0; i < n; i++) {
-        const aot_schema_arg *a = &f->schema.args[i];
-        if (!a->is_write) {
+    for (unsigned i = 0; i < n; i++) { // what is read comes first
+        if (!f->schema.args[i].is_write) {
             aot_value v = args[i];
             if (v.kind == AOT_V_TENSOR) {
                 tr_sync(t, v.u.t);
                 v = aot_v_tensor(v.u.t->inner);
             }
-            add(t, &h, v, "", a->name);
-        } else if (args[i].kind == AOT_V_TENSOR && n_written < 32) {
-            if (args[i].u.t->chain.n != 0) {
-                aot_trace_fail(t, AOT_E_UNSUPPORTED,
-                               "custom operator %s writes a view of another tensor",
-                               aot_text(t->c, f->target));
-            }
-            tr_sync(t, args[i].u.t);
-            written[n_written] = args[i].u.t;
-            bases[n_written] = args[i].u.t->inner;
-            add(t, &h, aot_v_int(n_written), "_", a->name);
-            n_written++;
+            add(t, &h, v, "", f->schema.args[i].name);
         }
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (!f->schema.args[i].is_write || args[i].kind != AOT_V_TENSOR || n_written == 32) {
+            continue;
+        }
+        if (args[i].u.t->chain.n != 0) {
+            aot_trace_fail(t, AOT_E_UNSUPPORTED,
+                           "custom operator %s writes a view of another tensor",
+                           aot_text(t->c, f->target));
+        }
+        tr_sync(t, args[i].u.t);
+        written[n_written] = args[i].u.t;
+        bases[n_written] = args[i].u.t->inner;
+        add(t, &h, aot_v_int(n_written), "_", f->schema.args[i].name);
+        n_written++;
     }
     add(t, &h, aot_v_tensors(t, n_written, bases), NULL, (aot_span){"", 0});
     unsigned n_returns = f->schema.n_returns;

@@ -390,7 +390,8 @@ aot_value aot_vjp_arg(const aot_vjp *b, unsigned pos)
 /* A number where the schema has a tensor: on its way back to a call it is that number again. */
 static aot_tensor *wrapped_number(const aot_vjp *b, unsigned pos, aot_value v)
 {
-    const op_facts *f = b->fn->custom == NULL ? tr_op(b->t, b->fn->op) : NULL;
+    bool named = b->fn->op >= AOT_N_OPS || aot_op(b->fn->op)->schema != NULL;
+    const op_facts *f = b->fn->custom == NULL && named ? tr_op(b->t, b->fn->op) : NULL;
     if (f == NULL || pos >= f->schema.n_args || f->schema.args[pos].kind != AOT_TYPE_TENSOR) {
         return NULL;
     }
