@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "capture/internal.h"
+#include "rules/meta_shared.h"
 
 static const struct {
     const char *name, *sentence;
@@ -203,14 +204,7 @@ static aot_meta_id tangent_type(aot_tracer *t, const aot_tensor *x)
 {
     aot_fake f = *aot_type_of(x);
     aot_ctx *c = aot_tracer_ctx(t);
-    bool last = f.ndim == 4 && aot_fake_is_format(&f, AOT_MF_CHANNELS_LAST) &&
-                !aot_fake_is_contiguous(&f);
-    bool last_3d = f.ndim == 5 && aot_fake_is_format(&f, AOT_MF_CHANNELS_LAST_3D) &&
-                   !aot_fake_is_contiguous(&f);
-    aot_fake_set_format(c, &f,
-                        last      ? AOT_MF_CHANNELS_LAST
-                        : last_3d ? AOT_MF_CHANNELS_LAST_3D
-                                  : AOT_MF_CONTIGUOUS);
+    aot_fake_set_format(c, &f, aot_fake_suggest(&f));
     return aot_fake_meta(c, &f);
 }
 

@@ -10,6 +10,7 @@
  * torch/_decomp/decompositions.py:native_batch_norm_decomposition */
 #include <float.h>
 
+#include "rules/meta_shared.h"
 #include "trace/trace.h"
 
 /* native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) by what
@@ -63,14 +64,7 @@ bool composite_group_norm(aot_expand *k)
     for (unsigned i = 2; i < aot_ndim(x); i++) {
         rest = aot_dim_mul(aot_tracer_ctx(t), rest, aot_size(x, i));
     }
-    aot_memory_format f = AOT_MF_CONTIGUOUS;
-    const aot_fake *type = aot_type_of(x);
-    if (!aot_fake_is_contiguous(type)) {
-        f = aot_fake_is_format(type, AOT_MF_CHANNELS_LAST)      ? AOT_MF_CHANNELS_LAST
-            : aot_fake_is_format(type, AOT_MF_CHANNELS_LAST_3D) ? AOT_MF_CHANNELS_LAST_3D
-                                                                : AOT_MF_CONTIGUOUS;
-    }
-    x = AOT(t, aten_contiguous, x, aot_v_memory_format(t, f));
+    x = AOT(t, aten_contiguous, x, aot_v_memory_format(t, aot_fake_suggest(aot_type_of(x))));
     weight = weight != NULL ? AOT(t, aten_contiguous, weight) : NULL;
     bias = bias != NULL ? AOT(t, aten_contiguous, bias) : NULL;
     return aot_x_give(k, AOT(t, aten_native_group_norm, x, weight, bias, aot_size(x, 0),

@@ -4,6 +4,7 @@
  *
  * Mirrors: aten/src/ATen/native/Pooling.cpp, AdaptiveAveragePooling.cpp,
  * AdaptiveAveragePooling3d.cpp */
+#include "rules/meta_shared.h"
 #include "trace/trace.h"
 
 /* The item of an int[1], and first before it; an empty list stays one. */
@@ -108,9 +109,8 @@ bool composite_adaptive_avg_pool(aot_expand *k)
     aot_tensor *r = AOT(t, aten_mean_dim, x,
                         aot_v_ints(t, flat ? 2 : 3, (const int64_t[]){-1, -2, -3}), true);
     const aot_fake *type = aot_type_of(x);
-    bool last = aot_fake_is_format(
-        type, flat ? AOT_MF_CHANNELS_LAST : AOT_MF_CHANNELS_LAST_3D);
-    if (last && type->ndim == (flat ? 4 : 5) && !aot_fake_is_contiguous(type)) {
+    aot_memory_format last = flat ? AOT_MF_CHANNELS_LAST : AOT_MF_CHANNELS_LAST_3D;
+    if (aot_fake_suggest(type) == last) {
         aot_dim one = aot_dim_of(1), c = aot_size(x, 1);
         const aot_dim shape[] = {aot_size(x, 0), c, one, one, one};
         const aot_dim stride[] = {c, one, c, c, c};

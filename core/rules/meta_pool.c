@@ -159,6 +159,33 @@ aot_status meta_adaptive_max_pool3d(aot_call *k)
     return AOT_OK;
 }
 
+/* fractional_max_pool*(self, kernel_size, output_size, random_samples) */
+static aot_status fractional(aot_call *k, unsigned spatial)
+{
+    aot_fake t;
+    AOT_TRY(aot_call_need(k, 0, "self", &t));
+    if (t.ndim <= spatial) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: input has %u dimensions",
+                        aot_op(k->n->op)->name, t.ndim);
+    }
+    for (unsigned i = 0; i < spatial; i++) {
+        t.size[t.ndim - spatial + i] = aot_call_spatial(k, 2, "output_size", i, 1);
+    }
+    aot_push_contiguous(k, &t, t.dtype);
+    aot_push_contiguous(k, &t, AOT_I64);
+    return AOT_OK;
+}
+
+aot_status meta_fractional_max_pool2d(aot_call *k)
+{
+    return fractional(k, 2);
+}
+
+aot_status meta_fractional_max_pool3d(aot_call *k)
+{
+    return fractional(k, 3);
+}
+
 /* Gradients (grad_output, self, ...): sizes of self in the layout that its strides suggest. */
 aot_status meta_pool_backward(aot_call *k)
 {
