@@ -153,6 +153,11 @@ static aot_node_id emit_expr(aot_tracer *t, aot_level l, aot_dim d)
     }
     aot_value parts[2] = {aot_v_dim(aot_dim_parse(t->c, r.left, r.n_left)),
                           aot_v_dim(aot_dim_parse(t->c, r.right, r.n_right))};
+    if (strcmp(r.fn, "operator.mul") == 0 && parts[0].u.dim.expr == 0) {
+        aot_value number = parts[0]; // sympy puts it first; sizes are multiplied from the symbol on
+        parts[0] = parts[1];
+        parts[1] = number;
+    }
     aot_node n = {.kind = AOT_CALL_FUNCTION,
                   .target = aot_intern_z(t->c->strs, r.fn),
                   .op = aot_op_find(r.fn, strlen(r.fn))};
