@@ -195,6 +195,7 @@ static void needed_outputs(aot_tracer *t, const job *j, const forward_run *r, co
             continue;
         }
         aot_tensor *x = fw->value[i].u.t, *tangent = tangents[k++];
+        aot_mark_like(tangent, x);
         if (aot_requires_grad(x)) {
             b->outs[b->n_outs] =
                 same_sizes(x, tangent) ? x : AOT(t, aten_view, x, aot_sizes(tangent));

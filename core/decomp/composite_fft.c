@@ -53,13 +53,6 @@ static aot_tensor *resized(aot_tracer *t, aot_tensor *x, const int64_t *dim, con
     return padded ? AOT(t, aten_constant_pad_nd, x, ((aot_dims){pad, 2 * ndim})) : x;
 }
 
-/* A lazily conjugated tensor as an operator sees it that knows nothing of conjugation. */
-static aot_tensor *conjugated(aot_tracer *t, aot_tensor *x)
-{
-    x = AOT(t, aten__conj, x);
-    return AOT(t, aten_clone, x);
-}
-
 /* 2 * (size - 1), the length of a real signal by the size of its half spectrum; and back. */
 static aot_dim whole(aot_tracer *t, aot_dim half)
 {
@@ -87,7 +80,7 @@ static bool c2r(aot_expand *k, bool forward)
         aot_dim kept = half(t, n);
         x = resized(t, x, &dim, &kept, 1);
     }
-    x = forward ? conjugated(t, x) : x;
+    x = forward ? AOT(t, aten__conj, x) : x;
     return aot_x_give(k, AOT(t, aten__fft_c2r, x, aot_v_ints(t, 1, &dim), norm_of(k, 3, forward), n));
 }
 
@@ -207,7 +200,7 @@ bool composite_fft_hfftn(aot_expand *k)
     int64_t norm = norm_of(k, 3, true);
     x = resized(t, x, a.dim, a.size, a.n);
     x = a.n > 1 ? AOT(t, aten__fft_c2c, x, aot_v_ints(t, a.n - 1, a.dim), norm, true) : x;
-    x = conjugated(t, x);
+    x = AOT(t, aten__conj, x);
     return aot_x_give(k, AOT(t, aten__fft_c2r, x, aot_v_ints(t, 1, &a.dim[a.n - 1]), norm, n));
 }
 

@@ -414,7 +414,9 @@ bool composite_complex_part(aot_expand *k)
         }
         return aot_x_give(k, x);
     }
-    aot_tensor *both = AOT(k->t, aten_view_as_real, x);
+    bool conj = aot_is_conj(x);
+    aot_tensor *both = AOT(k->t, aten_view_as_real, conj ? AOT(k->t, aten__conj, x) : x);
+    both = conj && part_at ? AOT(k->t, aten__neg_view, both) : both;
     return aot_x_give(k, AOT(k->t, aten_select_int, both, (int64_t)aot_ndim(x), part_at));
 }
 
@@ -428,7 +430,14 @@ bool composite_conj(aot_expand *k)
                                                    : AOT(k->t, aten__conj_physical, x));
 }
 
-/* resolve_conj, resolve_neg of what is not lazily conjugated or negated; positive; item of views */
+bool composite_resolve(aot_expand *k)
+{
+    aot_tensor *x = aot_x_tensor(k, 0);
+    bool marked = k->op == AOT_OP_aten_resolve_conj ? aot_is_conj(x) : aot_is_neg(x);
+    return aot_x_give(k, marked ? AOT(k->t, aten_clone, x) : x);
+}
+
+/* positive; item of views */
 bool composite_itself(aot_expand *k)
 {
     return aot_x_give_value(k, k->args[0]);

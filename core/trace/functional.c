@@ -82,6 +82,8 @@ static aot_tensor *wrap_view(aot_tracer *t, const aot_tensor *of, aot_tensor *in
     x->generation = 0; /* of a fresh wrapper: a view of what was written is made again at its first use */
     x->chain = (view_chain){d, of->chain.n + 1};
     x->version = of->version;
+    x->base_conj = of->base_conj;
+    x->base_neg = of->base_neg;
     return x;
 }
 
@@ -151,6 +153,37 @@ void tr_commit(aot_tracer *t, aot_tensor *x, aot_tensor *value)
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------ */
+
+typedef struct resolver {
+    aot_tracer *t;
+    aot_op_id op;
+} resolver;
+
+static aot_tensor *unwrap_resolved(void *arg, aot_tensor *x)
+{
+    resolver *r = arg;
+    aot_tensor *inner = unwrap(r->t, x);
+    if (inner != x && tr_must_resolve(r->op, x)) {
+        tracer_mode was = enter(r->t, MODE_FUNCTIONAL);
+        inner = AOT(r->t, aten_clone, inner);
+        enter(r->t, was);
+    }
+    return inner;
+}
+
+/* What is read of lazily conjugated or negated tensors, for an operator that knows no such. */
+static aot_value *resolved(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+{
+    const op_facts *f = tr_op(t, op);
+    resolver r = {t, op};
+    aot_value *inner = tr_alloc(t, n + 1, sizeof *inner);
+    for (unsigned i = 0; i < n; i++) {
+        bool written = f->writes && f->schema.args[i].is_write;
+        inner[i] = written ? tr_map_tensors(t, args[i], unwrap, t)
+                           : tr_map_tensors(t, args[i], unwrap_resolved, &r);
+    }
+    return inner;
+}
 
 static aot_value *unwrapped(aot_tracer *t, unsigned n, const aot_value *args)
 {
@@ -261,7 +294,7 @@ static aot_value call_mutating(aot_tracer *t, aot_op_id op, unsigned n, const ao
     if (f->functional == AOT_OP_UNKNOWN) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "%s has no functional form", aot_op(op)->name);
     }
-    aot_value out = call_functional_form(t, f, op, n, unwrapped(t, n, args));
+    aot_value out = call_functional_form(t, f, op, n, resolved(t, op, n, args));
     written w = {.n = 0};
     for (unsigned i = 0; i < n; i++) {
         if (f->schema.args[i].is_write) {
@@ -306,7 +339,7 @@ aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
         return call_inplace_view(t, op, n, args);
     }
     if (f->has_effects) {
-        return tr_map_tensors(t, tr_effect(t, op, n, unwrapped(t, n, args)), wrap_fresh, t);
+        return tr_map_tensors(t, tr_effect(t, op, n, resolved(t, op, n, args)), wrap_fresh, t);
     }
     if (f->writes && op >= AOT_N_OPS) {
         return tr_auto_functionalize(t, op, n, args);
@@ -317,5 +350,5 @@ aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     if (f->is_view) {
         return call_view(t, op, n, args);
     }
-    return tr_map_tensors(t, below(t, op, n, unwrapped(t, n, args)), wrap_fresh, t);
+    return tr_map_tensors(t, below(t, op, n, resolved(t, op, n, args)), wrap_fresh, t);
 }

@@ -68,6 +68,7 @@ struct aot_tensor {
     aot_meta_id meta;
     aot_node_id node[AOT_N_LEVELS]; /* AOT_NO_NODE where it has none */
     bool wrapped_number;
+    bool base_conj, base_neg; /* the chain begins at a lazily conjugated, negated tensor */
     aot_value number; /* that it is, if wrapped */
     /* An outer tensor wraps an inner one; inner tensors have no inner. */
     aot_tensor *inner;
@@ -258,6 +259,8 @@ aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
 /* A call on inner tensors, recorded at FUNCTIONAL. */
 aot_value tr_below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
 aot_value tr_decompose(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
+/* A lazily conjugated or negated tensor must be cloned for this operator. */
+bool tr_must_resolve(aot_op_id op, const aot_tensor *x);
 void tr_sync(aot_tracer *t, aot_tensor *x); /* brings the inner value up to date */
 void tr_commit(aot_tracer *t, aot_tensor *x, aot_tensor *value); /* x's new value */
 aot_tensor *tr_wrap(aot_tracer *t, aot_tensor *inner); /* a fresh outer tensor with its own storage */

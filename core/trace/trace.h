@@ -166,6 +166,8 @@ aot_dim aot_numel(aot_tracer *t, const aot_tensor *x);
 bool aot_requires_grad(const aot_tensor *x); /* NULL: false */
 bool aot_is_contiguous(const aot_tensor *x);
 bool aot_is_complex(const aot_tensor *x);
+bool aot_is_conj(const aot_tensor *x); /* lazily conjugated: a view by _conj */
+bool aot_is_neg(const aot_tensor *x);  /* lazily negated: a view by _neg_view */
 bool aot_is_float(const aot_tensor *x); /* floating point, complex not included */
 /* A Python number that was made a tensor; it does not take part in type promotion. */
 bool aot_is_wrapped_number(const aot_tensor *x);
