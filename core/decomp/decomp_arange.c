@@ -128,24 +128,37 @@ bool decomp_linspace(aot_expand *k)
     return dc_give(k, WHERE(first, up, down), dtype);
 }
 
+/* One end of a range of integers. */
+static aot_value integral_end(aot_tracer *t, aot_value v, aot_dtype d)
+{
+    return v.kind == AOT_V_TENSOR ? aot_v_tensor(dc_to(t, v.u.t, d)) : dc_int(v);
+}
+
+/* logspace(start, end, steps, base); either end may be a tensor. */
 bool decomp_logspace(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_dtype dtype = aot_x_dtype(k, 4);
-    if (!is_linspace_of_numbers(k)) {
+    aot_value start = k->args[0], end = k->args[1];
+    if (start.kind == AOT_V_COMPLEX || end.kind == AOT_V_COMPLEX) {
         return false;
     }
     dtype = dtype == AOT_NO_DTYPE ? AOT_F32 : dtype;
-    aot_value start = k->args[0], end = k->args[1];
     if (dc_is_integral(dtype) && dtype != AOT_B8) {
-        start = dc_int(start);
-        end = dc_int(end);
+        start = integral_end(t, start, dtype);
+        end = integral_end(t, end, dtype);
     }
+    bool tensors[2] = {start.kind == AOT_V_TENSOR, end.kind == AOT_V_TENSOR};
+    aot_op_id linspace = tensors[0] && tensors[1] ? AOT_OP_aten_linspace_Tensor_Tensor
+                         : tensors[0]             ? AOT_OP_aten_linspace_Tensor_Scalar
+                         : tensors[1]             ? AOT_OP_aten_linspace_Scalar_Tensor
+                                                  : AOT_OP_aten_linspace;
+    aot_value args[] = {start,      end, k->args[2], aot_v_dtype(AOT_F64),
+                        k->args[5], device_or_cpu(k, 6), aot_v_bool(false)};
+    aot_tensor *x = aot_v_first(aot_call_op(t, linspace, 7, args));
     // a default base is the int of the Python function
     double base = aot_x_float(k, 3, 10.0);
     aot_value b = base == 10.0 ? aot_v_int(10) : aot_v_float(base);
-    aot_tensor *x = AOT(t, aten_linspace, start, end, k->args[2], aot_v_dtype(AOT_F64), k->args[5],
-                        device_or_cpu(k, 6), false);
     return dc_give(k, AOT(t, aten_pow_Scalar, b, x), dtype);
 }
 

@@ -170,7 +170,7 @@ static aot_tensor *reserve_of(aot_tracer *t, const aot_tensor *input)
 {
     aot_dim none = aot_dim_of(0);
     return AOT(t, aten_empty_memory_format, ((aot_dims){&none, 1}), aot_v_dtype(AOT_U8),
-               aot_v_name(t, "torch.strided"), aot_v_device(aot_device_of(input)));
+               aot_v_name(t, "torch.strided"), aot_v_device(aot_device_of(input)), false);
 }
 
 bool decomp_batch_norm_no_update(aot_expand *k)

@@ -71,9 +71,8 @@ void vjp_block_diag(aot_vjp *b)
         }
         part = aot_grad_narrow(t, part, 0, row, rows);
         part = aot_grad_narrow(t, part, 1, column, columns);
-        if (ndim < 2) {
-            part = AOT(t, aten_squeeze_dim, part, 0);
-            part = ndim == 0 ? AOT(t, aten_squeeze_dim, part, -1) : part;
+        for (unsigned d = ndim; d < 2; d++) { // of the rows, a leading 1 stays: it is summed away
+            part = AOT(t, aten_squeeze_dim, part, -1);
         }
         aot_vjp_set_item(b, 0, i, part);
         row = aot_dim_add(aot_tracer_ctx(t), row, rows);

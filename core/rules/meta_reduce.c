@@ -80,7 +80,8 @@ aot_status meta_any(aot_call *k)
 {
     aot_fake t;
     AOT_TRY(aot_call_need(k, 0, "self", &t));
-    return reduce(k, &t, aot_call_dim_mask(k, 1, "dim", t.ndim),
+    bool none = aot_call_arg(k, 1, "dim") != NULL && aot_call_n_items(k, 1, "dim") == 0; // dim=[]
+    return reduce(k, &t, none ? 0 : aot_call_dim_mask(k, 1, "dim", t.ndim),
                   aot_call_bool(k, 2, "keepdim", false), t.dtype == AOT_U8 ? AOT_U8 : AOT_B8);
 }
 

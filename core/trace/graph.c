@@ -69,8 +69,9 @@ aot_value aot_tracer_attr(aot_tracer *t, const aot_graph *g, aot_node_id id)
 
 aot_tensor *aot_tracer_constant(aot_tracer *t, const aot_fake *type)
 {
-    return attribute(t, aot_arena_printf(t->a, "_tensor_constant%u", t->next_constant++),
-                     aot_fake_meta(t->c, type));
+    aot_tensor *x = attribute(t, aot_arena_printf(t->a, "_tensor_constant%u", t->next_constant++),
+                              aot_fake_meta(t->c, type));
+    return t->mode == MODE_TOP ? x : x->inner;
 }
 
 void **aot_tracer_lower_slot(aot_tracer *t)
