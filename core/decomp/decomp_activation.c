@@ -59,11 +59,15 @@ bool decomp_gelu_backward(aot_expand *k)
     return dc_give(k, MUL(grad, ADD(cdf, MUL(x, pdf))), result);
 }
 
+/* x / (1 + exp(-x)) in Inductor's table, x * sigmoid(x) in the core one. */
 bool decomp_silu(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_dtype result = dc_opmath(k);
     aot_tensor *x = aot_x_tensor(k, 0);
+    if (aot_has_core_decomps(t)) {
+        return dc_give(k, MUL(x, AOT(t, aten_sigmoid, x)), result);
+    }
     aot_tensor *one = ADD(AOT(t, aten_exp, NEG(x)), 1);
     return dc_give(k, DIV(x, one), result);
 }

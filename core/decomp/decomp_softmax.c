@@ -38,6 +38,7 @@ bool decomp_log_softmax(aot_expand *k)
     return dc_give(k, SUB(x, AOT(t, aten_log, sum)), result);
 }
 
+/* Inductor's table has fma, which the core one has not. */
 bool decomp_softmax_backward_data(aot_expand *k)
 {
     aot_tracer *t = k->t;
@@ -45,11 +46,13 @@ bool decomp_softmax_backward_data(aot_expand *k)
     aot_tensor *grad = aot_x_tensor(k, 0), *y = aot_x_tensor(k, 1);
     aot_tensor *product = MUL(grad, y);
     aot_tensor *sum = KEPT(aten_sum_dim_IntList, product, k->args[2]);
-    aot_tensor *x = AOT(t, prims_fma, NEG(y), sum, product);
+    aot_tensor *x = aot_has_core_decomps(t) ? SUB(product, MUL(y, sum))
+                                            : AOT(t, prims_fma, NEG(y), sum, product);
     if (aot_dtype_of(grad) != input) {
         x = dc_to(t, x, input);
     }
-    return dc_give(k, AOT(t, aten_contiguous, x), result);
+    x = AOT(t, aten_contiguous, x);
+    return aot_has_core_decomps(t) ? aot_x_give(k, x) : dc_give(k, x, result);
 }
 
 /* Computed in the higher precision, then given as the input's dtype. */

@@ -276,6 +276,8 @@ bool aot_grad_enabled(const aot_tracer *t);
 bool aot_set_grad_enabled(aot_tracer *t, bool on);
 /* Whether the backend's decomposition table is in use (backend decomp, inductor_joint). */
 bool aot_has_decomps(const aot_tracer *t);
+/* Whether that table is the core ATen one rather than Inductor's. */
+bool aot_has_core_decomps(const aot_tracer *t);
 /* True while a decomposition of the table runs: calls are below autograd and functionalization. */
 bool aot_in_decomp(const aot_tracer *t);
 

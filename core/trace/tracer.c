@@ -114,6 +114,11 @@ bool aot_has_decomps(const aot_tracer *t)
     return t->options.decompose || t->options.core_decompose;
 }
 
+bool aot_has_core_decomps(const aot_tracer *t)
+{
+    return t->options.core_decompose && !t->options.decompose;
+}
+
 bool aot_in_decomp(const aot_tracer *t)
 {
     return t->mode == MODE_DECOMP;
