@@ -392,7 +392,6 @@ bool composite_tensorsolve(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0), *y = aot_x_tensor(k, 1);
-    int64_t flat = -1;
     if (!aot_x_is_none(k, 2)) {
         int64_t to[AOT_FAKE_MAX_NDIM];
         aot_dims d = aot_x_dims(k, 2);
@@ -405,7 +404,7 @@ bool composite_tensorsolve(aot_expand *k)
     aot_dims out = {aot_sizes(x).d + m, n - m};
     aot_dim n_out = product(t, x, m, n), square[2] = {n_out, n_out};
     x = AOT(t, aten_reshape, x, ((aot_dims){square, 2}));
-    y = AOT(t, aten_reshape, y, aot_v_ints(t, 1, &flat));
+    y = AOT(t, aten_flatten_using_ints, y);
     x = AOT(t, aten_linalg_solve, x, y);
     return aot_x_give(k, AOT(t, aten_reshape, x, out));
 }

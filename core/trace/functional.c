@@ -347,7 +347,7 @@ aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     if (f->writes) {
         return call_mutating(t, op, n, args);
     }
-    if (f->is_view) {
+    if (f->is_view || op == AOT_OP_aten__unsafe_view) { /* that is a view here, nowhere else */
         return call_view(t, op, n, args);
     }
     return tr_map_tensors(t, below(t, op, n, resolved(t, op, n, args)), wrap_fresh, t);

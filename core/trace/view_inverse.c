@@ -98,8 +98,8 @@ aot_tensor *tr_view_inverse(aot_tracer *t, const view_step *v, aot_tensor *base,
     case AOT_OP_aten_squeeze_dim:
     case AOT_OP_aten_squeeze_dims: return inverse_squeeze(t, v, base, value);
     case AOT_OP_aten_expand: return inverse_expand(t, base, value);
+    case AOT_OP_aten__unsafe_view: return AOT(t, aten__unsafe_view, value, aot_sizes(base));
     case AOT_OP_aten_view:
-    case AOT_OP_aten__unsafe_view:
     case AOT_OP_aten__reshape_alias: return reshape_to(t, value, base);
     case AOT_OP_aten_view_dtype: return AOT(t, aten_view_dtype, value, (int)aot_dtype_of(base));
     case AOT_OP_aten_select_int: return AOT(t, aten_select_scatter, base, value, a[1], a[2]);
