@@ -78,3 +78,12 @@ void vjp_prelu_kernel(aot_vjp *b)
         }
     }
 }
+
+/* (self, noise, lower, upper, training): the noise is what the forward wrote. */
+static aot_tensor *rrelu_self(const aot_each *e)
+{
+    return AOT(e->t, aten_rrelu_with_noise_backward, e->g, aot_each_in(e, 0), aot_each_in(e, 1),
+               aot_vjp_arg(e->b, 2), aot_vjp_arg(e->b, 3), aot_vjp_arg(e->b, 4), false);
+}
+
+GRAD_EACH(vjp_rrelu_with_noise, {0, rrelu_self})

@@ -32,8 +32,9 @@ aot_value lower_gumbel_softmax(const aot_pycall *k)
     aot_tensor *logits = aot_l_tensor(k, 0, "logits");
     aot_value tau = nn_arg_or(k, 1, "tau", aot_v_int(1));
     aot_value dim = nn_arg_or(k, 4, "dim", aot_v_int(-1));
-    aot_value legacy = aot_v_name(t, "torch.legacy_contiguous_format");
-    aot_tensor *g = AOT(t, aten_empty_like, logits, AOT_NONE, AOT_NONE, AOT_NONE, false, legacy);
+    aot_value contiguous = aot_v_name(t, "torch.contiguous_format");
+    aot_tensor *g = AOT(t, aten_empty_like, logits, AOT_NONE, AOT_NONE, AOT_NONE, false,
+                        contiguous);
     g = AOT(t, aten_exponential_, g);
     g = AOT(t, aten_log, g);
     g = AOT(t, aten_neg, g);
@@ -44,7 +45,8 @@ aot_value lower_gumbel_softmax(const aot_pycall *k)
         return aot_v_tensor(soft);
     }
     aot_tensor *index = aot_v_item(AOT_V(t, aten_max_dim, soft, dim, true), 1);
-    aot_tensor *hard = AOT(t, aten_zeros_like, logits, AOT_NONE, AOT_NONE, AOT_NONE, false, legacy);
+    aot_tensor *hard = AOT(t, aten_zeros_like, logits, AOT_NONE, AOT_NONE, AOT_NONE, false,
+                           contiguous);
     hard = AOT(t, aten_scatter__value, hard, dim, index, 1.0);
     aot_tensor *fixed = AOT(t, aten_detach, soft);
     hard = AOT(t, aten_sub_Tensor, hard, fixed);

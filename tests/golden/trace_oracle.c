@@ -1,5 +1,6 @@
 /* Dynamo graphs traced to joint and forward-only graphs, against those that PyTorch made of them: the
- * same structure, names of intermediate values aside. One TAP line a unit of fixtures/oracle. */
+ * same structure, names of intermediate values aside. One TAP line a log of fixtures/oracle (one
+ * program each) and fixtures/trace (many small programs each). */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,13 +52,14 @@ static const char *known_reason(const char *unit)
     return NULL;
 }
 
-int main(void)
+/* The units of one folder of fixtures; returns how many failed. */
+static int run_folder(const char *folder, int *n_tests)
 {
     char dir[2048], path[8192];
     const char *fixtures = getenv("AOT_FIXTURES");
     struct dirent **names;
-    int n_tests = 0, n_failed = 0;
-    snprintf(dir, sizeof dir, "%s/oracle", fixtures != NULL ? fixtures : "fixtures");
+    int n_failed = 0;
+    snprintf(dir, sizeof dir, "%s/%s", fixtures != NULL ? fixtures : "fixtures", folder);
     int n = scandir(dir, &names, NULL, alphasort);
     for (int i = 0; i < n; i++) {
         tally t = {.name = names[i]->d_name};
@@ -69,7 +71,7 @@ int main(void)
             bool ok = (t.n_same == t.n) == (reason == NULL);
             n_failed += !ok;
             printf("%sok %d - %s: %d of %d traced as PyTorch did%s%s\n", ok ? "" : "not ",
-                   ++n_tests, t.name, t.n_same, t.n, reason != NULL ? "; known: " : "",
+                   ++*n_tests, t.name, t.n_same, t.n, reason != NULL ? "; known: " : "",
                    reason != NULL ? reason : "");
         }
         free(names[i]);
@@ -77,9 +79,20 @@ int main(void)
     if (n >= 0) {
         free(names);
     }
-    if (n_tests == 0) {
-        printf("not ok 1 - no unit found in %s\n", dir);
-        n_tests = n_failed = 1;
+    return n_failed;
+}
+
+int main(void)
+{
+    static const char *const folders[] = {"oracle", "trace"};
+    int n_tests = 0, n_failed = 0;
+    for (int i = 0; i < 2; i++) {
+        int before = n_tests;
+        n_failed += run_folder(folders[i], &n_tests);
+        if (n_tests == before) {
+            printf("not ok %d - no unit found in %s\n", ++n_tests, folders[i]);
+            n_failed++;
+        }
     }
     printf("1..%d\n", n_tests);
     return n_failed != 0;
