@@ -90,3 +90,5 @@ GRAD_CALL(vjp_grid_sampler_3d, SETS(0, 1), aten_grid_sampler_3d_backward, G(0), 
 GRAD_CALL(vjp_cudnn_affine_grid_generator, SETS(0), aten_cudnn_affine_grid_generator_backward, G(0),
           A(1), A(2), A(3), A(4))
 GRAD_CALL(vjp_cudnn_grid_sampler, SETS(0, 1), aten_cudnn_grid_sampler_backward, A(0), A(1), G(0))
+
+GRAD_CALL(vjp_affine_grid, SETS(0), aten_affine_grid_generator_backward, G(0), A(1), A(2))

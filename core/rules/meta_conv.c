@@ -239,6 +239,22 @@ static aot_status upsample(aot_call *k, int64_t cuda_channels, bool by_contiguou
     return AOT_OK;
 }
 
+/* affine_grid_generator(theta, size [N, C, (D,) H, W]) -> [N, (D,) H, W, 2 or 3] */
+aot_status meta_affine_grid_generator(aot_call *k)
+{
+    aot_fake theta;
+    AOT_TRY(aot_call_need(k, 0, "theta", &theta));
+    unsigned n = aot_call_n_items(k, 1, "size") == 5 ? 3 : 2;
+    aot_dim size[5] = {aot_call_item(k, 1, "size", 0, 1)};
+    for (unsigned i = 0; i < n; i++) {
+        size[1 + i] = aot_call_item(k, 1, "size", 2 + i, 1);
+    }
+    size[n + 1] = aot_dim_of(n);
+    aot_fake t = aot_fake_make(k, (aot_dtype)theta.dtype, n + 2, size, theta.device);
+    aot_call_push(k, &t);
+    return AOT_OK;
+}
+
 /* upsample_*(self, output_size, ...) by .to(memory_format=...) */
 aot_status meta_upsample(aot_call *k)
 {
