@@ -1,103 +1,120 @@
-/* torch.func as Dynamo writes it: levels of vmap and grad entered and left, tensors put into them.
- * Mirrors torch/_functorch/predispatch.py, eager_transforms.py, vmap.py. */
+/* What torch.func's transforms leave in a Dynamo graph: layers that are entered and left, tensors that
+ * are wrapped for them, gradients within.
+ * Mirrors torch/_functorch/predispatch.py, torch/_functorch/eager_transforms.py,
+ * torch/csrc/functorch/init.cpp. */
 #include "lower/internal.h"
-#include "trace/tracer.h"
+#include "trace/layer.h"
 
-static unsigned level_arg(const aot_pycall *k, unsigned pos)
+/* _vmap_increment_nesting(batch_size, randomness) */
+aot_value lower_vmap_enter(const aot_pycall *k)
 {
-    return (unsigned)aot_l_dim(k, pos, "level", 1).value;
+    bool same = aot_l_str_is(k, 1, "randomness", "error", "same");
+    bool different = aot_l_str_is(k, 1, "randomness", "error", "different");
+    return aot_v_int(aot_layer_push(k->t, AOT_LAYER_VMAP, aot_l_dim(k, 0, "batch_size", 0),
+                                    same        ? AOT_RANDOM_SAME
+                                    : different ? AOT_RANDOM_DIFFERENT
+                                                : AOT_RANDOM_ERROR));
 }
 
-/* _add_batch_dim(x, dim, level) */
+aot_value lower_vmap_leave(const aot_pycall *k)
+{
+    aot_layer_pop(k->t, AOT_LAYER_VMAP);
+    return aot_v_none();
+}
+
+/* _add_batch_dim(x, batch_dim, level) */
 aot_value lower_add_batch_dim(const aot_pycall *k)
 {
     aot_tensor *x = aot_l_need_tensor(k, 0, "self");
-    return aot_v_tensor(aot_functorch_batch(k->t, x, aot_l_dim(k, 1, "batch_dim", 0).value, level_arg(k, 2)));
+    unsigned dim = aot_wrap_dim(k->t, aot_l_dim(k, 1, "batch_dim", 0).value, aot_ndim(x));
+    return aot_v_tensor(
+        aot_layer_add_batch(k->t, x, dim, (unsigned)aot_l_dim(k, 2, "level", 0).value));
 }
 
 /* _remove_batch_dim(x, level, batch_size, out_dim) */
 aot_value lower_remove_batch_dim(const aot_pycall *k)
 {
-    aot_tensor *x = aot_l_need_tensor(k, 0, "self");
-    return aot_v_tensor(aot_functorch_unbatch(k->t, x, aot_l_dim(k, 2, "batch_size", 1),
-                                              aot_l_dim(k, 3, "out_dim", 0).value, level_arg(k, 1)));
+    return aot_v_tensor(aot_layer_remove_batch(
+        k->t, aot_l_need_tensor(k, 0, "self"), (unsigned)aot_l_dim(k, 1, "level", 0).value,
+        aot_l_dim(k, 2, "batch_size", 0), aot_l_dim(k, 3, "out_dim", 0).value));
 }
 
-/* _grad_increment_nesting(): within the level gradients are recorded, whatever the mode outside */
 aot_value lower_grad_enter(const aot_pycall *k)
 {
-    aot_l_levels *l = aot_l_levels_of(k->t);
-    if (l->n >= sizeof l->grad / sizeof *l->grad) {
-        aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "more than %u levels of torch.func.grad", l->n);
-    }
-    l->grad[l->n++] = aot_set_grad_enabled(k->t, true);
-    return aot_v_int(l->n);
+    return aot_v_int(aot_layer_push(k->t, AOT_LAYER_GRAD, aot_dim_of(0), AOT_RANDOM_SAME));
 }
 
 aot_value lower_grad_leave(const aot_pycall *k)
 {
-    aot_l_levels *l = aot_l_levels_of(k->t);
-    if (l->n > 0) {
-        aot_set_grad_enabled(k->t, l->grad[--l->n]);
-    }
+    aot_layer_pop(k->t, AOT_LAYER_GRAD);
     return aot_v_none();
 }
 
-/* _wrap_for_grad(x, level) */
+/* _wrap_for_grad(x, level), _unwrap_for_grad(x, level) */
 aot_value lower_wrap_for_grad(const aot_pycall *k)
 {
-    return aot_v_tensor(aot_functorch_wrap(k->t, aot_l_need_tensor(k, 0, "self"), level_arg(k, 1)));
+    return aot_v_tensor(aot_layer_wrap_grad(k->t, aot_l_need_tensor(k, 0, "self"),
+                                            (unsigned)aot_l_dim(k, 1, "level", 0).value));
 }
 
-/* _unwrap_for_grad(x, level) */
 aot_value lower_unwrap_for_grad(const aot_pycall *k)
 {
-    return aot_v_tensor(aot_functorch_unwrap(aot_l_need_tensor(k, 0, "self"), level_arg(k, 1)));
+    return aot_v_tensor(aot_layer_unwrap_grad(k->t, aot_l_need_tensor(k, 0, "self"),
+                                              (unsigned)aot_l_dim(k, 1, "level", 0).value));
 }
 
+/* _set_tensor_requires_grad(x) */
 aot_value lower_set_requires_grad(const aot_pycall *k)
 {
     aot_tensor *x = aot_l_need_tensor(k, 0, "x");
-    aot_functorch_require_grad(x);
+    aot_layer_require_grad(k->t, x);
     return aot_v_tensor(x);
 }
 
-static unsigned tensors_of(const aot_pycall *k, unsigned pos, const char *name, aot_tensor ***out)
+static aot_value items_of(const aot_pycall *k, unsigned pos, const char *name)
 {
     const aot_value *v = aot_l_arg(k, pos, name);
-    unsigned n = v == NULL ? 0 : aot_v_is_list(*v) ? v->n : 1;
-    *out = AOT_NEW_ARRAY(aot_tracer_arena(k->t), aot_tensor *, n + 1);
-    for (unsigned i = 0; i < n; i++) {
-        aot_value item = aot_v_is_list(*v) ? v->u.items[i] : *v;
-        (*out)[i] = item.kind == AOT_V_TENSOR ? item.u.t : NULL;
-    }
-    return n;
+    aot_value none = aot_v_tuple(k->t, 0, NULL);
+    return v == NULL || v->kind == AOT_V_NONE ? none : aot_v_is_list(*v) ? *v : aot_v_tuple(k->t, 1, v);
 }
 
-/* _autograd_grad(outputs, inputs, grad_outputs, retain_graph, create_graph): ones where no gradient of
- * an output is given, zeros where an input is not used */
+/* _autograd_grad(outputs, inputs, grad_outputs=None, retain_graph=False, create_graph=True): zeros for
+ * what is not used */
 aot_value lower_autograd_grad(const aot_pycall *k)
 {
-    aot_tensor **outs, **ins, **tangents, **grads;
-    unsigned n_out = tensors_of(k, 0, "outputs", &outs), n_in = tensors_of(k, 1, "inputs", &ins);
-    unsigned n_given = tensors_of(k, 2, "grad_outputs", &tangents);
-    aot_value keep = aot_v_memory_format(k->t, AOT_MF_PRESERVE);
-    if (n_given < n_out) {
-        aot_tensor **all = AOT_NEW_ARRAY(aot_tracer_arena(k->t), aot_tensor *, n_out + 1);
-        memcpy(all, tangents, n_given * sizeof *all);
-        tangents = all;
-    }
-    for (unsigned i = 0; i < n_out; i++) {
-        if (tangents[i] == NULL) {
-            tangents[i] = AOT(k->t, aten_ones_like, outs[i], AOT_NONE, AOT_NONE, AOT_NONE, false, keep);
+    aot_tracer *t = k->t;
+    aot_arena *a = aot_tracer_arena(t);
+    aot_value outs = items_of(k, 0, "outputs"), ins = items_of(k, 1, "inputs");
+    aot_value given = items_of(k, 2, "grad_outputs");
+    aot_tensor **out = AOT_NEW_ARRAY(a, aot_tensor *, outs.n + 1);
+    aot_tensor **tangent = AOT_NEW_ARRAY(a, aot_tensor *, outs.n + 1);
+    aot_tensor **in = AOT_NEW_ARRAY(a, aot_tensor *, ins.n + 1);
+    aot_tensor **grad = AOT_NEW_ARRAY(a, aot_tensor *, ins.n + 1);
+    bool none_given = !aot_l_given(k, 2, "grad_outputs");
+    unsigned n = 0;
+    for (unsigned i = 0; i < outs.n; i++) {
+        if (aot_requires_grad(aot_v_item(outs, i))) {
+            tangent[n] = aot_v_item(given, i);
+            out[n++] = aot_v_item(outs, i);
         }
     }
-    grads = AOT_NEW_ARRAY(aot_tracer_arena(k->t), aot_tensor *, n_in + 1);
-    aot_trace_backward(k->t, n_out, outs, tangents, n_in, ins, grads);
-    for (unsigned i = 0; i < n_in; i++) {
-        if (grads[i] == NULL) {
-            grads[i] = AOT(k->t, aten_zeros_like, ins[i], AOT_NONE, AOT_NONE, AOT_NONE, false);
+    for (unsigned i = 0; i < n && none_given; i++) {
+        tangent[i] = AOT(t, aten_ones_like, out[i], AOT_NONE, AOT_NONE, AOT_NONE, false,
+                         aot_v_memory_format(t, AOT_MF_PRESERVE));
+    }
+    for (unsigned i = 0; i < ins.n; i++) {
+        in[i] = aot_v_item(ins, i);
+        grad[i] = NULL;
+    }
+    if (n != 0) {
+        aot_trace_grad(t, n, out, tangent, ins.n, in, aot_l_bool(k, 4, "create_graph", true), grad);
+    }
+    for (unsigned i = 0; i < ins.n; i++) {
+        if (grad[i] == NULL) {
+            grad[i] = AOT(t, aten_zeros_like, in[i], AOT_NONE, AOT_NONE, AOT_NONE, false);
         }
     }
-    return aot_v_tensors(k->t, n_in, grads);
+    aot_value r = aot_v_tensors(t, ins.n, grad);
+    r.kind = AOT_V_TUPLE;
+    return r;
 }

@@ -62,15 +62,6 @@ static inline bool aot_l_is_str(aot_tracer *t, aot_str s, const char *text)
     return s != 0 && s == aot_intern_find(aot_tracer_ctx(t)->strs, text, strlen(text));
 }
 
-/* ---- levels of torch.func ---------------------------------------------------------------------- */
-
-/* Grad mode outside each grad level that is entered. */
-typedef struct aot_l_levels {
-    unsigned n;
-    bool grad[32];
-} aot_l_levels;
-aot_l_levels *aot_l_levels_of(aot_tracer *t);
-
 /* ---- constants (factory.c) ------------------------------------------------------------------------ */
 
 /* torch.tensor(data, dtype): a constant and its lift_fresh_copy. data: a number or nested lists. */

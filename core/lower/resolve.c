@@ -46,7 +46,6 @@ static void make_chains(void)
 typedef struct lower_cache {
     const aot_schema *schema[AOT_N_OPS];
     const aot_packet *packet[AOT_N_OPS]; /* by the packet's first row */
-    aot_l_levels levels;
 } lower_cache;
 
 static lower_cache *cache_of(aot_tracer *t)
@@ -56,11 +55,6 @@ static lower_cache *cache_of(aot_tracer *t)
         *slot = AOT_NEW(aot_tracer_arena(t), lower_cache);
     }
     return *slot;
-}
-
-aot_l_levels *aot_l_levels_of(aot_tracer *t)
-{
-    return &cache_of(t)->levels;
 }
 
 const aot_schema *aot_l_schema(aot_tracer *t, aot_op_id op)

@@ -205,9 +205,6 @@ static grad_fn *new_op_fn(aot_tracer *t, aot_op_id op, aot_op_id rule_of, unsign
 static aot_tensor *as_saved(aot_tracer *t, aot_tensor *x)
 {
     aot_value arg = aot_v_tensor(x), out;
-    if (tr_functorch(t, AOT_OP_aten_detach, 1, &arg, &out)) {
-        return out.u.t;
-    }
     bool was = aot_set_grad_enabled(t, false);
     aot_node_id parent = t->traced_parent;
     if (!t->options.dry) {
@@ -257,8 +254,9 @@ static void save_outputs(aot_tracer *t, grad_fn *fn, unsigned saves, aot_value o
         unsigned i = order[k];
         aot_tensor *x = aot_v_item(out, i);
         if ((saves & (AOT_SAVES_RESULT << i)) != 0 && x != NULL) {
-            /* A result without history is kept as it is: it cannot make a cycle. */
-            fn->saved_out[i] = x->grad_fn == NULL ? x : as_saved(t, x);
+            /* A result without history is kept as it is: it cannot make a cycle. The detached copy
+             * of a grad layer's tensor wraps the same value: nothing is called. */
+            fn->saved_out[i] = x->grad_fn == NULL || t->depth != 0 ? x : as_saved(t, x);
         }
     }
 }
@@ -278,9 +276,8 @@ static bool takes_gradient(const op_facts *f, aot_op_id rule_of, unsigned i)
 /* Writes the call at the levels above functionalization. */
 static aot_value record(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
-    aot_value inside;
-    if (tr_functorch(t, op, n, args, &inside)) {
-        return inside;
+    if (t->depth != 0) {
+        return tr_grad_below(t, op, n, args);
     }
     if (t->options.dry) {
         return tr_functional(t, op, n, args);
@@ -301,6 +298,9 @@ static aot_value record(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
 aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
     const op_facts *f = tr_op(t, op);
+    if (t->depth != 0) {
+        args = tr_grad_wrappers(t, n, args);
+    }
     aot_op_id rule_of = f->writes && f->functional != AOT_OP_UNKNOWN &&
                                 aot_trace_rules_of(op)->vjp == NULL
                             ? aot_op_functional(op) != AOT_OP_UNKNOWN ? aot_op_functional(op)

@@ -16,6 +16,7 @@ typedef struct engine {
     unsigned run;
     fn_list ready; /* a heap: highest sequence number first */
     aot_tensor **captured;
+    bool within; /* the gradient is a part of the forward: torch.func.grad */
 } engine;
 
 static void list_push(aot_tracer *t, fn_list *l, grad_fn *fn)
@@ -310,8 +311,10 @@ static void evaluate(engine *e, grad_fn *fn)
         return;
     }
     aot_tensor **out = tr_alloc(t, fn->n_edges + 1, sizeof(aot_tensor *));
-    t->src = fn->src;
-    t->at_node = AOT_NO_NODE;
+    if (!e->within) {
+        t->src = fn->src;
+        t->at_node = AOT_NO_NODE;
+    }
     if (fn->buffer != NULL) {
         tr_apply(t, fn, fn->buffer, out);
     }
@@ -325,11 +328,11 @@ static void evaluate(engine *e, grad_fn *fn)
     }
 }
 
-void aot_trace_backward(aot_tracer *t, unsigned n_out, aot_tensor *const *outs,
-                        aot_tensor *const *tangents, unsigned n_in, aot_tensor *const *inputs,
-                        aot_tensor **grads)
+static void run_backward(aot_tracer *t, bool within, bool create_graph, unsigned n_out,
+                         aot_tensor *const *outs, aot_tensor *const *tangents, unsigned n_in,
+                         aot_tensor *const *inputs, aot_tensor **grads)
 {
-    engine e = {.t = t, .run = ++t->engine_run, .captured = grads};
+    engine e = {.t = t, .run = ++t->engine_run, .captured = grads, .within = within};
     grad_edge *roots = tr_alloc(t, n_out + 1, sizeof *roots);
     fn_list order = {0};
     grad_fn **wanted = tr_alloc(t, n_in + 1, sizeof(grad_fn *));
@@ -347,9 +350,8 @@ void aot_trace_backward(aot_tracer *t, unsigned n_out, aot_tensor *const *outs,
     }
     prepare(&e, roots, n_out, &order);
     aot_src src = t->src;
-    bool was_backward = t->in_backward, was_grad = aot_set_grad_enabled(t, false);
-    /* torch.func.grad within the forward is part of it */
-    t->in_backward = was_backward || n_out == 0 || outs[0]->hidden == NULL;
+    bool was_backward = t->in_backward, was_grad = aot_set_grad_enabled(t, create_graph);
+    t->in_backward |= !within;
     for (unsigned i = 0; i < n_out; i++) {
         if (roots[i].fn != NULL) {
             roots[i].fn->n_deps++;
@@ -369,4 +371,18 @@ void aot_trace_backward(aot_tracer *t, unsigned n_out, aot_tensor *const *outs,
             wanted[i]->capture = -1;
         }
     }
+}
+
+void aot_trace_backward(aot_tracer *t, unsigned n_out, aot_tensor *const *outs,
+                        aot_tensor *const *tangents, unsigned n_in, aot_tensor *const *inputs,
+                        aot_tensor **grads)
+{
+    run_backward(t, false, false, n_out, outs, tangents, n_in, inputs, grads);
+}
+
+void aot_trace_grad(aot_tracer *t, unsigned n_out, aot_tensor *const *outs,
+                    aot_tensor *const *tangents, unsigned n_in, aot_tensor *const *inputs,
+                    bool create_graph, aot_tensor **grads)
+{
+    run_backward(t, true, create_graph, n_out, outs, tangents, n_in, inputs, grads);
 }

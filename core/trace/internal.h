@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "ops/schema.h"
 #include "trace/hop.h"
+#include "trace/layer.h"
 #include "trace/tracer.h"
 
 /* ---- operators ------------------------------------------------------------------------------ */
@@ -77,6 +78,10 @@ struct aot_tensor {
     view_chain chain; /* from the storage's base */
     bool metadata_mutated;
     int input; /* number of the graph input that it is; -1 */
+    /* A tensor of a vmap or grad layer has a value of the layers below and nothing of the above. */
+    aot_tensor *value;
+    unsigned layer; /* 0: none */
+    int bdim;       /* of the value; -1: a grad layer's */
     /* autograd */
     bool requires_grad;
     struct grad_fn *grad_fn;
@@ -87,10 +92,6 @@ struct aot_tensor {
     version_counter *version;
     unsigned attr_version;       /* of grad_fn, if a view */
     bool multi_view;             /* one of several outputs of a view operator */
-    /* functorch.c: what a tensor of a vmap or grad level stands for; NULL: it is of no level */
-    aot_tensor *hidden;
-    unsigned hidden_level;
-    bool hidden_batch;           /* dimension 0 of hidden is the batch */
 };
 
 /* ---- autograd ----------------------------------------------------------------------------------- */
@@ -175,6 +176,13 @@ typedef struct autocast_state {
     bool enabled;
 } autocast_state;
 
+typedef struct layer {
+    aot_layer_kind kind;
+    aot_dim batch;
+    aot_randomness randomness;
+    bool was_grad; /* grad mode where it was entered */
+} layer;
+
 /* How many attributes of subgraphs begin with a prefix. */
 typedef struct attribute_count {
     aot_str prefix;
@@ -209,6 +217,8 @@ struct aot_tracer {
     void *lower_slot;
     AOT_VEC(aot_tensor *) attrs; /* get_attrs that were read, by aot_str of the attribute */
     AOT_VEC(autocast_state) autocast;
+    AOT_VEC(layer) layers;
+    unsigned depth; /* how many of the layers a call passes through */
     AOT_VEC(const aot_subgraph *) subgraphs;
     AOT_VEC(attribute_count) attributes;
     aot_region region;
@@ -221,6 +231,9 @@ struct aot_tracer {
 };
 
 /* tracer.c */
+/* The row's DECOMP cell; false if it has none or does not take the call. */
+bool tr_expand(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, const char *what,
+               aot_value *out);
 void tr_op_defaults(aot_tracer *t, op_facts *f);
 
 /* custom.c */
@@ -280,8 +293,12 @@ grad_edge tr_gradient_edge(aot_tracer *t, aot_tensor *x);
 grad_fn *tr_grad_fn_new(aot_tracer *t, grad_kind kind, unsigned n_edges, unsigned n_out);
 void tr_set_history(aot_tracer *t, aot_tensor *x, grad_fn *fn, unsigned out_nr);
 
-/* functorch.c: the call on what its arguments' innermost level hides; false: they are of no level. */
-bool tr_functorch(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, aot_value *out);
+/* layer.c */
+bool tr_in_vmap(const aot_tracer *t); /* the next call is seen by a vmap layer */
+aot_value tr_vmap(aot_tracer *t, const op_facts *f, aot_op_id op, const aot_value *args);
+aot_value *tr_grad_wrappers(aot_tracer *t, unsigned n, const aot_value *args);
+/* A call of a grad layer, passed on to the next one. */
+aot_value tr_grad_below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
 
 /* engine.c */
 void tr_apply(aot_tracer *t, grad_fn *fn, aot_tensor **grads, aot_tensor **out);

@@ -298,14 +298,6 @@ aot_tensor *aot_tracer_constant(aot_tracer *t, const aot_fake *type);
  * types that the Dynamo graph states. */
 aot_value aot_trace_custom(aot_tracer *t, const char *target, unsigned n, const aot_value *args,
                            unsigned n_kw, const aot_str *kw_names, const aot_value *kw);
-/* torch.func's levels, counted from 1 inwards. A tensor of a vmap level hides dimension dim of x;
- * unbatch puts it back (x of no such level is expanded). One of a grad level stands for x and has a
- * history of its own. */
-aot_tensor *aot_functorch_batch(aot_tracer *t, aot_tensor *x, int64_t dim, unsigned level);
-aot_tensor *aot_functorch_unbatch(aot_tracer *t, aot_tensor *x, aot_dim size, int64_t dim, unsigned level);
-aot_tensor *aot_functorch_wrap(aot_tracer *t, aot_tensor *x, unsigned level);
-aot_tensor *aot_functorch_unwrap(aot_tensor *x, unsigned level);
-void aot_functorch_require_grad(aot_tensor *x);
 /* Lowering's own memory; NULL when a trace begins. */
 void **aot_tracer_lower_slot(aot_tracer *t);
 

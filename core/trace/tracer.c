@@ -43,6 +43,7 @@ void aot_tracer_free(aot_tracer *t)
     aot_vec_free(&t->attrs);
     aot_vec_free(&t->customs);
     aot_vec_free(&t->autocast);
+    aot_vec_free(&t->layers);
     aot_vec_free(&t->subgraphs);
     aot_vec_free(&t->attributes);
     aot_arena_free(t->a);
@@ -335,8 +336,8 @@ static aot_value *complete(aot_tracer *t, const op_facts *f, aot_op_id op, unsig
 
 /* ---- dispatch -------------------------------------------------------------------------------------- */
 
-static bool expand(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, const char *what,
-                   aot_value *out)
+bool tr_expand(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, const char *what,
+               aot_value *out)
 {
     aot_expand_fn *rule = aot_trace_rules_of(op)->expand;
     aot_expand k = {.t = t, .op = op, .n = n, .args = args};
@@ -364,7 +365,7 @@ aot_value tr_decompose(aot_tracer *t, aot_op_id op, unsigned n, const aot_value 
     aot_value out = aot_v_none();
     tracer_mode was = t->mode;
     t->mode = MODE_DECOMP;
-    bool done = in_table(t, op) && expand(t, op, n, args, "decomposition of", &out);
+    bool done = in_table(t, op) && tr_expand(t, op, n, args, "decomposition of", &out);
     if (!done) {
         out = tr_emit_inner(t, op, n, args);
     }
@@ -378,7 +379,7 @@ static aot_value dispatch(aot_tracer *t, const op_facts *f, aot_op_id op, const 
     unsigned count = f->schema.n_args;
     aot_value out;
     bool above = t->mode == MODE_TOP && (aot_op(op)->flags & AOT_OPF_AUTOGRAD_DECOMP) != 0;
-    if ((f->composite || above) && expand(t, op, count, all, "composite", &out)) {
+    if ((f->composite || above) && tr_expand(t, op, count, all, "composite", &out)) {
         return out;
     }
     switch (t->mode) {
@@ -392,6 +393,9 @@ aot_value aot_call_op(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
 {
     const op_facts *f = tr_op(t, op);
     const aot_value *all = complete(t, f, op, n, args);
+    if (t->mode == MODE_TOP && tr_in_vmap(t)) {
+        return tr_vmap(t, f, op, all);
+    }
     size_t states = t->mode == MODE_TOP ? t->autocast.n : 0;
     if (states == 0) {
         return dispatch(t, f, op, all);
