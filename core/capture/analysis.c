@@ -204,7 +204,12 @@ static aot_meta_id tangent_type(aot_tracer *t, const aot_tensor *x)
 {
     aot_fake f = *aot_type_of(x);
     aot_ctx *c = aot_tracer_ctx(t);
-    aot_fake_set_format(c, &f, aot_fake_suggest(&f));
+    aot_memory_format want = aot_fake_suggest(&f);
+    bool has = want == AOT_MF_CONTIGUOUS ? aot_fake_is_contiguous(&f) : aot_fake_is_format(&f, want);
+    /* What has the format keeps its strides; those of empty tensors are made anew. */
+    if (!has || aot_dim_is(aot_fake_numel(c, &f), 0)) {
+        aot_fake_set_format(c, &f, want);
+    }
     return aot_fake_meta(c, &f);
 }
 

@@ -147,6 +147,9 @@ void vjp_linalg_det(aot_vjp *b)
     aot_tracer *t = aot_vjp_tracer(b);
     aot_tensor *a = aot_vjp_in(b, 0), *lu = aot_vjp_out(b, 1), *pivots = aot_vjp_out(b, 2), *d;
 
+    if (aot_dim_is(aot_numel(t, a), 0)) {
+        return;
+    }
     no_double(t, "det");
     d = AOT(t, aten_mul_Tensor, aot_vjp_grad(b, 0), aot_grad_conj(t, aot_vjp_out(b, 0)));
     d = diagonal_of(t, d, pivots);

@@ -120,3 +120,23 @@ void vjp_nll_loss2d_backward(aot_vjp *b)
     GRAD_RUN(b, SETS(0), aten_nll_loss2d, G(0), A(2), A(3), A(4), A(5));
     zero_self(b);
 }
+
+/* mse_loss_backward(grad_output, self, target, reduction): target comes last. */
+void vjp_mse_loss_backward(aot_vjp *b)
+{
+    aot_tracer *t = aot_vjp_tracer(b);
+    aot_tensor *x;
+
+    GRAD_RUN(b, SETS(0), aten_mse_loss_backward, G(0), A(1), A(2), A(3));
+    for (unsigned i = 1; i <= 2; i++) {
+        if (!aot_vjp_needs(b, i)) {
+            continue;
+        }
+        x = AOT(t, aten_mul_Tensor, aot_vjp_grad(b, 0), aot_vjp_in(b, 0));
+        x = AOT(t, aten_mul_Scalar, x, 2);
+        if (aot_vjp_int(b, 3, MEAN) == MEAN) {
+            x = AOT(t, aten_div__Scalar, x, aot_numel(t, aot_vjp_in(b, i)));
+        }
+        aot_vjp_set(b, i, i == 2 ? AOT(t, aten_neg, x) : x);
+    }
+}
