@@ -77,6 +77,40 @@ bool decomp_stack(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_cat, aot_v_tensors(t, n, wide), k->args[1]));
 }
 
+/* pad_sequence(sequences, batch_first, padding_value, padding_side): each one is padded and written
+ * into its place of a filled tensor. Runs above autograd too. */
+bool decomp_pad_sequence(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_tensor *const *all;
+    unsigned n = aot_x_tensors(k, 0, &all);
+    if (n == 0) {
+        return false;
+    }
+    bool batch_first = aot_x_bool(k, 1);
+    unsigned ndim = aot_ndim(all[0]);
+    aot_dim longest = aot_size(all[0], 0), *shape = dc_room(t, ndim + 1), *pad = dc_room(t, 2 * ndim);
+    for (unsigned i = 1; i < n; i++) {
+        longest = aot_size(all[i], 0).value > longest.value ? aot_size(all[i], 0) : longest;
+    }
+    shape[0] = batch_first ? aot_dim_of(n) : longest;
+    shape[1] = batch_first ? longest : aot_dim_of(n);
+    for (unsigned i = 1; i < ndim; i++) {
+        shape[i + 1] = aot_size(all[0], i);
+    }
+    for (unsigned i = 0; i + 1 < 2 * ndim; i++) {
+        pad[i] = aot_dim_of(0);
+    }
+    aot_tensor *r = AOT(t, aten_new_full, all[0], ((aot_dims){shape, ndim + 1}), k->args[2], AOT_NONE,
+                        AOT_NONE, AOT_NONE, aot_v_bool(false));
+    for (unsigned i = 0; i < n; i++) {
+        pad[2 * ndim - 1] = dc_dim(t, '-', longest, aot_size(all[i], 0));
+        aot_tensor *row = AOT(t, aten_constant_pad_nd, all[i], ((aot_dims){pad, 2 * ndim}), k->args[2]);
+        r = AOT(t, aten_select_scatter, r, row, batch_first ? 0 : 1, i);
+    }
+    return aot_x_give(k, r);
+}
+
 /* ---- copies ------------------------------------------------------------------------------------ */
 
 /* _to_copy(x, *, dtype, layout, device, pin_memory, non_blocking, memory_format) */

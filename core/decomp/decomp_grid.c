@@ -12,6 +12,11 @@
 /* Places of n elements from -1 to 1, shaped to vary along dimension `dim` of `ndim`. */
 static aot_tensor *axis(aot_tracer *t, const aot_tensor *theta, aot_dim n, bool corners, unsigned dim, unsigned ndim)
 {
+    if (n.value <= 1) { /* torch.tensor(0) */
+        aot_fake zero = aot_fake_new(aot_dtype_of(theta), 0, NULL, aot_device_of(theta));
+        aot_tensor *c = AOT(t, aten_lift_fresh_copy, aot_tracer_constant(t, &zero));
+        return AOT(t, aten_view, c, dc_ones_but(t, ndim, dim, n));
+    }
     aot_value end = corners ? aot_v_int(1) : aot_v_float((double)(n.value - 1) / (double)n.value);
     aot_value start = corners ? aot_v_int(-1) : aot_v_float(-end.u.f);
     aot_tensor *r = AOT(t, aten_linspace, start, end, n, aot_v_dtype(aot_dtype_of(theta)), AOT_NONE,
@@ -33,11 +38,6 @@ bool decomp_affine_grid_generator(aot_expand *k)
     unsigned n = size.n - 2; /* spatial dimensions */
     if (n != 2 && n != 3) {
         return false;
-    }
-    for (unsigned i = 2; i < size.n; i++) {
-        if (size.d[i].value <= 1) {
-            return false; // needs a constant tensor
-        }
     }
     aot_dtype result = dc_opmath(k);
     aot_tensor *theta = aot_x_tensor(k, 0), *axes[4], *grid;

@@ -132,6 +132,9 @@ static split split_expr(const char *s, size_t n)
         s++;
         n -= 2;
     }
+    if (n > 5 && memcmp(s, "Mod(", 4) == 0 && is_wrapped(s + 3, n - 3)) {
+        return split_at(s + 4, n - 5, ", ", "operator.mod");
+    }
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         split r = split_at(s, n, table[i].mark, table[i].fn);
         if (r.fn != NULL) {
