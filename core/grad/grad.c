@@ -1,6 +1,6 @@
 #include "grad/grad.h"
 
-/* ---- formulas of one element ------------------------------------------------------------------ */
+/* ---- formulas of one element ----------------------------------------------------------------- */
 
 static void each_item(aot_vjp *b, const aot_grad_part *p, unsigned n)
 {
@@ -44,7 +44,7 @@ aot_tensor *aot_each_out(const aot_each *e)
     return aot_vjp_out(e->b, e->i);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 double aot_grad_num(aot_value s)
 {
@@ -105,7 +105,7 @@ aot_tensor *aot_grad_n_div(aot_tracer *t, aot_value s, aot_tensor *x)
     return AOT(t, aten_div__Tensor, filled_like(t, s, x), x);
 }
 
-/* ---- types -------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 aot_tensor *aot_grad_to_real(aot_tracer *t, aot_dtype self, aot_tensor *grad)
 {
@@ -149,7 +149,7 @@ aot_tensor *aot_grad_contiguous(aot_tracer *t, aot_tensor *x)
                : AOT(t, aten_clone, x, aot_v_memory_format(t, AOT_MF_CONTIGUOUS));
 }
 
-/* ---- sizes -------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static bool is_one_dim(aot_dim d)
 {
@@ -224,7 +224,7 @@ aot_dim aot_grad_reduced_numel(aot_tracer *t, aot_dims sizes, aot_dims dims)
     return n;
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 aot_tensor *aot_grad_of_sum(aot_tracer *t, aot_tensor *grad, aot_dims sizes, aot_dims dims,
                             bool keepdim)

@@ -9,7 +9,7 @@
 
 #include "grad/steps.h"
 
-/* ---- formulas of one element ------------------------------------------------------------------ */
+/* ---- formulas of one element ----------------------------------------------------------------- */
 
 /* A plain call, or item i of the lists of a foreach call. */
 typedef struct aot_each {
@@ -47,7 +47,7 @@ aot_tensor *aot_each_out(const aot_each *e);             /* the saved result */
     {                                                                                             \
         aot_tracer *t = e->t;                                                                     \
         aot_tensor *g = e->g, *x = aot_each_in(e, 0);                                             \
-        (void)t, (void)g, (void)x;                                                                    \
+        (void)t, (void)g, (void)x;                                                                \
         return expr;                                                                              \
     }                                                                                             \
     GRAD_EACH(name, {0, name##_self})
@@ -61,7 +61,7 @@ aot_tensor *aot_each_out(const aot_each *e);             /* the saved result */
     }                                                                                             \
     GRAD_EACH(name, {0, name##_self})
 
-/* ---- short names -------------------------------------------------------------------------------- */
+/* ---- short names ----------------------------------------------------------------------------- */
 
 static inline aot_tensor *g_mul(aot_tracer *t, aot_tensor *a, aot_tensor *b)
 {
@@ -96,7 +96,7 @@ static inline aot_tensor *g_conj(aot_tracer *t, aot_tensor *a)
     return aot_grad_conj(t, a);
 }
 
-/* ---- shared forms ------------------------------------------------------------------------------- */
+/* ---- shared forms ---------------------------------------------------------------------------- */
 
 /* handle_r_to_c: the real part, if the gradient of a real tensor came out complex. */
 aot_tensor *aot_grad_to_real(aot_tracer *t, aot_dtype self, aot_tensor *grad);

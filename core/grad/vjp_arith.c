@@ -6,7 +6,7 @@ static aot_dtype dtype_of(const aot_each *e, unsigned pos)
     return aot_dtype_of(aot_each_in(e, pos));
 }
 
-/* ---- add, sub, rsub ----------------------------------------------------------------------------- */
+/* ---- add, sub, rsub -------------------------------------------------------------------------- */
 
 static aot_tensor *plus(const aot_each *e, unsigned pos)
 {
@@ -59,7 +59,7 @@ GRAD_EACH(vjp_add_number, {0, plus_self})
 GRAD_EACH(vjp_rsub_number, {0, minus_alpha_self})
 GRAD_UNARY(vjp_neg, g_neg(t, g))
 
-/* ---- mul ----------------------------------------------------------------------------------------- */
+/* ---- mul ------------------------------------------------------------------------------------- */
 
 /* The conjugate of an operand, which may be a number. */
 static aot_value conj_of(const aot_each *e, unsigned pos)
@@ -93,7 +93,7 @@ static aot_tensor *mul_number(const aot_each *e)
 GRAD_EACH(vjp_mul, {1, mul_other}, {0, mul_self})
 GRAD_EACH(vjp_mul_number, {0, mul_number})
 
-/* ---- div ----------------------------------------------------------------------------------------- */
+/* ---- div ------------------------------------------------------------------------------------- */
 
 static aot_tensor *div_self(const aot_each *e)
 {
@@ -144,7 +144,7 @@ GRAD_EACH(vjp_div_number, {0, div_number})
 GRAD_EACH(vjp_div_mode, {1, div_mode_other}, {0, div_mode_self})
 GRAD_EACH(vjp_div_mode_number, {0, div_mode_number})
 
-/* ---- remainders ------------------------------------------------------------------------------------ */
+/* ---- remainders ------------------------------------------------------------------------------ */
 
 static aot_tensor *rounded(const aot_each *e, const char *mode)
 {
@@ -172,7 +172,7 @@ GRAD_EACH(vjp_fmod, {1, fmod_other}, {0, same})
 GRAD_EACH(vjp_remainder, {1, remainder_other}, {0, same})
 GRAD_EACH(vjp_identity, {0, same})
 
-/* ---- addcmul, addcdiv ------------------------------------------------------------------------------- */
+/* ---- addcmul, addcdiv ------------------------------------------------------------------------ */
 
 static aot_tensor *addcmul_by(const aot_each *e, unsigned pos, unsigned by)
 {
@@ -211,7 +211,7 @@ static aot_tensor *addcdiv_tensor2(const aot_each *e)
 GRAD_EACH(vjp_addcmul, {0, plus_self}, {1, addcmul_tensor1}, {2, addcmul_tensor2})
 GRAD_EACH(vjp_addcdiv, {0, plus_self}, {1, addcdiv_tensor1}, {2, addcdiv_tensor2})
 
-/* ---- lerp ------------------------------------------------------------------------------------------- */
+/* ---- lerp ------------------------------------------------------------------------------------ */
 
 static aot_tensor *lerp_end(const aot_each *e)
 {

@@ -1,7 +1,7 @@
 /* Copies, conversions, joining, repetition. */
 #include "grad/grad.h"
 
-/* ---- joining ------------------------------------------------------------------------------------- */
+/* ---- joining --------------------------------------------------------------------------------- */
 
 /* The gradient of a real part of a complex whole. */
 static aot_tensor *real_of(aot_tracer *t, aot_tensor *g, aot_tensor **real)
@@ -80,7 +80,7 @@ void vjp_block_diag(aot_vjp *b)
     }
 }
 
-/* ---- copies and conversions ------------------------------------------------------------------------- */
+/* ---- copies and conversions ------------------------------------------------------------------ */
 
 /* grad.to(options of x) */
 static aot_tensor *to_options(aot_tracer *t, aot_tensor *g, const aot_tensor *x)
@@ -122,7 +122,7 @@ static aot_tensor *fill_self(const aot_each *e)
 
 GRAD_EACH(vjp_fill, {0, fill_self}, {1, fill_value})
 
-/* ---- turning and repeating ---------------------------------------------------------------------------- */
+/* ---- turning and repeating ------------------------------------------------------------------- */
 
 GRAD_UNARY(vjp_flip, AOT(t, aten_flip, g, aot_vjp_dims(e->b, 1)))
 GRAD_UNARY(vjp_rot90, AOT(t, aten_rot90, g, -aot_vjp_int(e->b, 1, 1), aot_vjp_dims(e->b, 2)))
@@ -183,7 +183,7 @@ static aot_tensor *repeat_self(const aot_each *e)
 
 GRAD_EACH(vjp_repeat, {0, repeat_self})
 
-/* ---- complex numbers ----------------------------------------------------------------------------------- */
+/* ---- complex numbers ------------------------------------------------------------------------- */
 
 static aot_tensor *complex_real(const aot_each *e)
 {

@@ -2,7 +2,7 @@
 #include "grad/call.h"
 #include "grad/steps.h"
 
-/* ---- reading by index -------------------------------------------------------------------------- */
+/* ---- reading by index ------------------------------------------------------------------------ */
 
 /* index.Tensor(self, indices): what was read twice gets both gradients. */
 void vjp_index(aot_vjp *b)
@@ -63,7 +63,7 @@ void vjp_take(aot_vjp *b)
     aot_vjp_set(b, 0, AOT(t, aten_put, zeros, aot_vjp_in(b, 1), aot_vjp_grad(b, 0), true));
 }
 
-/* ---- writing by index: self keeps what was not written, the source gets what was ---------------- */
+/* ---- writing by index: self keeps what was not written, the source gets what was ------------- */
 
 static void put_values(aot_vjp *b, aot_op_id put, aot_op_id get)
 {
@@ -178,7 +178,7 @@ void vjp_index_fill_Tensor(aot_vjp *b)
     }
 }
 
-/* ---- masks ------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 GRAD_CALL(vjp_masked_fill_Scalar, SETS(0), aten_masked_fill_Scalar, G(0), A(1), INT(0))
 
@@ -248,7 +248,7 @@ void vjp_where(aot_vjp *b)
 GRAD_CALL(vjp_tril, SETS(0), aten_tril, G(0), A(1))
 GRAD_CALL(vjp_triu, SETS(0), aten_triu, G(0), A(1))
 
-/* ---- parts written into a copy ------------------------------------------------------------------ */
+/* ---- parts written into a copy --------------------------------------------------------------- */
 
 /* scatter(grad, zeros, how...), the gradient of self; `how` are the arguments from 2 on. */
 static void without_part(aot_vjp *b, aot_op_id scatter, unsigned n)
@@ -306,7 +306,7 @@ void vjp_as_strided_scatter(aot_vjp *b)
     }
 }
 
-/* ---- gradients of what the gradients of views are made of ---------------------------------------- */
+/* ---- gradients of what the gradients of views are made of ------------------------------------ */
 
 GRAD_CALL(vjp_slice_backward, SETS(0), aten_slice_Tensor, G(0), A(2), A(3), A(4), A(5))
 GRAD_CALL(vjp_select_backward, SETS(0), aten_select_int, G(0), A(2), A(3))

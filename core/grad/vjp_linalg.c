@@ -2,7 +2,7 @@
 #include "grad/call.h"
 #include "grad/linalg.h"
 
-/* ---- Cholesky ----------------------------------------------------------------------------------- */
+/* ---- Cholesky -------------------------------------------------------------------------------- */
 
 static aot_tensor *cholesky_grad(aot_tracer *t, aot_tensor *grad, bool upper, aot_tensor *l)
 {
@@ -53,7 +53,7 @@ void vjp_cholesky_solve(aot_vjp *b)
     }
 }
 
-/* ---- products ------------------------------------------------------------------------------------ */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* linalg_cross(self, other, dim) */
 void vjp_linalg_cross(aot_vjp *b)
@@ -100,7 +100,7 @@ void vjp_linalg_matrix_exp(aot_vjp *b)
     aot_vjp_set(b, 0, aot_grad_narrow(t, whole, -1, n, n));
 }
 
-/* ---- determinants ---------------------------------------------------------------------------------- */
+/* ---- determinants ---------------------------------------------------------------------------- */
 
 static void no_double(aot_tracer *t, const char *name)
 {
@@ -174,7 +174,7 @@ void vjp_linalg_slogdet(aot_vjp *b)
     aot_vjp_set(b, 0, AOT(t, aten_linalg_lu_solve, lu, pivots, d, true, !is_transposed(a)));
 }
 
-/* ---- systems ------------------------------------------------------------------------------------------ */
+/* ---- systems --------------------------------------------------------------------------------- */
 
 /* Whether b is a vector, or a batch of them, and not a matrix. */
 static bool is_vector(const aot_tensor *a, const aot_tensor *b)
@@ -259,7 +259,7 @@ void vjp_triangular_solve(aot_vjp *b)
     aot_vjp_set(b, 0, aot_vjp_needs(b, 0) ? gb : NULL);
 }
 
-/* ---- least squares -------------------------------------------------------------------------------------- */
+/* ---- least squares --------------------------------------------------------------------------- */
 
 aot_tensor *aot_grad_pinv(aot_tracer *t, aot_tensor *grad, aot_tensor *pinv, aot_tensor *a)
 {

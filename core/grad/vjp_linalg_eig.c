@@ -26,7 +26,7 @@ static aot_tensor *skew(aot_tracer *t, aot_tensor *x)
     return aot_grad_sub(t, x, aot_grad_mh(t, x));
 }
 
-/* ---- eigenvalues -------------------------------------------------------------------------------------- */
+/* ---- eigenvalues ----------------------------------------------------------------------------- */
 
 static aot_tensor *of_values(aot_tracer *t, aot_tensor *gl, aot_tensor *v, bool hermitian)
 {
@@ -88,7 +88,7 @@ void vjp_linalg_eig(aot_vjp *b)
     aot_vjp_set(b, 0, x);
 }
 
-/* ---- singular values -------------------------------------------------------------------------------------- */
+/* ---- singular values ------------------------------------------------------------------------- */
 
 typedef struct svd {
     aot_tensor *u, *s, *vh, *gu, *gs, *gvh;
@@ -174,7 +174,7 @@ void vjp_linalg_svd(aot_vjp *b)
     aot_vjp_set(b, 0, svd_grad(t, &d));
 }
 
-/* ---- QR ------------------------------------------------------------------------------------------------------ */
+/* ---- QR -------------------------------------------------------------------------------------- */
 
 static aot_tensor *of_tall_qr(aot_tracer *t, aot_tensor *x, aot_tensor *gq, aot_tensor *q,
                               aot_tensor *r)

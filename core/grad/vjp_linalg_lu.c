@@ -32,7 +32,7 @@ static aot_tensor *zeros_beside(aot_tracer *t, aot_tensor *x, int64_t dim, aot_d
                aot_v_name(t, "torch.strided"), aot_v_device(aot_device_of(x)));
 }
 
-/* ---- P, L, U from A -------------------------------------------------------------------------------- */
+/* ---- P, L, U from A -------------------------------------------------------------------------- */
 
 typedef struct factors {
     aot_tensor *p, *l, *u, *gl, *gu;
@@ -147,7 +147,7 @@ void vjp_linalg_lu_factor_ex(aot_vjp *b)
     aot_vjp_set(b, 0, lu_grad(t, &f));
 }
 
-/* ---- unpacking ------------------------------------------------------------------------------------------ */
+/* ---- unpacking ------------------------------------------------------------------------------- */
 
 /* lu_unpack(LU_data, LU_pivots, ...) -> (P, L, U) */
 void vjp_lu_unpack(aot_vjp *b)
@@ -177,7 +177,7 @@ void vjp_lu_unpack(aot_vjp *b)
     aot_vjp_set(b, 0, x);
 }
 
-/* ---- solving -------------------------------------------------------------------------------------------- */
+/* ---- solving --------------------------------------------------------------------------------- */
 
 /* Of LU where left and adjoint differ: gR = -U^-H gX X^H (op), gL = L^-H gR U^H. */
 static aot_tensor *of_plain(aot_vjp *b, aot_tensor *grad, aot_tensor *x, bool left)

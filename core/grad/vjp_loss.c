@@ -99,7 +99,7 @@ void vjp_binary_cross_entropy_with_logits(aot_vjp *b)
     }
 }
 
-/* ---- gradients of gradients ------------------------------------------------------------------- */
+/* ---- gradients of gradients ------------------------------------------------------------------ */
 
 /* zeros_like(grad), where nothing of self matters. */
 static void zero_self(aot_vjp *b)

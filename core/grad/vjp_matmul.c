@@ -61,7 +61,7 @@ static aot_tensor *bmm_mat2(const aot_each *e)
 GRAD_EACH(vjp_mm, {1, mm_mat2}, {0, mm_self})
 GRAD_EACH(vjp_bmm, {1, bmm_mat2}, {0, bmm_self})
 
-/* ---- addmm and its like: self, two factors, beta, alpha ------------------------------------------- */
+/* ---- addmm and its like: self, two factors, beta, alpha -------------------------------------- */
 
 static aot_tensor *by_beta(const aot_each *e)
 {
@@ -149,7 +149,7 @@ GRAD_EACH(vjp_addbmm, {1, addbmm_batch1}, {2, addbmm_batch2}, {0, by_beta})
 GRAD_EACH(vjp_addmv, {1, addmv_mat}, {0, by_beta}, {2, addmv_vec})
 GRAD_EACH(vjp_addr, {0, by_beta}, {1, addr_vec1}, {2, addr_vec2})
 
-/* ---- vectors ------------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 static aot_tensor *mv_self(const aot_each *e)
 {
@@ -186,7 +186,7 @@ GRAD_EACH(vjp_mv, {0, mv_self}, {1, mv_vec})
 GRAD_EACH(vjp_dot, {0, dot_self}, {1, dot_tensor})
 GRAD_EACH(vjp_vdot, {1, vdot_other}, {0, vdot_self})
 
-/* ---- distances ------------------------------------------------------------------------------------ */
+/* ---- distances ------------------------------------------------------------------------------- */
 
 static aot_tensor *cdist_x1(const aot_each *e)
 {

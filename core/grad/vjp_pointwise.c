@@ -4,7 +4,7 @@
 #include <complex.h>
 #include <math.h>
 
-/* ---- abs, angle, sgn ----------------------------------------------------------------------------- */
+/* ---- abs, angle, sgn ------------------------------------------------------------------------- */
 
 GRAD_UNARY(vjp_abs, g_mul(t, g, AOT(t, aten_sgn, x)))
 GRAD_UNARY_RESULT(vjp_reciprocal, g_mul(t, g_neg(t, g), g_conj(t, g_mul(t, r, r))))
@@ -52,7 +52,7 @@ static aot_tensor *sgn_self(const aot_each *e)
 
 GRAD_EACH(vjp_sgn, {0, sgn_self})
 
-/* ---- powers ---------------------------------------------------------------------------------------- */
+/* ---- powers ---------------------------------------------------------------------------------- */
 
 static aot_tensor *pow_number_self(const aot_each *e)
 {
@@ -147,7 +147,7 @@ GRAD_EACH(vjp_pow_number, {0, pow_number_self})
 GRAD_EACH(vjp_pow, {1, pow_exponent}, {0, pow_self})
 GRAD_EACH(vjp_number_pow, {1, number_pow_exponent})
 
-/* ---- limits ------------------------------------------------------------------------------------------ */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 /* where(cond, grad, 0) */
 static aot_tensor *kept(const aot_each *e, aot_tensor *cond, aot_tensor *zero)
@@ -328,7 +328,7 @@ void vjp_clamp(aot_vjp *b)
     aot_grad_each(b, &(aot_grad_part){0, clamp_self}, 1);
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 void vjp_atan2(aot_vjp *b)
 {

@@ -9,7 +9,7 @@ static aot_dims arg_dims(const aot_each *e, unsigned pos)
     return aot_vjp_dims(e->b, pos);
 }
 
-/* ---- sums and means ---------------------------------------------------------------------------- */
+/* ---- sums and means -------------------------------------------------------------------------- */
 
 static aot_tensor *sum_self(const aot_each *e)
 {
@@ -66,7 +66,7 @@ static aot_tensor *logsumexp_self(const aot_each *e)
 
 GRAD_EACH(vjp_logsumexp, {0, logsumexp_self})
 
-/* ---- extremes ----------------------------------------------------------------------------------- */
+/* ---- extremes -------------------------------------------------------------------------------- */
 
 static aot_tensor *amax_self(const aot_each *e)
 {
@@ -125,7 +125,7 @@ GRAD_EACH(vjp_sort, {0, sort_self})
 GRAD_EACH(vjp_topk, {0, topk_self})
 GRAD_EACH(vjp_sort_stable, {0, topk_self})
 
-/* ---- norms --------------------------------------------------------------------------------------- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
 static aot_tensor *dist_of(const aot_each *e)
 {
@@ -150,7 +150,7 @@ static aot_tensor *foreach_norm_self(const aot_each *e)
 
 GRAD_EACH(vjp_foreach_norm, {0, foreach_norm_self})
 
-/* ---- variance -------------------------------------------------------------------------------------- */
+/* ---- variance -------------------------------------------------------------------------------- */
 
 static aot_tensor *of_all_var(const aot_each *e, aot_tensor *g, double correction)
 {

@@ -2,7 +2,7 @@
 #include "grad/call.h"
 #include "grad/steps.h"
 
-/* ---- padding -------------------------------------------------------------------------------------- */
+/* ---- padding --------------------------------------------------------------------------------- */
 
 /* constant_pad_nd(self, pad, value): the padding is cut off by negative padding. */
 void vjp_constant_pad_nd(aot_vjp *b)
@@ -36,7 +36,7 @@ PAD(replication_pad1d)
 PAD(replication_pad2d)
 PAD(replication_pad3d)
 
-/* ---- resampling ------------------------------------------------------------------------------------ */
+/* ---- resampling ------------------------------------------------------------------------------ */
 
 /* name(self, output_size, rest...) and name_backward(grad, output_size, input_size, rest...) */
 #define UPSAMPLE(name, op, back, rest, rest_back)                                                 \
@@ -69,7 +69,7 @@ UPSAMPLE(upsample_nearest_exact2d, aten__upsample_nearest_exact2d,
 UPSAMPLE(upsample_nearest_exact3d, aten__upsample_nearest_exact3d,
          aten__upsample_nearest_exact3d_backward, (A(2), A(3), A(4)), (A(3), A(4), A(5)))
 
-/* ---- rearranging, grids ------------------------------------------------------------------------------ */
+/* ---- rearranging, grids ---------------------------------------------------------------------- */
 
 GRAD_CALL(vjp_pixel_shuffle, SETS(0), aten_pixel_unshuffle, G(0), A(1))
 GRAD_CALL(vjp_pixel_unshuffle, SETS(0), aten_pixel_shuffle, G(0), A(1))

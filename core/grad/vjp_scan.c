@@ -18,7 +18,7 @@ static bool is_at_most_one(aot_tracer *t, const aot_tensor *x)
     return aot_numel(t, x).value <= 1;
 }
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static aot_tensor *cumsum_self(const aot_each *e)
 {
@@ -94,7 +94,7 @@ static aot_tensor *cummax_self(const aot_each *e)
 
 GRAD_EACH(vjp_cummax, {0, cummax_self})
 
-/* ---- products -------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static aot_tensor *cat2(aot_tracer *t, aot_tensor *a, aot_tensor *b, int64_t dim)
 {
@@ -209,7 +209,7 @@ static aot_tensor *cumprod_self(const aot_each *e)
 
 GRAD_EACH(vjp_cumprod, {0, cumprod_self})
 
-/* ---- the trace --------------------------------------------------------------------------------------- */
+/* ---- the trace ------------------------------------------------------------------------------- */
 
 static aot_tensor *trace_self(const aot_each *e)
 {

@@ -6,7 +6,7 @@ static aot_dims self_sizes(const aot_each *e)
     return aot_sizes(aot_each_in(e, 0));
 }
 
-/* ---- one call back ------------------------------------------------------------------------------ */
+/* ---- one call back --------------------------------------------------------------------------- */
 
 static aot_tensor *unsqueeze_self(const aot_each *e)
 {
@@ -79,7 +79,7 @@ GRAD_EACH(vjp_select, {0, select_self})
 GRAD_EACH(vjp_slice, {0, slice_self})
 GRAD_EACH(vjp_unfold, {0, unfold_self})
 
-/* ---- squeeze ------------------------------------------------------------------------------------- */
+/* ---- squeeze --------------------------------------------------------------------------------- */
 
 static aot_tensor *put_back(const aot_each *e, unsigned dim)
 {
@@ -122,7 +122,7 @@ GRAD_EACH(vjp_squeeze, {0, squeeze_self})
 GRAD_EACH(vjp_squeeze_dim, {0, squeeze_dim_self})
 GRAD_EACH(vjp_squeeze_dims, {0, squeeze_dims_self})
 
-/* ---- split, unbind: what got no gradient counts as zeros ------------------------------------------- */
+/* ---- split, unbind: what got no gradient counts as zeros ------------------------------------- */
 
 static unsigned n_outputs(const aot_vjp *b)
 {
@@ -144,7 +144,8 @@ static aot_tensor *missing_part(aot_vjp *b, unsigned i)
 void vjp_split(aot_vjp *b)
 {
     aot_tracer *t = aot_vjp_tracer(b);
-    unsigned n = n_outputs(b), dim = aot_wrap_dim(t, aot_vjp_int(b, 2, 0), aot_ndim(aot_vjp_in(b, 0)));
+    unsigned n = n_outputs(b);
+    unsigned dim = aot_wrap_dim(t, aot_vjp_int(b, 2, 0), aot_ndim(aot_vjp_in(b, 0)));
     aot_tensor **parts = aot_arena_alloc(aot_tracer_arena(t), (n + 1) * sizeof *parts);
 
     for (unsigned i = 0; i < n; i++) {
