@@ -210,7 +210,16 @@ static aot_meta_id tangent_type(aot_tracer *t, const aot_tensor *x)
     if (!has || aot_dim_is(aot_fake_numel(c, &f), 0)) {
         aot_fake_set_format(c, &f, want);
     }
-    return aot_fake_meta(c, &f);
+    aot_meta_id plain = aot_fake_meta(c, &f);
+    aot_str wrapper = aot_meta_get(c, aot_trace_meta(x))->wrapper;
+    if (wrapper == 0) {
+        return plain;
+    }
+    aot_sb text = {0};
+    aot_sb_addf(&text, "%s(%s)", aot_text(c, wrapper), aot_text(c, aot_meta_get(c, plain)->text));
+    aot_meta_id m = aot_ctx_meta(c, text.d, text.n);
+    aot_sb_free(&text);
+    return m;
 }
 
 static void add_tangent(aot_tracer *t, aot_arena *a, tangents *to, const aot_tensor *x,

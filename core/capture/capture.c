@@ -111,6 +111,32 @@ static void copy_back(aot_tracer *t, const job *j, const forward_run *r, aot_ten
     }
 }
 
+/* Tensor subclasses leave as their inner tensors. *n_forward counts those of the forward. */
+static results flattened(aot_tracer *t, const results *in, unsigned *n_forward)
+{
+    results out = results_new(t, 2 * in->n);
+    unsigned n_first = *n_forward;
+    for (unsigned i = 0; i < in->n; i++) {
+        const char *const *attrs;
+        unsigned n = 0;
+        aot_tensor *const *parts =
+            in->value[i].kind == AOT_V_TENSOR ? aot_trace_parts(in->value[i].u.t, &n) : NULL;
+        *n_forward += i < n_first && n > 1 ? n - 1 : 0;
+        if (n == 0) {
+            add_result(&out, in->value[i], in->desc[i]);
+            continue;
+        }
+        aot_trace_subclass(aot_tracer_ctx(t), aot_trace_meta(in->value[i].u.t), &attrs);
+        for (unsigned k = 0; k < n; k++) {
+            add_result(&out, aot_v_tensor(parts[k]),
+                       aot_arena_printf(aot_tracer_arena(t),
+                                        "SubclassGetAttrAOTOutput(base=%s, attr='%s')",
+                                        in->desc[i], attrs[k]));
+        }
+    }
+    return out;
+}
+
 static aot_value with_token(aot_tracer *t, unsigned n, const aot_value *v)
 {
     aot_value *all = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_value, n + 2);
@@ -221,11 +247,11 @@ static void trace_joint(aot_tracer *t, void *arg)
     forward_run r = {0};
     cap_make_inputs(t, &j->plan, &r, true);
     aot_tensor **tangents = AOT_NEW_ARRAY(a, aot_tensor *, m->n_traced_tangents + 1);
-    for (int i = 0; i < m->n_traced_tangents; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "tangents_%d", i + 1);
-        tangents[i] = aot_trace_input_tensor(t, name, j->found.tangent_meta[i], false,
-                                             j->found.tangent_desc[i]);
+    for (int i = 0, n = 0; i < m->n_traced_tangents; i++) {
+        unsigned k = (unsigned)n;
+        tangents[i] = cap_input(t, "tangents", &k, j->found.tangent_meta[i], false,
+                                j->found.tangent_desc[i]);
+        n = (int)k;
     }
     aot_tensor **before = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
     aot_tensor **args = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
@@ -268,6 +294,7 @@ static void trace_joint(aot_tracer *t, void *arg)
                        : "None");
     }
     copy_back(t, j, &r, before, after);
+    out = flattened(t, &out, &n_forward);
     write_outputs(t, j, &r, &out, n_forward, before);
     j->found.tangent_desc = out.desc; /* descriptors of the outputs, from here on */
 }
@@ -293,7 +320,9 @@ static void trace_inference(aot_tracer *t, void *arg)
         }
     }
     copy_back(t, j, &r, before, after);
-    write_outputs(t, j, &r, &out, out.n, before);
+    unsigned n_forward = out.n;
+    out = flattened(t, &out, &n_forward);
+    write_outputs(t, j, &r, &out, n_forward, before);
     j->found.tangent_desc = out.desc;
 }
 

@@ -255,14 +255,36 @@ bool cap_plan_bases(aot_tracer *t, input_plan *p, const aot_input_info *info, bo
 
 /* ---- inputs of a run -------------------------------------------------------------------------------- */
 
-static const char *input_name(char name[32], unsigned i, bool primals)
+static const char *input_name(char name[32], const char *format, unsigned i)
 {
-    if (primals) {
-        snprintf(name, 32, "primals_%u", i + 1);
-    } else {
+    if (format == NULL) {
         snprintf(name, 32, "arg%u_1", i);
+    } else {
+        snprintf(name, 32, "%.16s_%u", format, i + 1);
     }
     return name;
+}
+
+aot_tensor *cap_input(aot_tracer *t, const char *format, unsigned *n, aot_meta_id meta,
+                      bool requires_grad, const char *desc)
+{
+    char name[32];
+    const char *const *attrs;
+    aot_ctx *c = aot_tracer_ctx(t);
+    unsigned n_parts = aot_trace_subclass(c, meta, &attrs);
+    if (n_parts == 0) {
+        return aot_trace_input_tensor(t, input_name(name, format, (*n)++), meta, requires_grad,
+                                      desc);
+    }
+    aot_tensor *parts[2];
+    for (unsigned i = 0; i < n_parts; i++) {
+        const char *own = aot_arena_printf(aot_tracer_arena(t),
+                                           "SubclassGetAttrAOTInput(base=%s, attr='%s')", desc,
+                                           attrs[i]);
+        parts[i] = aot_trace_input_tensor(t, input_name(name, format, (*n)++),
+                                          aot_trace_inner_type(t, meta), false, own);
+    }
+    return aot_trace_wrap(t, aot_meta_get(c, meta)->wrapper, parts, requires_grad);
 }
 
 void cap_make_inputs(aot_tracer *t, const input_plan *p, forward_run *r, bool primals)
@@ -273,20 +295,20 @@ void cap_make_inputs(aot_tracer *t, const input_plan *p, forward_run *r, bool pr
     r->inputs = AOT_NEW_ARRAY(a, aot_value, p->n_inner + 1);
     r->in_tensor = AOT_NEW_ARRAY(a, aot_tensor *, p->n_inner + 1);
     unsigned n = 0; /* placeholders so far */
+    const char *format = primals ? "primals" : NULL;
     char name[32];
     if (p->token) {
         aot_trace_set_token(t, aot_trace_inner(aot_trace_input_tensor(
-                                   t, input_name(name, n++, primals), aot_trace_token_type(t),
+                                   t, input_name(name, format, n++), aot_trace_token_type(t),
                                    false, "ForwardTokenAOTInput(idx=0)")));
     }
     for (unsigned i = 0; i < p->n_inner; i++) {
         const inner_input *x = &p->inner[i];
-        input_name(name, n++, primals);
         if (aot_meta_get(c, x->meta)->val == AOT_VAL_TENSOR) {
-            r->in_tensor[i] = aot_trace_input_tensor(t, name, x->meta, x->requires_grad, x->desc);
+            r->in_tensor[i] = cap_input(t, format, &n, x->meta, x->requires_grad, x->desc);
             r->inputs[i] = aot_v_tensor(r->in_tensor[i]);
         } else if (aot_meta_get(c, x->meta)->val == AOT_VAL_SYM) {
-            r->inputs[i] = aot_trace_input_symbol(t, name, x->meta, x->desc);
+            r->inputs[i] = aot_trace_input_symbol(t, input_name(name, format, n++), x->meta, x->desc);
         } else {
             aot_trace_fail(t, AOT_E_UNSUPPORTED, "input %u (%s) has no type that is known", i,
                            x->desc);

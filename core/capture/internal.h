@@ -45,6 +45,10 @@ typedef struct forward_run {
 } forward_run;
 
 
+/* A tensor input; of a subclass, one placeholder for each inner tensor. n counts the placeholders;
+ * format: "primals" for primals_1 and on, NULL for arg0_1 and on. */
+aot_tensor *cap_input(aot_tracer *t, const char *format, unsigned *n, aot_meta_id meta,
+                      bool requires_grad, const char *desc);
 void cap_make_inputs(aot_tracer *t, const input_plan *p, forward_run *r, bool primals);
 /* What the user's function is called with. */
 aot_value *cap_outer_args(aot_tracer *t, const input_plan *p, const aot_value *inner);

@@ -204,6 +204,13 @@ static grad_fn *new_op_fn(aot_tracer *t, aot_op_id op, aot_op_id rule_of, unsign
 
 static aot_tensor *as_saved(aot_tracer *t, aot_tensor *x)
 {
+    unsigned n;
+    aot_tensor *const *parts = aot_trace_parts(x, &n);
+    if (n != 0) {
+        aot_tensor *saved[2] = {as_saved(t, parts[0]), NULL};
+        saved[1] = as_saved(t, parts[1]);
+        return aot_trace_wrap(t, aot_meta_get(t->c, x->meta)->wrapper, saved, false);
+    }
     aot_value arg = aot_v_tensor(x), out;
     bool was = aot_set_grad_enabled(t, false);
     aot_node_id parent = t->traced_parent;
@@ -278,6 +285,9 @@ static aot_value record(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
 {
     if (t->depth != 0) {
         return tr_grad_below(t, op, n, args);
+    }
+    if (tr_has_parts(n, args)) {
+        return tr_each_part(t, op, n, args, record);
     }
     if (t->options.dry) {
         return tr_functional(t, op, n, args);

@@ -115,6 +115,11 @@ static aot_tensor *apply_update(aot_tracer *t, const func_update *u, aot_tensor 
 void tr_sync(aot_tracer *t, aot_tensor *x)
 {
     func_storage *s = x->storage;
+    if (x->part != NULL) {
+        tr_sync(t, x->part[0]);
+        tr_sync(t, x->part[1]);
+        return;
+    }
     if (s == NULL || x->generation == s->generation) {
         return;
     }

@@ -77,6 +77,7 @@ struct aot_tensor {
     unsigned generation;
     view_chain chain; /* from the storage's base */
     bool metadata_mutated;
+    struct aot_tensor **part; /* of a tensor subclass: its inner tensors; NULL */
     int input; /* number of the graph input that it is; -1 */
     /* A tensor of a vmap or grad layer has a value of the layers below and nothing of the above. */
     aot_tensor *value;
@@ -235,6 +236,11 @@ struct aot_tracer {
 bool tr_expand(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, const char *what,
                aot_value *out);
 void tr_op_defaults(aot_tracer *t, op_facts *f);
+
+/* subclass.c: whether an argument is a tensor subclass; a call on each inner tensor. */
+bool tr_has_parts(unsigned n, const aot_value *args);
+aot_value tr_each_part(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args,
+                       aot_value (*call)(aot_tracer *, aot_op_id, unsigned, const aot_value *));
 
 /* custom.c */
 aot_value tr_stated_types(aot_tracer *t);

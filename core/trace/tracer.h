@@ -39,6 +39,15 @@ void aot_trace_set_token(aot_tracer *t, aot_tensor *token);
 aot_tensor *aot_trace_token(const aot_tracer *t);
 aot_meta_id aot_trace_token_type(aot_tracer *t);
 
+/* Tensor subclasses (trace/subclasses.def). Attributes of the one that a type names: their number, 0 if
+ * it is none that is known. */
+unsigned aot_trace_subclass(const aot_ctx *c, aot_meta_id meta, const char *const **attrs);
+aot_meta_id aot_trace_inner_type(aot_tracer *t, aot_meta_id meta); /* of its inner tensors */
+aot_tensor *aot_trace_wrap(aot_tracer *t, aot_str name, aot_tensor *const *parts,
+                           bool requires_grad);
+aot_meta_id aot_trace_meta(const aot_tensor *x); /* its printed type */
+aot_tensor *const *aot_trace_parts(const aot_tensor *x, unsigned *n); /* n = 0: a plain tensor */
+
 /* Facts that the analysis of inputs and outputs asks for. */
 void aot_trace_sync(aot_tracer *t, aot_tensor *x);
 aot_tensor *aot_trace_inner(aot_tensor *x); /* the functional value, synced or not */
