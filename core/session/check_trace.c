@@ -42,20 +42,17 @@ static void compare_stage(aot_check_result *r, const aot_graph *recorded, const 
     }
 }
 
-bool aot_check_trace(aot_check_result *r, const aot_unit *u, const aot_config *config,
-                     aot_arena *a)
+/* Traces under one setting of the backend and compares; r->verdict says what came of it. */
+static void check_under(aot_check_result *r, const aot_unit *u, const aot_record *dyn,
+                        const aot_record *rec, const aot_config *config, aot_arena *a)
 {
-    const aot_record *rec = traced_record(u), *dyn = aot_unit_stage(u, AOT_STAGE_DYNAMO);
-    if (rec == NULL || rec->text == NULL || dyn == NULL || dyn->text == NULL) {
-        return false;
-    }
-    *r = (aot_check_result){.stage = rec->stage, .verdict = AOT_CHECK_LEFT_OUT};
     aot_ctx *c = aot_unit_new_ctx(u);
     const aot_graph *dynamo, *recorded, *graphs[AOT_N_STAGES] = {NULL};
     aot_err err = {0};
     aot_status s = aot_record_parse(&dynamo, c, u, dyn, &err);
     s = s == AOT_OK ? aot_record_parse(&recorded, c, u, rec, &err) : s;
     s = s == AOT_OK ? aot_derive_capture(graphs, u, dynamo, config, NULL, NULL, &err) : s;
+    *r = (aot_check_result){.stage = rec->stage, .verdict = AOT_CHECK_LEFT_OUT};
     if (s == AOT_OK) {
         compare_stage(r, recorded, graphs[rec->stage], a);
         r->line = 1;
@@ -65,5 +62,24 @@ bool aot_check_trace(aot_check_result *r, const aot_unit *u, const aot_config *c
         r->reason = aot_arena_strndup(a, err.msg, strlen(err.msg));
     }
     aot_ctx_free(c);
+}
+
+bool aot_check_trace(aot_check_result *r, const aot_unit *u, const aot_config *config,
+                     aot_arena *a)
+{
+    static const char *const backends[] = {"aot_eager", "decomp"};
+    const aot_record *rec = traced_record(u), *dyn = aot_unit_stage(u, AOT_STAGE_DYNAMO);
+    if (rec == NULL || rec->text == NULL || dyn == NULL || dyn->text == NULL) {
+        return false;
+    }
+    check_under(r, u, dyn, rec, config, a);
+    bool unsaid = strcmp(config->backend, "auto") == 0; // a log need not say which backend it was
+    for (int i = 0; unsaid && r->verdict != AOT_CHECK_SAME && i < 2; i++) {
+        aot_config other = *config;
+        aot_check_result again;
+        memcpy(other.backend, backends[i], strlen(backends[i]) + 1);
+        check_under(&again, u, dyn, rec, &other, a);
+        *r = again.verdict == AOT_CHECK_SAME ? again : *r;
+    }
     return true;
 }

@@ -114,8 +114,10 @@ run "$AOTSCOPE" show "$one" --stage forward --set activation_memory_budget=0
 ok "show derives a recorded stage anew under other settings" exits 0
 ok "and it is another graph" out "primals_1,  # SavedForBackwardsAOTOutput(idx=0)"
 run "$AOTSCOPE" show "$one" --stage aten
+ok "show traces the Dynamo graph for a stage above the joint graph" out "torch.ops.aten."
+run "$AOTSCOPE" show "$one" --stage inference
 ok "show of a missing stage exits with 2" exits 2
-ok "show says why a stage is missing" err "no aten graph:"
+ok "show says why a stage is missing" err "no inference graph:"
 run "$AOTSCOPE" show "$one" --stage nonsense
 ok "show lists the stages there are" err "joint_cse"
 run "$AOTSCOPE" show "$one" --unit 7
@@ -198,8 +200,7 @@ ok "with its signature" out '"kind": "BUFFER_MUTATION"'
 run "$AOTSCOPE" export "$pt2/cond.pt2" -f svg -o "$scratch/pt2.svg"
 ok "a picture is drawn of it" grep -q "true_graph_0" "$scratch/pt2.svg"
 run "$AOTSCOPE" help stages
-ok "help names no command that is not there" sh -c '! grep -q "aotscope run" "$1"' - "$scratch/out"
-ok "help says what is not derived yet" out "does not derive it yet"
+ok "help says from what a stage is derived" out "aotscope derives it"
 run "$AOTSCOPE" show "$one" --stage runtime
 ok "a stage that is not built says so" err "does not build it yet"
 run "$AOTSCOPE" export "$one" -o "$scratch/picture.jpg"
