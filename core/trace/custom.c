@@ -181,7 +181,8 @@ aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const a
     const op_facts *f = tr_op(t, op);
     hop_args h = {.n = 0};
     h.value[0] = (aot_value){.kind = AOT_V_NAME, .u.s = f->target};
-    aot_tensor *written[32], *bases[32];
+    aot_tensor **written = tr_alloc(t, n + 1, sizeof(aot_tensor *));
+    aot_tensor **bases = tr_alloc(t, n + 1, sizeof(aot_tensor *));
     unsigned n_written = 0;
     for (unsigned i = 0; i < n; i++) { // what is read comes first
         if (!f->schema.args[i].is_write) {
@@ -194,7 +195,7 @@ aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const a
         }
     }
     for (unsigned i = 0; i < n; i++) {
-        if (!f->schema.args[i].is_write || args[i].kind != AOT_V_TENSOR || n_written == 32) {
+        if (!f->schema.args[i].is_write || args[i].kind != AOT_V_TENSOR) {
             continue;
         }
         if (args[i].u.t->chain.n != 0) {

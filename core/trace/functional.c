@@ -209,7 +209,6 @@ static aot_value below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value 
 
 static aot_value call_view(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
-    const op_facts *f = tr_op(t, op);
     aot_tensor *of = args[0].kind == AOT_V_TENSOR ? args[0].u.t : NULL;
     if (of == NULL) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "view of what is no tensor: %s", aot_op(op)->name);
@@ -219,7 +218,6 @@ static aot_value call_view(aot_tracer *t, aot_op_id op, unsigned n, const aot_va
     if (out.kind == AOT_V_TENSOR) {
         return aot_v_tensor(wrap_view(t, of, out.u.t, step));
     }
-    (void)f;
     aot_value *items = tr_alloc(t, out.n + 1, sizeof *items);
     for (unsigned i = 0; i < out.n; i++) {
         step.out = i;
@@ -245,20 +243,7 @@ static aot_value call_inplace_view(aot_tracer *t, aot_op_id op, unsigned n, cons
     return args[0];
 }
 
-/* The written arguments of a call, in order; those of lists too. */
-typedef struct written {
-    aot_tensor *d[256];
-    unsigned n;
-} written;
-
-static void add_written(void *arg, aot_tensor *x)
-{
-    written *w = arg;
-    if (w->n < 256) {
-        w->d[w->n++] = x;
-    }
-}
-
+/* Tensors in order; those of lists too. */
 typedef struct flat {
     aot_tensor **d;
     unsigned n;
@@ -267,17 +252,33 @@ typedef struct flat {
 static void add_flat(void *arg, aot_tensor *x)
 {
     flat *f = arg;
-    f->d[f->n++] = x;
+    if (f->d != NULL) {
+        f->d[f->n] = x;
+    }
+    f->n++;
 }
 
-static void count_flat(void *arg, aot_tensor *x)
+static flat flat_of(aot_tracer *t, aot_value v)
 {
-    (void)x;
-    ++*(unsigned *)arg;
+    flat f = {NULL, 0};
+    tr_each_tensor(v, add_flat, &f); // counts
+    f.d = tr_alloc(t, f.n + 1, sizeof(aot_tensor *));
+    f.n = 0;
+    tr_each_tensor(v, add_flat, &f);
+    return f;
+}
+
+static flat written_of(aot_tracer *t, const op_facts *f, unsigned n, const aot_value *args)
+{
+    aot_value *list = tr_alloc(t, n + 1, sizeof *list);
+    for (unsigned i = 0; i < n; i++) {
+        list[i] = f->schema.args[i].is_write ? args[i] : aot_v_none();
+    }
+    return flat_of(t, (aot_value){.kind = AOT_V_LIST, .n = n, .u.items = list});
 }
 
 /* The functional form takes the same arguments but those of out=. */
-static aot_value call_functional_form(aot_tracer *t, const op_facts *f, aot_op_id op, unsigned n,
+static aot_value call_functional_form(aot_tracer *t, const op_facts *f, unsigned n,
                                       const aot_value *inner)
 {
     const op_facts *g = tr_op(t, f->functional);
@@ -289,7 +290,6 @@ static aot_value call_functional_form(aot_tracer *t, const op_facts *f, aot_op_i
             args[k++] = inner[i];
         }
     }
-    (void)op;
     return below(t, f->functional, k, args);
 }
 
@@ -299,17 +299,8 @@ static aot_value call_mutating(aot_tracer *t, aot_op_id op, unsigned n, const ao
     if (f->functional == AOT_OP_UNKNOWN) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "%s has no functional form", aot_op(op)->name);
     }
-    aot_value out = call_functional_form(t, f, op, n, resolved(t, op, n, args));
-    written w = {.n = 0};
-    for (unsigned i = 0; i < n; i++) {
-        if (f->schema.args[i].is_write) {
-            tr_each_tensor(args[i], add_written, &w);
-        }
-    }
-    unsigned count = 0;
-    tr_each_tensor(out, count_flat, &count);
-    flat values = {tr_alloc(t, count + 1, sizeof(aot_tensor *)), 0};
-    tr_each_tensor(out, add_flat, &values);
+    aot_value out = call_functional_form(t, f, n, resolved(t, op, n, args));
+    flat w = written_of(t, f, n, args), values = flat_of(t, out);
     if (values.n < w.n) {
         aot_trace_fail(t, AOT_E_GRAPH, "%s gives %u values for %u arguments that are written",
                        aot_op(f->functional)->name, values.n, w.n);

@@ -32,6 +32,16 @@ ok "with its graph" out "torch.ops.aten."
 run "$AOTSCOPE" check --trace "$log"
 ok "check --trace compares with the recorded graphs" exits 0
 
+# One call that writes 300 tensors: each gets its new value back.
+awk 'BEGIN {
+    printf "class GraphModule(torch.nn.Module):\n    def forward(self"
+    for (i = 0; i < 300; i++) { printf ", L_p%d_: \"f32[2][1]cpu\"", i; list = list (i ? ", " : "") "L_p" i "_" }
+    printf "):\n        _foreach_mul_ = torch._foreach_mul_([%s], 0.5);  _foreach_mul_ = None\n        return ()\n", list
+}' >"$scratch/many.txt"
+run "$AOTSCOPE" trace "$scratch/many.txt" -o "$scratch/many"
+ok "a call that writes 300 tensors is traced" exits 0
+ok "and all of them are copied back" [ "$(grep -c 'aten.copy_.default' "$scratch/many/0.inference.txt")" = 300 ]
+
 run "$AOTSCOPE" trace "$log" --backend nonsense -o "$scratch/x"
 ok "an unknown backend is a usage error" exits 2
 ok "that names the known ones" err "aot_eager, decomp or inductor_joint"
