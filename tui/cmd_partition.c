@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
 #include "import/unit.h"
 #include "ir/text.h"
 #include "partition/partition.h"
@@ -24,34 +23,13 @@ typedef struct job {
     int n_static_inputs;
 } job;
 
-static aot_status write_file(const job *j, int k, const char *what, const char *text, size_t n, aot_err *err)
-{
-    aot_sb path = {0};
-    aot_sb_addf(&path, "%s/%d.%s", j->dir, k, what);
-    aot_status s = aot_file_not_input(path.d, j->a->inputs, j->a->n_inputs, err);
-    if (s == AOT_OK) {
-        s = aot_file_write(path.d, text, n, err);
-    }
-    aot_sb_free(&path);
-    return s;
-}
-
-static aot_status write_graph(const job *j, int k, const char *what, const aot_graph *g, aot_err *err)
-{
-    aot_sb text = {0};
-    aot_print_graph(&text, g, AOT_PRINT_PLAIN);
-    aot_status s = write_file(j, k, what, aot_sb_text(&text), text.n, err);
-    aot_sb_free(&text);
-    return s;
-}
-
 static aot_status write_partition(const job *j, int k, const aot_partition *p, aot_err *err)
 {
-    AOT_TRY(write_graph(j, k, "forward.txt", p->forward, err));
-    AOT_TRY(write_graph(j, k, "backward.txt", p->backward, err));
+    AOT_TRY(aot_cmd_write_graph(j->a, j->dir, k, "forward.txt", p->forward, err));
+    AOT_TRY(aot_cmd_write_graph(j->a, j->dir, k, "backward.txt", p->backward, err));
     json_t *o = aot_partition_json(p, k);
     char *text = json_dumps(o, JSON_INDENT(1));
-    aot_status s = write_file(j, k, "partition.json", text, strlen(text), err);
+    aot_status s = aot_cmd_write_text(j->a, j->dir, k, "partition.json", text, strlen(text), err);
     free(text);
     json_decref(o);
     return s;

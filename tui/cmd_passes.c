@@ -6,8 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
-#include "ir/text.h"
 #include "joint/joint.h"
 #include "tui/open_model.h"
 
@@ -18,20 +16,6 @@ typedef struct job {
     int next[2];     /* k of the next joint graph, of the next inference graph */
     int failed, done;
 } job;
-
-static aot_status write_graph(const job *j, int k, const char *stage, const aot_graph *g, aot_err *err)
-{
-    aot_sb path = {0}, text = {0};
-    aot_sb_addf(&path, "%s/%d.%s_passes.txt", j->dir, k, stage);
-    aot_status s = aot_file_not_input(path.d, j->a->inputs, j->a->n_inputs, err);
-    if (s == AOT_OK) {
-        aot_print_graph(&text, g, AOT_PRINT_PLAIN);
-        s = aot_file_write(path.d, aot_sb_text(&text), text.n, err);
-    }
-    aot_sb_free(&path);
-    aot_sb_free(&text);
-    return s;
-}
 
 static json_t *rewrite_json(const aot_ctx *c, const aot_joint_rewrite *r)
 {
@@ -80,7 +64,9 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
     }
     if (s == AOT_OK) {
         tell(j, ctx, k, stage, &log);
-        s = write_graph(j, k, stage, out, err);
+        char what[64];
+        snprintf(what, sizeof what, "%s_passes.txt", stage);
+        s = aot_cmd_write_graph(j->a, j->dir, k, what, out, err);
     }
     aot_vec_free(&log);
     aot_ctx_free(ctx);

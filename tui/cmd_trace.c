@@ -6,9 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
 #include "capture/capture.h"
-#include "ir/text.h"
 #include "session/model.h"
 #include "tui/open_model.h"
 
@@ -19,29 +17,6 @@ typedef struct job {
     int next;            /* k of the next Dynamo graph */
     int failed;
 } job;
-
-static aot_status write_file(const job *j, int k, const char *what, const char *text, size_t n,
-                             aot_err *err)
-{
-    aot_sb path = {0};
-    aot_sb_addf(&path, "%s/%d.%s", j->dir, k, what);
-    aot_status s = aot_file_not_input(path.d, j->a->inputs, j->a->n_inputs, err);
-    if (s == AOT_OK) {
-        s = aot_file_write(path.d, text, n, err);
-    }
-    aot_sb_free(&path);
-    return s;
-}
-
-static aot_status write_graph(const job *j, int k, const char *what, const aot_graph *g,
-                              aot_err *err)
-{
-    aot_sb text = {0};
-    aot_print_graph(&text, g, AOT_PRINT_PLAIN);
-    aot_status s = write_file(j, k, what, aot_sb_text(&text), text.n, err);
-    aot_sb_free(&text);
-    return s;
-}
 
 static json_t *inputs_json(const aot_fw_metadata *m)
 {
@@ -86,7 +61,7 @@ static aot_status write_metadata(const job *j, int k, const aot_capture *c, aot_
     json_object_set_new(o, "input_info", inputs_json(m));
     json_object_set_new(o, "output_info", outputs_json(m));
     char *text = json_dumps(o, JSON_INDENT(1));
-    aot_status s = write_file(j, k, "metadata.json", text, strlen(text), err);
+    aot_status s = aot_cmd_write_text(j->a, j->dir, k, "metadata.json", text, strlen(text), err);
     free(text);
     json_decref(o);
     return s;
@@ -109,12 +84,12 @@ static aot_status one_graph(const job *j, const aot_unit *u, const aot_record *r
     }
     if (s == AOT_OK) {
         bool joint = c.path == AOT_PATH_AUTOGRAD;
-        s = write_graph(j, k, joint ? "joint.txt" : "inference.txt", c.graph[AOT_LEVEL_JOINT], err);
+        s = aot_cmd_write_graph(j->a, j->dir, k, joint ? "joint.txt" : "inference.txt", c.graph[AOT_LEVEL_JOINT], err);
         if (s == AOT_OK && aot_args_has(j->a, "stages")) {
-            s = write_graph(j, k, "aten.txt", c.graph[AOT_LEVEL_ATEN], err);
-            s = s == AOT_OK ? write_graph(j, k, "joint_traced.txt", c.graph[AOT_LEVEL_TRACED], err)
+            s = aot_cmd_write_graph(j->a, j->dir, k, "aten.txt", c.graph[AOT_LEVEL_ATEN], err);
+            s = s == AOT_OK ? aot_cmd_write_graph(j->a, j->dir, k, "joint_traced.txt", c.graph[AOT_LEVEL_TRACED], err)
                             : s;
-            s = s == AOT_OK ? write_graph(j, k, "joint_functional.txt",
+            s = s == AOT_OK ? aot_cmd_write_graph(j->a, j->dir, k, "joint_functional.txt",
                                           c.graph[AOT_LEVEL_FUNCTIONAL], err)
                             : s;
         }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "ir/text.h"
 #include "session/check.h"
 #include "session/session.h"
 
@@ -199,4 +200,27 @@ void aot_cmd_print_json(json_t *j)
     json_dumpf(j, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(j);
+}
+
+aot_status aot_cmd_write_text(const aot_args *a, const char *dir, int k, const char *what,
+                              const char *text, size_t n, aot_err *err)
+{
+    aot_sb path = {0};
+    aot_sb_addf(&path, "%s/%d.%s", dir, k, what);
+    aot_status s = aot_file_not_input(path.d, a->inputs, a->n_inputs, err);
+    if (s == AOT_OK) {
+        s = aot_file_write(path.d, text, n, err);
+    }
+    aot_sb_free(&path);
+    return s;
+}
+
+aot_status aot_cmd_write_graph(const aot_args *a, const char *dir, int k, const char *what,
+                               const aot_graph *g, aot_err *err)
+{
+    aot_sb text = {0};
+    aot_print_graph(&text, g, AOT_PRINT_PLAIN);
+    aot_status s = aot_cmd_write_text(a, dir, k, what, aot_sb_text(&text), text.n, err);
+    aot_sb_free(&text);
+    return s;
 }

@@ -42,6 +42,13 @@ void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, c
 AOT_NODISCARD aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which,
                                            aot_err *err);
 
+/* Writes DIR/k.WHAT, never over an input of the command line. */
+AOT_NODISCARD aot_status aot_cmd_write_text(const aot_args *a, const char *dir, int k,
+                                            const char *what, const char *text, size_t n,
+                                            aot_err *err);
+/* The same for a graph as PyTorch prints it. */
+AOT_NODISCARD aot_status aot_cmd_write_graph(const aot_args *a, const char *dir, int k,
+                                             const char *what, const aot_graph *g, aot_err *err);
 /* {"format": "aotscope/1"} with further keys to come. */
 json_t *aot_cmd_json(void);
 /* Writes a JSON value to --output (standard output if absent or "-"), never over an input. */
