@@ -105,18 +105,24 @@ static void attention_math(aot_tracer *t, attention a, aot_tensor *dropout_mask,
     out[0] = to_dtype(t, out[0], dtype);
 }
 
+/* (query, key, value, attn_mask, dropout_p, is_causal, ..., scale, enable_gqa) */
+static attention read_attention(const aot_expand *k, unsigned scale)
+{
+    return (attention){.q = aot_x_tensor(k, 0),
+                       .k = aot_x_tensor(k, 1),
+                       .v = aot_x_tensor(k, 2),
+                       .mask = aot_x_tensor(k, 3),
+                       .dropout = aot_x_float(k, 4, 0),
+                       .causal = aot_x_bool(k, 5),
+                       .gqa = aot_x_bool(k, scale + 1),
+                       .scale = k->args[scale]};
+}
+
 /* (query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, *, scale, enable_gqa) */
 bool composite_attention_math(aot_expand *k)
 {
     aot_tensor *out[2];
-    attention a = {.q = aot_x_tensor(k, 0),
-                   .k = aot_x_tensor(k, 1),
-                   .v = aot_x_tensor(k, 2),
-                   .mask = aot_x_tensor(k, 3),
-                   .dropout = aot_x_float(k, 4, 0),
-                   .causal = aot_x_bool(k, 5),
-                   .gqa = aot_x_bool(k, 8),
-                   .scale = k->args[7]};
+    attention a = read_attention(k, 7);
     attention_math(k->t, a, aot_x_tensor(k, 6), out);
     return aot_x_give_tuple(k, 2, out);
 }
@@ -176,14 +182,7 @@ static bool flash_fits(const attention *a)
 bool composite_attention(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    attention a = {.q = aot_x_tensor(k, 0),
-                   .k = aot_x_tensor(k, 1),
-                   .v = aot_x_tensor(k, 2),
-                   .mask = aot_x_tensor(k, 3),
-                   .dropout = aot_x_float(k, 4, 0),
-                   .causal = aot_x_bool(k, 5),
-                   .gqa = aot_x_bool(k, 7),
-                   .scale = k->args[6]};
+    attention a = read_attention(k, 6);
     const char *device = aot_text(aot_tracer_ctx(t), aot_device_of(a.q));
     if (strncmp(device, "cuda", 4) == 0 || strncmp(device, "xpu", 3) == 0) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED,

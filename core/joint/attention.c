@@ -274,16 +274,6 @@ attention_set *attention_set_new(aot_ctx *c)
     return s;
 }
 
-size_t attention_set_count(const attention_set *s)
-{
-    return s->p.n;
-}
-
-const attention_pattern *attention_set_get(const attention_set *s, size_t i)
-{
-    return &s->p.d[i];
-}
-
 void attention_set_free(attention_set *s)
 {
     for (size_t i = 0; s != NULL && i < s->p.n; i++) {

@@ -18,7 +18,5 @@ typedef struct attention_set attention_set;
 /* All patterns in the order in which they are tried. Strings belong to c. */
 attention_set *attention_set_new(aot_ctx *c);
 void attention_set_free(attention_set *s); /* NULL is fine */
-size_t attention_set_count(const attention_set *s);
-const attention_pattern *attention_set_get(const attention_set *s, size_t i);
 
 #endif

@@ -64,8 +64,8 @@ aot_status meta_foreach(aot_call *k)
     return AOT_OK;
 }
 
-/* One number a tensor. */
-aot_status meta_foreach_norm(aot_call *k)
+/* One result a tensor of self: a number, or the tensor's own type. */
+static aot_status each_of_self(aot_call *k, bool number)
 {
     unsigned n = aot_call_n_items(k, 0, "self");
     k->is_list = true;
@@ -74,22 +74,22 @@ aot_status meta_foreach_norm(aot_call *k)
         if (!aot_call_tensor_item(k, 0, "self", i, &t)) {
             return AOT_FAIL(k->err, AOT_E_SHAPE, "item %u of self is no tensor", i);
         }
-        aot_push_scalar(k, &t, aot_dtype_real((aot_dtype)t.dtype));
+        if (number) {
+            aot_push_scalar(k, &t, aot_dtype_real((aot_dtype)t.dtype));
+        } else {
+            aot_call_push(k, &t);
+        }
     }
     return AOT_OK;
 }
 
-/* The first list's types, whatever the other arguments are. */
+aot_status meta_foreach_norm(aot_call *k)
+{
+    return each_of_self(k, true);
+}
+
+/* Whatever the other arguments are. */
 aot_status meta_foreach_like(aot_call *k)
 {
-    unsigned n = aot_call_n_items(k, 0, "self");
-    k->is_list = true;
-    for (unsigned i = 0; i < n; i++) {
-        aot_fake t;
-        if (!aot_call_tensor_item(k, 0, "self", i, &t)) {
-            return AOT_FAIL(k->err, AOT_E_SHAPE, "item %u of self is no tensor", i);
-        }
-        aot_call_push(k, &t);
-    }
-    return AOT_OK;
+    return each_of_self(k, false);
 }
