@@ -229,7 +229,7 @@ static void add_tangent(aot_tracer *t, aot_arena *a, tangents *to, const aot_ten
     to->desc[to->n++] = aot_arena_printf(a, "TangentAOTInput(output=%s)", of);
 }
 
-static bool gets_tangent(const aot_output_info *o)
+bool cap_takes_tangent(const aot_output_info *o)
 {
     return o->is_tensor && o->requires_grad &&
            (o->type == AOT_OUT_NON_ALIAS || o->type == AOT_OUT_UNSAFE_VIEW_ALIAS ||
@@ -252,7 +252,7 @@ static void find_tangents(aot_tracer *t, const input_plan *p, const forward_run 
         }
     }
     for (unsigned i = 0; i < r->n_outputs; i++) {
-        if (gets_tangent(&a->meta.outputs[i])) {
+        if (cap_takes_tangent(&a->meta.outputs[i])) {
             add_tangent(t, arena, &to, tensor_of(r->outputs[i]),
                         aot_arena_printf(arena, "PlainAOTOutput(idx=%u)", i));
         }

@@ -12,6 +12,7 @@ typedef struct job {
     const aot_capture_in *in;
     input_plan plan;
     analysis found;
+    const char **out_desc; /* descriptors of the outputs, once traced */
     aot_arena *arena; /* of the tracer that is kept */
     bool merged;
 } job;
@@ -51,19 +52,22 @@ static void analyze(aot_tracer *t, void *arg)
 typedef struct results {
     aot_value *value; /* outer tensors */
     const char **desc;
+    bool *tangent; /* a gradient comes in for it */
     unsigned n;
 } results;
 
-static void add_result(results *r, aot_value v, const char *desc)
+static void add_result(results *r, aot_value v, const char *desc, bool tangent)
 {
     r->value[r->n] = v;
-    r->desc[r->n++] = desc;
+    r->desc[r->n] = desc;
+    r->tangent[r->n++] = tangent;
 }
 
 static results results_new(aot_tracer *t, unsigned most)
 {
     aot_arena *a = aot_tracer_arena(t);
-    return (results){AOT_NEW_ARRAY(a, aot_value, most + 1), AOT_NEW_ARRAY(a, const char *, most + 1), 0};
+    return (results){AOT_NEW_ARRAY(a, aot_value, most + 1),
+                     AOT_NEW_ARRAY(a, const char *, most + 1), AOT_NEW_ARRAY(a, bool, most + 1), 0};
 }
 
 /* Mutated inputs, user outputs, bases of intermediates. */
@@ -76,17 +80,20 @@ static void forward_results(aot_tracer *t, const job *j, const forward_run *r,
         if (m->inputs[i].mutation == AOT_MUTATED_OUT_GRAPH) {
             add_result(out, aot_v_tensor(args[i]),
                        aot_arena_printf(a, "InputMutationAOTOutput(mutated_input=%s)",
-                                        j->plan.inner[i].desc));
+                                        j->plan.inner[i].desc),
+                       m->inputs[i].mutates_data && m->inputs[i].requires_grad);
         }
     }
     for (unsigned i = 0; i < r->n_outputs; i++) {
-        add_result(out, r->outputs[i], aot_arena_printf(a, "PlainAOTOutput(idx=%u)", i));
+        add_result(out, r->outputs[i], aot_arena_printf(a, "PlainAOTOutput(idx=%u)", i),
+                   cap_takes_tangent(&m->outputs[i]));
     }
     for (unsigned i = 0; with_bases && i < r->n_outputs; i++) {
         if (m->outputs[i].type == AOT_OUT_ALIAS_OF_INTERMEDIATE_SAVE_AS_OUTPUT) {
             add_result(out, aot_v_tensor(aot_trace_view_base(r->outputs[i].u.t)),
                        aot_arena_printf(
-                           a, "IntermediateBaseAOTOutput(base_of=PlainAOTOutput(idx=%u))", i));
+                           a, "IntermediateBaseAOTOutput(base_of=PlainAOTOutput(idx=%u))", i),
+                       true);
         }
     }
 }
@@ -123,7 +130,7 @@ static results flattened(aot_tracer *t, const results *in, unsigned *n_forward)
             in->value[i].kind == AOT_V_TENSOR ? aot_trace_parts(in->value[i].u.t, &n) : NULL;
         *n_forward += i < n_first && n > 1 ? n - 1 : 0;
         if (n == 0) {
-            add_result(&out, in->value[i], in->desc[i]);
+            add_result(&out, in->value[i], in->desc[i], in->tangent[i]);
             continue;
         }
         aot_trace_subclass(aot_tracer_ctx(t), aot_trace_meta(in->value[i].u.t), &attrs);
@@ -131,7 +138,8 @@ static results flattened(aot_tracer *t, const results *in, unsigned *n_forward)
             add_result(&out, aot_v_tensor(parts[k]),
                        aot_arena_printf(aot_tracer_arena(t),
                                         "SubclassGetAttrAOTOutput(base=%s, attr='%s')",
-                                        in->desc[i], attrs[k]));
+                                        in->desc[i], attrs[k]),
+                       in->tangent[i]);
         }
     }
     return out;
@@ -182,49 +190,23 @@ static aot_tensor *fresh_input(aot_tracer *t, const aot_input_info *info, aot_te
     return info->mutates_metadata ? AOT(t, aten_view, x, aot_sizes(x)) : x;
 }
 
-static bool same_sizes(const aot_tensor *a, const aot_tensor *b)
-{
-    const aot_fake *x = aot_type_of(a), *y = aot_type_of(b);
-    bool same = x->ndim == y->ndim;
-    for (unsigned i = 0; same && i < x->ndim; i++) {
-        same = aot_dim_same(x->size[i], y->size[i]) || aot_dim_eq(x->size[i], y->size[i]);
-    }
-    return same;
-}
-
 typedef struct backward {
     aot_tensor **outs, **tangents, **primals, **grads;
     unsigned n_outs, n_primals;
 } backward;
 
-static void needed_outputs(aot_tracer *t, const job *j, const forward_run *r, const results *fw,
-                           aot_tensor *const *tangents, backward *b)
+static void needed_outputs(aot_tracer *t, const results *fw, aot_tensor *const *tangents,
+                           backward *b)
 {
-    const aot_fw_metadata *m = &j->found.meta;
-    unsigned n_mutated = (unsigned)m->n_mutated_returned, k = 0;
-    for (unsigned i = 0; i < fw->n; i++) {
-        bool wanted = i >= n_mutated + r->n_outputs;
-        if (i < n_mutated) {
-            unsigned seen = 0;
-            for (int p = 0; p < m->n_inputs; p++) {
-                if (m->inputs[p].mutation == AOT_MUTATED_OUT_GRAPH && seen++ == i) {
-                    wanted = m->inputs[p].mutates_data && m->inputs[p].requires_grad;
-                }
-            }
-        } else if (!wanted) {
-            const aot_output_info *o = &m->outputs[i - n_mutated];
-            wanted = o->is_tensor && o->requires_grad &&
-                     (o->type == AOT_OUT_NON_ALIAS || o->type == AOT_OUT_UNSAFE_VIEW_ALIAS ||
-                      o->type == AOT_OUT_CUSTOM_FUNCTION_VIEW);
-        }
-        if (!wanted) {
+    for (unsigned i = 0, k = 0; i < fw->n; i++) {
+        if (!fw->tangent[i]) {
             continue;
         }
         aot_tensor *x = fw->value[i].u.t, *tangent = tangents[k++];
         aot_mark_like(tangent, x);
         if (aot_requires_grad(x)) {
             b->outs[b->n_outs] =
-                same_sizes(x, tangent) ? x : AOT(t, aten_view, x, aot_sizes(tangent));
+                aot_dims_eq(aot_sizes(x), aot_sizes(tangent)) ? x : AOT(t, aten_view, x, aot_sizes(tangent));
             b->tangents[b->n_outs++] = tangent;
         }
     }
@@ -277,7 +259,7 @@ static void trace_joint(aot_tracer *t, void *arg)
         }
     }
     backward b = backward_new(t, out.n, r.n_inputs);
-    needed_outputs(t, j, &r, &out, tangents, &b);
+    needed_outputs(t, &out, tangents, &b);
     for (unsigned i = 0; i < r.n_inputs; i++) {
         if (aot_requires_grad(r.in_tensor[i])) {
             b.primals[b.n_primals++] = r.in_tensor[i];
@@ -289,14 +271,14 @@ static void trace_joint(aot_tracer *t, void *arg)
         bool wants = aot_requires_grad(r.in_tensor[i]);
         aot_tensor *grad = wants ? b.grads[k++] : NULL;
         add_result(&out, aot_v_tensor(grad),
-                   grad != NULL || wants
-                       ? aot_arena_printf(a, "GradAOTOutput(grad_of=%s)", j->plan.inner[i].desc)
-                       : "None");
+                   wants ? aot_arena_printf(a, "GradAOTOutput(grad_of=%s)", j->plan.inner[i].desc)
+                         : "None",
+                   false);
     }
     copy_back(t, j, &r, before, after);
     out = flattened(t, &out, &n_forward);
     write_outputs(t, j, &r, &out, n_forward, before);
-    j->found.tangent_desc = out.desc; /* descriptors of the outputs, from here on */
+    j->out_desc = out.desc;
 }
 
 static void trace_inference(aot_tracer *t, void *arg)
@@ -323,7 +305,7 @@ static void trace_inference(aot_tracer *t, void *arg)
     unsigned n_forward = out.n;
     out = flattened(t, &out, &n_forward);
     write_outputs(t, j, &r, &out, n_forward, before);
-    j->found.tangent_desc = out.desc;
+    j->out_desc = out.desc;
 }
 
 /* ---- layout of the text ---------------------------------------------------------------------------------- */
@@ -349,7 +331,7 @@ static void finish_graphs(aot_capture *out, const job *j, bool joint)
         unsigned tokens = j->plan.token && l >= AOT_LEVEL_FUNCTIONAL ? 1 : 0;
         for (unsigned i = 0; i < list->n; i++) {
             const char *desc =
-                i < tokens ? "ForwardTokenAOTOutput(idx=0)" : j->found.tangent_desc[i - tokens];
+                i < tokens ? "ForwardTokenAOTOutput(idx=0)" : j->out_desc[i - tokens];
             aot_vec_push(&g->out_descs, aot_intern_z(c->strs, desc));
         }
         out->graph[l] = g;

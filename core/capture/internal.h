@@ -62,6 +62,8 @@ typedef struct analysis {
     bool output_requires_grad; /* or an input that requires grad is mutated */
 } analysis;
 
+/* Whether a gradient comes in for an output of the user's function. */
+bool cap_takes_tangent(const aot_output_info *o);
 /* Fills a->meta and the tangents from a finished forward; memory from arena. */
 void cap_analyze(aot_tracer *t, const aot_capture_in *in, const input_plan *p,
                  const forward_run *r, aot_arena *arena, analysis *a);

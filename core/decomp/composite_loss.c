@@ -189,21 +189,12 @@ static aot_tensor *norm_copy(aot_tracer *t, aot_tensor *x, aot_value dim)
     return AOT(t, aten_clone, n);
 }
 
-static bool same_sizes(const aot_tensor *a, const aot_tensor *b)
-{
-    bool same = aot_ndim(a) == aot_ndim(b);
-    for (unsigned i = 0; same && i < aot_ndim(a); i++) {
-        same = aot_dim_eq(aot_size(a, i), aot_size(b, i));
-    }
-    return same;
-}
-
 /* cosine_similarity(x1, x2, dim, eps): norms are clamped without a gradient of that. */
 bool composite_cosine_similarity(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *a = aot_x_tensor(k, 0), *b = aot_x_tensor(k, 1);
-    if (!same_sizes(a, b)) {
+    if (!aot_dims_eq(aot_sizes(a), aot_sizes(b))) {
         unsigned n = aot_ndim(a) > aot_ndim(b) ? aot_ndim(a) : aot_ndim(b);
         aot_dim *d = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_dim, n + 1);
         for (unsigned i = 0; i < n; i++) {

@@ -198,16 +198,6 @@ aot_tensor *dc_unsqueeze_to(aot_tracer *t, aot_tensor *x, unsigned ndim)
     return x;
 }
 
-bool dc_same_shape(const aot_tensor *a, const aot_tensor *b)
-{
-    aot_dims p = aot_sizes(a), q = aot_sizes(b);
-    bool same = p.n == q.n;
-    for (unsigned i = 0; same && i < p.n; i++) {
-        same = aot_dim_eq(p.d[i], q.d[i]);
-    }
-    return same;
-}
-
 aot_value dc_cpu(aot_tracer *t)
 {
     return aot_v_device(aot_v_str(t, "cpu").u.s);

@@ -65,7 +65,6 @@ aot_dims dc_elementwise_strides(aot_tracer *t, unsigned n, aot_tensor *const *x)
 aot_value dc_range(aot_tracer *t, unsigned lo, unsigned hi);
 /* The product of d[lo .. hi-1]. */
 aot_dim dc_prod(aot_tracer *t, aot_dims d, unsigned lo, unsigned hi);
-bool dc_same_shape(const aot_tensor *a, const aot_tensor *b);
 /* compute_elementwise_output_logical_to_physical_perm: perm[i] is the dimension that is i-th from
  * outside in memory. Returns whether perm is the identity. */
 bool dc_physical_layout(const aot_tensor *x, int64_t *perm);

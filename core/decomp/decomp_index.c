@@ -111,16 +111,6 @@ bool decomp_index_copy(aot_expand *k)
     return put_along(k, aot_x_tensor(k, 2), aot_x_tensor(k, 3), false);
 }
 
-static bool same_strides(const aot_tensor *a, const aot_tensor *b)
-{
-    aot_dims p = aot_strides(a), q = aot_strides(b);
-    bool same = p.n == q.n;
-    for (unsigned i = 0; same && i < p.n; i++) {
-        same = aot_dim_eq(p.d[i], q.d[i]);
-    }
-    return same;
-}
-
 /* index_fill with a number or a tensor without dimensions */
 bool decomp_index_fill(aot_expand *k)
 {
@@ -140,7 +130,7 @@ bool decomp_index_fill(aot_expand *k)
         r = AOT(t, aten_squeeze_dim, r, 0);
         r = AOT(t, aten_clone, r);
     }
-    if (!same_strides(r, x)) {
+    if (!aot_dims_eq(aot_strides(r), aot_strides(x))) {
         aot_tensor *fresh = AOT(t, aten_empty_like, x, AOT_NONE, AOT_NONE, AOT_NONE, aot_v_bool(false));
         r = AOT(t, aten_copy, fresh, r);
     }

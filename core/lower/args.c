@@ -215,15 +215,6 @@ aot_pycall aot_l_without(const aot_pycall *k, const char *name)
     return c;
 }
 
-aot_pycall aot_l_with_kw(const aot_pycall *k, const char *name, aot_value v)
-{
-    aot_pycall c = aot_l_without(k, name);
-    /* the arrays have room for one more */
-    ((aot_str *)c.kw_names)[c.n_kw] = aot_intern_z(aot_tracer_ctx(k->t)->strs, name);
-    ((aot_value *)c.kw)[c.n_kw++] = v;
-    return c;
-}
-
 aot_value aot_l_method(aot_tracer *t, const char *name, unsigned n, const aot_value *args)
 {
     return aot_lower_call(
@@ -235,69 +226,3 @@ aot_value aot_l_function(aot_tracer *t, const char *target, unsigned n, const ao
     return aot_lower_call(&(aot_pycall){.t = t, .target = target, .n = n, .args = args});
 }
 
-aot_value aot_l_varargs(const aot_pycall *k, unsigned i, const char *name)
-{
-    const aot_value *v = aot_l_arg(k, i, name);
-    if (v == NULL) {
-        return aot_v_list(k->t, 0, NULL);
-    }
-    if (aot_v_is_list(*v)) {
-        return *v;
-    }
-    return i < k->n ? aot_v_list(k->t, k->n - i, k->args + i) : aot_v_list(k->t, 1, v);
-}
-
-/* ---- defaults of schemas ------------------------------------------------------------------------- */
-
-static aot_value default_word(aot_tracer *t, const aot_schema_arg *a, const char *s, size_t n)
-{
-    if (n == 4 && memcmp(s, "None", 4) == 0) {
-        return aot_v_none();
-    }
-    if (n == 4 && memcmp(s, "True", 4) == 0) {
-        return aot_v_bool(true);
-    }
-    if (n == 5 && memcmp(s, "False", 5) == 0) {
-        return aot_v_bool(false);
-    }
-    if (n >= 2 && (*s == '"' || *s == '\'')) {
-        return (aot_value){.kind = AOT_V_STR,
-                           .u.s = aot_intern(aot_tracer_ctx(t)->strs, s + 1, n - 2)};
-    }
-    char buf[64];
-    n = n < sizeof buf ? n : sizeof buf - 1;
-    memcpy(buf, s, n);
-    buf[n] = '\0';
-    if (a->kind == AOT_TYPE_MEMORY_FORMAT || a->kind == AOT_TYPE_LAYOUT) {
-        return aot_v_memory_format(t, AOT_MF_CONTIGUOUS); /* the only default there is */
-    }
-    if (a->kind == AOT_TYPE_SCALAR_TYPE) { /* c10::ScalarType::Long, the only default there is */
-        return aot_v_dtype(AOT_I64);
-    }
-    if (strpbrk(buf, ".en") != NULL || a->kind == AOT_TYPE_FLOAT) {
-        return aot_v_float(strtod(buf, NULL));
-    }
-    return aot_v_int(strtoll(buf, NULL, 10));
-}
-
-aot_value aot_l_default(aot_tracer *t, const aot_schema_arg *a)
-{
-    const char *s = a->def.s, *end = s + a->def.n;
-    if (a->def.n == 0) {
-        return aot_v_none();
-    }
-    if (*s != '[') {
-        return default_word(t, a, s, a->def.n);
-    }
-    aot_value items[16];
-    unsigned n = 0;
-    for (s++; s < end && *s != ']' && n < 16;) {
-        size_t len = strcspn(s, ",]");
-        items[n++] = default_word(t, a, s, len);
-        s += len;
-        while (s < end && (*s == ',' || *s == ' ')) {
-            s++;
-        }
-    }
-    return aot_v_list(t, n, items);
-}

@@ -280,20 +280,10 @@ static aot_dims without_leading_ones(aot_dims d)
     return d;
 }
 
-static bool same_sizes(aot_dims a, aot_dims b)
-{
-    for (unsigned i = 0; a.n == b.n && i < a.n; i++) {
-        if (!aot_dim_eq(a.d[i], b.d[i])) {
-            return false;
-        }
-    }
-    return a.n == b.n;
-}
-
 static void copy_to(aot_tracer *t, aot_tensor *dst, aot_tensor *src)
 {
     aot_ctx *c = aot_tracer_ctx(t);
-    if (same_sizes(aot_sizes(dst), aot_sizes(src))) {
+    if (aot_dims_eq(aot_sizes(dst), aot_sizes(src))) {
         AOT(t, aten_copy_, dst, src);
         return;
     }
@@ -302,7 +292,7 @@ static void copy_to(aot_tracer *t, aot_tensor *dst, aot_tensor *src)
         return;
     }
     src = AOT(t, aten_view, src, without_leading_ones(aot_sizes(src)));
-    if (!same_sizes(aot_sizes(dst), aot_sizes(src))) {
+    if (!aot_dims_eq(aot_sizes(dst), aot_sizes(src))) {
         src = AOT(t, aten_expand, src, aot_sizes(dst));
     }
     AOT(t, aten_copy_, dst, src);

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "lower/lower.h"
-#include "ops/schema.h"
 
 /* ---- overloads (resolve.c) ------------------------------------------------------------------- */
 
 typedef struct aot_overload {
     aot_op_id op;
     const aot_schema *schema;
+    const aot_value *defaults; /* of its arguments */
     const char *signature; /* as Python's parser shows it: what overloads are sorted by */
     bool bound;   /* Python's generated bindings have it: torch.add has no add.Scalar */
     bool takes_out;
@@ -27,8 +27,6 @@ typedef struct aot_packet {
 
 /* NULL if no operator is called that; "aten::add" or "aten.add". Kept for the trace. */
 const aot_packet *aot_l_packet(aot_tracer *t, const char *name);
-/* The schema of an operator, kept for the trace; NULL for Python and higher-order operators. */
-const aot_schema *aot_l_schema(aot_tracer *t, aot_op_id op);
 /* Calls the overload that takes the arguments. binding: called by Python's torch.X, x.X(), which
  * name self "input" and fill in device and pin_memory; else torch.ops.NS.NAME. */
 aot_value aot_l_resolve(const aot_pycall *k, const aot_packet *p, bool binding);
@@ -41,15 +39,9 @@ aot_value aot_l_overload(const aot_pycall *k, aot_op_id op);
 aot_pycall aot_l_with(const aot_pycall *k, const char *target, unsigned n, const aot_value *args);
 /* The call without keyword `name`. */
 aot_pycall aot_l_without(const aot_pycall *k, const char *name);
-/* The call with keyword `name` set. */
-aot_pycall aot_l_with_kw(const aot_pycall *k, const char *name, aot_value v);
 /* A method's or function's call with plain positional arguments: x.NAME(args), torch.NAME(args). */
 aot_value aot_l_method(aot_tracer *t, const char *name, unsigned n, const aot_value *args);
 aot_value aot_l_function(aot_tracer *t, const char *target, unsigned n, const aot_value *args);
-/* Arguments from position i on as one list: f(2, 3), f((2, 3)) and f([2, 3]) give [2, 3]. */
-aot_value aot_l_varargs(const aot_pycall *k, unsigned i, const char *name);
-/* The default of a schema's argument as a value. */
-aot_value aot_l_default(aot_tracer *t, const aot_schema_arg *a);
 /* "Tensor", "int", "tuple" ...: for messages. */
 const char *aot_l_kind_name(aot_value v);
 aot_tensor *aot_l_need_tensor(const aot_pycall *k, unsigned pos, const char *name);

@@ -23,6 +23,5 @@ aot_dims nn_broadcast_sizes(aot_tracer *t, aot_dims a, aot_dims b);
 void nn_broadcast(aot_tracer *t, aot_tensor **a, aot_tensor **b);
 /* A list of n ints; a single int is repeated (_pair, _triple). */
 aot_dims nn_dims(aot_tracer *t, aot_value v, unsigned n);
-bool nn_same_sizes(const aot_tensor *a, const aot_tensor *b);
 
 #endif

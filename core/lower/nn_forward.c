@@ -93,19 +93,6 @@ aot_dims nn_broadcast_sizes(aot_tracer *t, aot_dims a, aot_dims b)
     return (aot_dims){d, n};
 }
 
-bool nn_same_sizes(const aot_tensor *a, const aot_tensor *b)
-{
-    if (aot_ndim(a) != aot_ndim(b)) {
-        return false;
-    }
-    for (unsigned i = 0; i < aot_ndim(a); i++) {
-        if (!aot_dim_eq(aot_size(a, i), aot_size(b, i))) {
-            return false;
-        }
-    }
-    return true;
-}
-
 void nn_broadcast(aot_tracer *t, aot_tensor **a, aot_tensor **b)
 {
     aot_value both = aot_v_tensors(t, 2, (aot_tensor *const[]){*a, *b});

@@ -44,7 +44,6 @@ static void make_chains(void)
 
 /* What is kept for a trace. */
 typedef struct lower_cache {
-    const aot_schema *schema[AOT_N_OPS];
     const aot_packet *packet[AOT_N_OPS]; /* by the packet's first row */
 } lower_cache;
 
@@ -55,20 +54,6 @@ static lower_cache *cache_of(aot_tracer *t)
         *slot = AOT_NEW(aot_tracer_arena(t), lower_cache);
     }
     return *slot;
-}
-
-const aot_schema *aot_l_schema(aot_tracer *t, aot_op_id op)
-{
-    lower_cache *c = cache_of(t);
-    if (c->schema[op] == NULL && aot_op(op)->schema != NULL) {
-        aot_schema *s = AOT_NEW(aot_tracer_arena(t), aot_schema);
-        aot_err err = {0};
-        if (aot_schema_parse(s, aot_tracer_arena(t), aot_op(op)->schema, &err) != AOT_OK) {
-            aot_trace_fail(t, err.code, "%s: %s", aot_op(op)->name, err.msg);
-        }
-        c->schema[op] = s;
-    }
-    return c->schema[op];
 }
 
 /* ---- the order of overloads --------------------------------------------------------------------- */
@@ -240,8 +225,9 @@ static const aot_packet *new_packet(aot_tracer *t, aot_op_id first, unsigned n, 
     p->overloads = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_overload, n);
     for (aot_op_id id = first; id != 0; id = chain_next[id]) {
         if (strcmp(aot_op(id)->packet, p->name) == 0 && is_script_only(id) == script) {
-            const aot_schema *s = aot_l_schema(t, id);
-            aot_overload o = {.op = id, .schema = s, .bound = is_bound(id)};
+            const aot_value *defaults;
+            const aot_schema *s = aot_op_schema(t, id, &defaults);
+            aot_overload o = {.op = id, .schema = s, .defaults = defaults, .bound = is_bound(id)};
             o.signature = signature_of_schema(aot_tracer_arena(t), s);
             for (unsigned i = 0; i < s->n_args; i++) {
                 o.takes_out |= is_out_arg(&s->args[i]);
@@ -593,7 +579,7 @@ static aot_value run(attempt *a)
     fill_options(a);
     for (unsigned i = 0; i < s->n_args; i++) {
         a->arg[i] = a->given[i] ? convert(a->k->t, a->arg[i], &s->args[i])
-                                : aot_l_default(a->k->t, &s->args[i]);
+                                : a->o->defaults[i];
         n = a->given[i] ? i + 1 : n;
     }
     return aot_call_op(a->k->t, a->o->op, n, a->arg);
@@ -671,7 +657,7 @@ static aot_value run_with_out(attempt *a, const aot_packet *p, aot_value out)
                 if (x->name.n == s->args[j].name.n &&
                     memcmp(x->name.s, s->args[j].name.s, x->name.n) == 0) {
                     arg[j] = a->given[b] ? convert(a->k->t, a->arg[b], x)
-                                         : aot_l_default(a->k->t, x);
+                                         : a->o->defaults[b];
                 }
             }
         }
@@ -705,7 +691,8 @@ aot_value aot_l_resolve(const aot_pycall *k, const aot_packet *p, bool binding)
 
 aot_value aot_l_overload(const aot_pycall *k, aot_op_id op)
 {
-    aot_overload o = {.op = op, .schema = aot_l_schema(k->t, op), .bound = true};
+    aot_overload o = {.op = op, .bound = true};
+    o.schema = aot_op_schema(k->t, op, &o.defaults);
     attempt a = {.k = k, .o = &o, .numbers = true};
     if (o.schema == NULL) {
         return aot_call_op(k->t, op, k->n, k->args);

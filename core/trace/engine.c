@@ -111,15 +111,6 @@ static void prepare(engine *e, const grad_edge *roots, unsigned n_roots, fn_list
 
 /* ---- gradients that fit their inputs ---------------------------------------------------------------- */
 
-static bool same_sizes(const aot_fake *a, const aot_fake *b)
-{
-    bool same = a->ndim == b->ndim;
-    for (unsigned i = 0; same && i < a->ndim; i++) {
-        same = aot_dim_same(a->size[i], b->size[i]) || aot_dim_eq(a->size[i], b->size[i]);
-    }
-    return same;
-}
-
 /* at::sum_to */
 static aot_tensor *sum_to(aot_tracer *t, aot_tensor *x, const aot_fake *to)
 {
@@ -156,7 +147,7 @@ static aot_tensor *validated(aot_tracer *t, const grad_fn *from, aot_tensor *gra
     if (want == NULL) {
         return grad;
     }
-    if (!same_sizes(grad->type, want)) {
+    if (!aot_dims_eq(aot_sizes(grad), (aot_dims){want->size, want->ndim})) {
         aot_tensor *fit = sum_to(t, grad, want);
         if (fit == NULL) {
             aot_trace_fail(t, AOT_E_SHAPE,

@@ -133,13 +133,6 @@ bool aot_trace_has_grad_fn(aot_tracer *t, aot_tensor *x)
     return tr_grad_fn(t, x) != NULL;
 }
 
-bool aot_trace_in_backward(aot_tracer *t, bool on)
-{
-    bool was = t->in_backward;
-    t->in_backward = on;
-    return was;
-}
-
 void aot_trace_copy_back(aot_tracer *t, aot_tensor *input, aot_tensor *value)
 {
     aot_value args[2] = {aot_v_tensor(input), aot_v_tensor(value)};

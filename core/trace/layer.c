@@ -27,11 +27,6 @@ void aot_layer_pop(aot_tracer *t, aot_layer_kind kind)
     }
 }
 
-unsigned aot_layer_depth(const aot_tracer *t)
-{
-    return t->depth;
-}
-
 static const layer *current(const aot_tracer *t)
 {
     return t->depth == 0 ? NULL : &t->layers.d[t->depth - 1];

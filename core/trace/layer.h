@@ -21,7 +21,6 @@ unsigned aot_layer_push(aot_tracer *t, aot_layer_kind kind, aot_dim batch, aot_r
 /* The decrements; which kind is checked. What the layer wrapped must not be used any more, but for
  * tensors of a grad layer, which stand for what they wrap. */
 void aot_layer_pop(aot_tracer *t, aot_layer_kind kind);
-unsigned aot_layer_depth(const aot_tracer *t);
 
 /* _add_batch_dim: a tensor without dimension bdim (0 .. ndim-1) of x. */
 aot_tensor *aot_layer_add_batch(aot_tracer *t, aot_tensor *x, unsigned bdim, unsigned layer);

@@ -24,6 +24,7 @@
 
 #include "ir/symalg.h"
 #include "ops/op_ids.h"
+#include "ops/schema.h"
 #include "rules/fake.h"
 
 typedef enum aot_level {
@@ -271,16 +272,26 @@ static inline bool aot_dim_eq(aot_dim a, aot_dim b)
     return aot_dim_equal_hint(a, b);
 }
 
+static inline bool aot_dims_eq(aot_dims a, aot_dims b)
+{
+    bool same = a.n == b.n;
+    for (unsigned i = 0; same && i < a.n; i++) {
+        same = aot_dim_eq(a.d[i], b.d[i]);
+    }
+    return same;
+}
+
 /* torch.is_grad_enabled(); set returns what it was. */
 bool aot_grad_enabled(const aot_tracer *t);
 bool aot_set_grad_enabled(aot_tracer *t, bool on);
-/* Whether the backend's decomposition table is in use (backend decomp, inductor_joint). */
-bool aot_has_decomps(const aot_tracer *t);
 /* Whether that table is the core ATen one rather than Inductor's. */
 bool aot_has_core_decomps(const aot_tracer *t);
 /* True while a decomposition of the table runs: calls are below autograd and functionalization. */
 bool aot_in_decomp(const aot_tracer *t);
 
+/* The schema of an operator and the defaults of its arguments (None where there is none), kept for the
+ * trace; NULL for Python and higher-order operators. defaults may be NULL. */
+const aot_schema *aot_op_schema(aot_tracer *t, aot_op_id op, const aot_value **defaults);
 /* Says which node of a torch-level graph is run: its comment and policy go to what is emitted. */
 void aot_tracer_at(aot_tracer *t, const aot_graph *g, aot_node_id id);
 /* torch.autocast(device_type, dtype, enabled): entered and left. */
@@ -348,7 +359,6 @@ typedef void aot_vjp_fn(aot_vjp *b);
 aot_tracer *aot_vjp_tracer(const aot_vjp *b);
 aot_tensor *aot_vjp_grad(const aot_vjp *b, unsigned output); /* NULL: undefined */
 bool aot_vjp_needs(const aot_vjp *b, unsigned pos);  /* a gradient of the argument is wanted; lists: of any item */
-bool aot_vjp_needs_item(const aot_vjp *b, unsigned pos, unsigned i);
 void aot_vjp_set(aot_vjp *b, unsigned pos, aot_tensor *grad); /* NULL: undefined */
 void aot_vjp_set_item(aot_vjp *b, unsigned pos, unsigned i, aot_tensor *grad);
 aot_value aot_vjp_arg(const aot_vjp *b, unsigned pos); /* any argument, defaults filled in */

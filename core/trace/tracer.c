@@ -110,11 +110,6 @@ bool aot_set_grad_enabled(aot_tracer *t, bool on)
     return was;
 }
 
-bool aot_has_decomps(const aot_tracer *t)
-{
-    return t->options.decompose || t->options.core_decompose;
-}
-
 bool aot_has_core_decomps(const aot_tracer *t)
 {
     return t->options.core_decompose && !t->options.decompose;
@@ -155,7 +150,6 @@ static aot_value scalar_default(aot_tracer *t, const aot_schema_arg *a, const ch
         aot_dtype d = aot_dtype_of_torch(text, n);
         // a number is that of c10::ScalarType
         return aot_v_dtype(strcmp(text, "4") == 0       ? AOT_I64
-                           : strcmp(text, "4") == 0     ? AOT_I64
                            : strcmp(text, "float") == 0 ? AOT_F32
                                                         : d);
     }
@@ -256,6 +250,18 @@ const op_facts *tr_op(aot_tracer *t, aot_op_id op)
     f->returns_list = f->schema.n_returns == 1 && f->schema.returns[0].is_list;
     t->facts[op] = f;
     return f;
+}
+
+const aot_schema *aot_op_schema(aot_tracer *t, aot_op_id op, const aot_value **defaults)
+{
+    if (op < AOT_N_OPS && aot_op(op)->schema == NULL) {
+        return NULL;
+    }
+    const op_facts *f = tr_op(t, op);
+    if (defaults != NULL) {
+        *defaults = f->defaults;
+    }
+    return &f->schema;
 }
 
 /* ---- arguments by the schema -------------------------------------------------------------------- */

@@ -67,7 +67,6 @@ aot_graph *aot_trace_graph(aot_tracer *t, aot_level l);
  * and the node of the finished graph one level up that it was made for (AOT_NO_NODE). */
 const char *aot_trace_rule_of(const aot_tracer *t, aot_level l, aot_node_id id);
 aot_node_id aot_trace_parent_of(const aot_tracer *t, aot_level l, aot_node_id id);
-bool aot_trace_in_backward(aot_tracer *t, bool on); /* returns what it was */
 /* An input made for a value like another, such as a tangent: it is lazily conjugated or negated if
  * that one is. */
 void aot_mark_like(aot_tensor *x, const aot_tensor *like);

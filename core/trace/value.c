@@ -362,13 +362,6 @@ bool aot_vjp_needs(const aot_vjp *b, unsigned pos)
     return false;
 }
 
-bool aot_vjp_needs_item(const aot_vjp *b, unsigned pos, unsigned i)
-{
-    const grad_fn *fn = b->fn;
-    unsigned e = fn->edge_of[pos] + i;
-    return pos < fn->n_args && e < fn->edge_of[pos + 1] && edge_is_wanted(fn, e);
-}
-
 void aot_vjp_set_item(aot_vjp *b, unsigned pos, unsigned i, aot_tensor *grad)
 {
     unsigned e = b->fn->edge_of[pos] + i;
