@@ -5,6 +5,7 @@
  * AOTSyntheticBaseWrapper and merge_view_inputs,
  * torch/_functorch/_aot_autograd/input_output_analysis.py:compute_overlapping_tensors. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "capture/internal.h"
@@ -44,16 +45,38 @@ void cap_plan_identity(input_plan *p, const aot_capture_in *in, aot_arena *a)
 
 /* ---- the same tensor twice -------------------------------------------------------------------- */
 
-static int first_same(const input_plan *p, unsigned i)
+static int by_tensor(const void *a, const void *b)
 {
-    const aot_capture_input *x = p->outer[i].known;
-    for (unsigned k = 0; k < i; k++) {
-        const aot_capture_input *y = p->outer[k].known;
-        if (x->tensor >= 0 && x->tensor == y->tensor && x->storage == y->storage) {
-            return (int)k;
+    const outer_input *x = *(const outer_input *const *)a, *y = *(const outer_input *const *)b;
+    const aot_capture_input *p = x->known, *q = y->known;
+    if (p->tensor != q->tensor) {
+        return p->tensor < q->tensor ? -1 : 1;
+    }
+    if (p->storage != q->storage) {
+        return p->storage < q->storage ? -1 : 1;
+    }
+    return x < y ? -1 : x > y;
+}
+
+/* For each input the first one that is the very same tensor; -1: itself, or no tensor. */
+static int *first_same(const input_plan *p, aot_arena *a)
+{
+    const outer_input **sorted = AOT_NEW_ARRAY(a, const outer_input *, p->n_outer + 1);
+    int *first = AOT_NEW_ARRAY(a, int, p->n_outer + 1);
+    for (unsigned i = 0; i < p->n_outer; i++) {
+        sorted[i] = &p->outer[i];
+        first[i] = -1;
+    }
+    qsort(sorted, p->n_outer, sizeof *sorted, by_tensor);
+    for (unsigned i = 0, head = 0; i < p->n_outer; i++) {
+        const aot_capture_input *x = sorted[i]->known, *y = sorted[head]->known;
+        if (x->tensor != y->tensor || x->storage != y->storage) {
+            head = i;
+        } else if (i != head && x->tensor >= 0) {
+            first[sorted[i] - p->outer] = (int)(sorted[head] - p->outer);
         }
     }
-    return -1;
+    return first;
 }
 
 /* Strategy 1: no mutated input has a twin, so twins may be told apart as they are. Strategy 2: one
@@ -61,8 +84,9 @@ static int first_same(const input_plan *p, unsigned i)
 bool cap_plan_dedupe(input_plan *p, const aot_input_info *info, aot_arena *a)
 {
     bool mutated = false, any = false;
+    const int *first = first_same(p, a);
     for (unsigned i = 0; i < p->n_outer; i++) {
-        int k = first_same(p, i);
+        int k = first[i];
         any |= k >= 0;
         mutated |= k >= 0 && (info[i].mutates_data || info[k].mutates_data ||
                               info[i].mutates_metadata || info[k].mutates_metadata);
@@ -73,7 +97,7 @@ bool cap_plan_dedupe(input_plan *p, const aot_input_info *info, aot_arena *a)
     inner_input *inner = AOT_NEW_ARRAY(a, inner_input, p->n_outer + 1);
     unsigned n = 0;
     for (unsigned i = 0; i < p->n_outer; i++) {
-        int k = first_same(p, i);
+        int k = first[i];
         if (k >= 0) {
             p->outer[i].inner = p->outer[k].inner;
             p->outer[i].duplicate = true;
@@ -137,22 +161,58 @@ static bool overlap(const outer_input *x, const outer_input *y)
     return true;
 }
 
-static bool must_merge(const input_plan *p, const aot_input_info *info, unsigned i)
+static int by_storage(const void *a, const void *b)
 {
-    bool mutated = false, touching = false;
-    for (unsigned k = 0; k < p->n_outer; k++) {
-        const outer_input *x = &p->outer[k];
-        if (!is_tensor(x) || x->duplicate || x->known->storage != p->outer[i].known->storage) {
-            continue;
-        }
-        mutated |= info[k].mutates_data;
-        for (unsigned j = k + 1; j < p->n_outer; j++) {
-            const outer_input *y = &p->outer[j];
-            touching |= is_tensor(y) && !y->duplicate &&
-                        y->known->storage == x->known->storage && overlap(x, y);
+    const outer_input *x = *(const outer_input *const *)a, *y = *(const outer_input *const *)b;
+    if (x->known->storage != y->known->storage) {
+        return x->known->storage < y->known->storage ? -1 : 1;
+    }
+    return x < y ? -1 : x > y;
+}
+
+/* The inputs that share memory: for each the first of its group and the one after it; -1: none, or
+ * no tensor with memory of its own name. */
+typedef struct sharing {
+    int *first, *next;
+} sharing;
+
+static sharing find_sharing(const input_plan *p, aot_arena *a)
+{
+    sharing s = {AOT_NEW_ARRAY(a, int, p->n_outer + 1), AOT_NEW_ARRAY(a, int, p->n_outer + 1)};
+    const outer_input **sorted = AOT_NEW_ARRAY(a, const outer_input *, p->n_outer + 1);
+    unsigned n = 0;
+    for (unsigned i = 0; i < p->n_outer; i++) {
+        const outer_input *x = &p->outer[i];
+        s.first[i] = s.next[i] = -1;
+        if (is_tensor(x) && !x->duplicate && x->known->storage >= 0) {
+            sorted[n++] = x;
         }
     }
-    return mutated && touching;
+    qsort(sorted, n, sizeof *sorted, by_storage);
+    for (unsigned k = 0; k < n; k++) {
+        bool same = k > 0 && sorted[k]->known->storage == sorted[k - 1]->known->storage;
+        int i = (int)(sorted[k] - p->outer), before = same ? (int)(sorted[k - 1] - p->outer) : -1;
+        s.first[i] = same ? s.first[before] : i;
+        if (same) {
+            s.next[before] = i;
+        }
+    }
+    return s;
+}
+
+/* Whether one of a group is written and two of it touch. */
+static bool must_merge(const input_plan *p, const aot_input_info *info, const sharing *s, int first)
+{
+    bool mutated = false, touching = false;
+    for (int k = first; k >= 0; k = s->next[k]) {
+        mutated |= info[k].mutates_data;
+    }
+    for (int k = first; k >= 0 && mutated && !touching; k = s->next[k]) {
+        for (int j = s->next[k]; j >= 0 && !touching; j = s->next[j]) {
+            touching = overlap(&p->outer[k], &p->outer[j]);
+        }
+    }
+    return touching;
 }
 
 static void check_views(aot_tracer *t, const input_plan *p, unsigned i, bool inference)
@@ -211,18 +271,13 @@ bool cap_plan_bases(aot_tracer *t, input_plan *p, const aot_input_info *info, bo
     aot_arena *a = aot_tracer_arena(t);
     inner_input *inner = AOT_NEW_ARRAY(a, inner_input, p->n_outer + 1);
     int *base = AOT_NEW_ARRAY(a, int, p->n_outer + 1);
+    sharing shared = find_sharing(p, a);
     unsigned n = 0;
     for (unsigned i = 0; i < p->n_outer; i++) {
         base[i] = -1;
-        if (!is_tensor(&p->outer[i]) || p->outer[i].duplicate || p->outer[i].known->storage < 0) {
-            continue;
-        }
-        for (unsigned k = 0; k < i && base[i] < 0; k++) {
-            if (base[k] >= 0 && p->outer[k].known->storage == p->outer[i].known->storage) {
-                base[i] = base[k];
-            }
-        }
-        if (base[i] < 0 && must_merge(p, info, i)) {
+        if (shared.first[i] >= 0 && shared.first[i] < (int)i) {
+            base[i] = base[shared.first[i]];
+        } else if (shared.first[i] >= 0 && must_merge(p, info, &shared, (int)i)) {
             check_views(t, p, i, inference);
             inner[n] = base_input(t, p, i);
             base[i] = (int)n++;

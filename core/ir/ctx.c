@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "ir/graph.h"
 
 aot_ctx *aot_ctx_new(void)
@@ -43,6 +44,7 @@ void aot_ctx_free(aot_ctx *c)
     aot_vec_free(&c->metas);
     aot_vec_free(&c->dims);
     aot_vec_free(&c->meta_of_text);
+    free(c->tensor_slots);
     aot_vec_free(&c->op_of_text);
     aot_vec_free(&c->op_known);
     aot_vec_free(&c->hint_of_symbol);
@@ -282,19 +284,107 @@ static void add_dims(aot_sb *b, const aot_ctx *c, const aot_dim *d, unsigned n)
     aot_sb_addc(b, ']');
 }
 
-aot_meta_id aot_ctx_tensor_meta(aot_ctx *c, aot_dtype dtype, const aot_dim *sizes,
-                                const aot_dim *strides, unsigned ndim, aot_str device)
+/* ---- types by their parts: most calls ask for one that is there, and need no text then ---------- */
+
+typedef struct tensor_parts {
+    const aot_dim *sizes, *strides; /* strides NULL: none */
+    aot_str device;
+    uint8_t dtype, ndim;
+} tensor_parts;
+
+static uint64_t hash_parts(const tensor_parts *p)
+{
+    uint64_t h = aot_hash_mix((uint64_t)p->dtype << 8 | p->ndim, p->device);
+    for (unsigned i = 0; i < p->ndim; i++) {
+        h = aot_hash_mix(h, (uint64_t)p->sizes[i].value ^ (uint64_t)p->sizes[i].expr << 40);
+    }
+    for (unsigned i = 0; p->strides != NULL && i < p->ndim; i++) {
+        h = aot_hash_mix(h, (uint64_t)p->strides[i].value ^ (uint64_t)p->strides[i].expr << 40);
+    }
+    return h;
+}
+
+static bool same_dims(const aot_dim *a, const aot_dim *b, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (a[i].value != b[i].value || a[i].expr != b[i].expr) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_parts(const aot_ctx *c, aot_meta_id id, const tensor_parts *p)
+{
+    const aot_meta *m = aot_meta_get(c, id);
+    return m->dtype == p->dtype && m->ndim == p->ndim && m->device == p->device &&
+           m->has_stride == (p->strides != NULL) &&
+           same_dims(aot_meta_sizes(c, m), p->sizes, p->ndim) &&
+           (p->strides == NULL || same_dims(aot_meta_strides(c, m), p->strides, p->ndim));
+}
+
+static tensor_parts parts_of(const aot_ctx *c, aot_meta_id id)
+{
+    const aot_meta *m = aot_meta_get(c, id);
+    return (tensor_parts){aot_meta_sizes(c, m), m->has_stride ? aot_meta_strides(c, m) : NULL,
+                          m->device, m->dtype, m->ndim};
+}
+
+static aot_meta_id *slot_of_parts(aot_ctx *c, const tensor_parts *p)
+{
+    uint32_t mask = c->n_tensor_slots - 1, i = (uint32_t)hash_parts(p) & mask;
+    while (c->tensor_slots[i] != 0 && !has_parts(c, c->tensor_slots[i], p)) {
+        i = (i + 1) & mask;
+    }
+    return &c->tensor_slots[i];
+}
+
+static void grow_slots(aot_ctx *c)
+{
+    aot_meta_id *old = c->tensor_slots;
+    uint32_t n_old = c->n_tensor_slots;
+    c->n_tensor_slots = n_old == 0 ? 256 : 2 * n_old;
+    c->tensor_slots = aot_xcalloc(c->n_tensor_slots, sizeof *c->tensor_slots);
+    for (uint32_t i = 0; i < n_old; i++) {
+        if (old[i] != 0) {
+            tensor_parts p = parts_of(c, old[i]);
+            *slot_of_parts(c, &p) = old[i];
+        }
+    }
+    free(old);
+}
+
+static aot_meta_id meta_from_text_of(aot_ctx *c, const tensor_parts *p)
 {
     aot_sb b = {0};
-    aot_sb_addz(&b, aot_dtype_get(dtype)->abbr);
-    add_dims(&b, c, sizes, ndim);
-    if (strides != NULL) {
-        add_dims(&b, c, strides, ndim);
+    aot_sb_addz(&b, aot_dtype_get((aot_dtype)p->dtype)->abbr);
+    add_dims(&b, c, p->sizes, p->ndim);
+    if (p->strides != NULL) {
+        add_dims(&b, c, p->strides, p->ndim);
     }
-    aot_sb_addz(&b, aot_text(c, device));
+    aot_sb_addz(&b, aot_text(c, p->device));
     aot_meta_id m = aot_ctx_meta(c, b.d, b.n);
     aot_sb_free(&b);
     return m;
+}
+
+aot_meta_id aot_ctx_tensor_meta(aot_ctx *c, aot_dtype dtype, const aot_dim *sizes,
+                                const aot_dim *strides, unsigned ndim, aot_str device)
+{
+    tensor_parts p = {sizes, strides, device, (uint8_t)dtype, (uint8_t)ndim};
+    if (2 * c->n_tensor_metas >= c->n_tensor_slots) {
+        grow_slots(c);
+    }
+    aot_meta_id *slot = slot_of_parts(c, &p);
+    if (*slot == 0) {
+        aot_meta_id m = meta_from_text_of(c, &p);
+        if (!has_parts(c, m, &p)) {
+            return m; /* the text says less than the parts, as where a hint differs */
+        }
+        *slot = m;
+        c->n_tensor_metas++;
+    }
+    return *slot;
 }
 
 int64_t aot_meta_numel(const aot_ctx *c, aot_meta_id id)

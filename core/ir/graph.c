@@ -212,9 +212,11 @@ void aot_graph_link(aot_graph *g)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
+enum name_state { NAME_USED = 1, NAME_LOOKED_UP = 2, NAME_RESERVED = 4 };
+
 struct aot_namespace {
     aot_ctx *c;
-    AOT_VEC(uint8_t) used;      /* by aot_str */
+    AOT_VEC(uint8_t) used;      /* by aot_str: name_state */
     AOT_VEC(int64_t) base_count; /* by aot_str; -1 = absent */
 };
 
@@ -246,9 +248,16 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool is_reserved(const char *s)
+/* A name that must not be shadowed; looked up once. The name has room. */
+static bool is_reserved(aot_namespace *ns, aot_str name, const char *text)
 {
-    return bsearch(&s, reserved, sizeof reserved / sizeof *reserved, sizeof *reserved, compare_names) != NULL;
+    uint8_t *state = &ns->used.d[name];
+    if ((*state & NAME_LOOKED_UP) == 0) {
+        bool found = bsearch(&text, reserved, sizeof reserved / sizeof *reserved,
+                             sizeof *reserved, compare_names) != NULL;
+        *state |= (uint8_t)(NAME_LOOKED_UP | (found ? NAME_RESERVED : 0));
+    }
+    return (*state & NAME_RESERVED) != 0;
 }
 
 static void ns_room(aot_namespace *ns, aot_str s)
@@ -274,51 +283,71 @@ static int64_t split_number(const char *s, size_t n, size_t *base)
     return strtoll(s + i, NULL, 10);
 }
 
-aot_str aot_namespace_create(aot_namespace *ns, const char *candidate, size_t n)
+/* A candidate as Python takes it: each run of other characters is one '_', no digit comes first.
+ * `out` has room for n + NAME_ROOM characters. */
+enum { NAME_ROOM = 32 };
+
+static size_t python_name(char *out, const char *candidate, size_t n)
 {
-    aot_sb b = {0};
+    size_t len = 0;
     bool in_bad = false;
+    if (n > 0 && isdigit((unsigned char)candidate[0])) {
+        out[len++] = '_';
+    }
     for (size_t i = 0; i < n; i++) {
         bool ok = isalnum((unsigned char)candidate[i]) || candidate[i] == '_';
         if (ok || !in_bad) {
-            aot_sb_addc(&b, ok ? candidate[i] : '_');
+            out[len++] = ok ? candidate[i] : '_';
         }
         in_bad = !ok;
     }
-    if (b.n == 0) {
-        aot_sb_addz(&b, "_unnamed");
+    if (len == 0) {
+        len = strlen(strcpy(out, "_unnamed"));
     }
-    if (isdigit((unsigned char)b.d[0])) {
-        aot_sb plain = b;
-        b = (aot_sb){0};
-        aot_sb_addc(&b, '_');
-        aot_sb_add(&b, plain.d, plain.n);
-        aot_sb_free(&plain);
+    out[len] = '\0';
+    return len;
+}
+
+/* base_NUM, written over what stands behind the base. */
+static aot_str numbered(aot_namespace *ns, char *name, size_t base_len, int64_t num)
+{
+    char digits[24];
+    size_t n = 0, len = base_len;
+    do {
+        digits[n++] = (char)('0' + num % 10);
+        num /= 10;
+    } while (num != 0);
+    name[len++] = '_';
+    while (n > 0) {
+        name[len++] = digits[--n];
     }
-    size_t base_len;
-    int64_t num = split_number(b.d, b.n, &base_len);
-    aot_str name = aot_intern(ns->c->strs, b.d, b.n);
-    aot_str base = aot_intern(ns->c->strs, b.d, base_len);
+    name[len] = '\0';
+    aot_str s = aot_intern(ns->c->strs, name, len);
+    ns_room(ns, s);
+    return s;
+}
+
+aot_str aot_namespace_create(aot_namespace *ns, const char *candidate, size_t n)
+{
+    char small[256], *b = n + NAME_ROOM <= sizeof small ? small : aot_xcalloc(1, n + NAME_ROOM);
+    size_t len = python_name(b, candidate, n), base_len;
+    int64_t num = split_number(b, len, &base_len);
+    aot_str name = aot_intern(ns->c->strs, b, len);
+    aot_str base = base_len == len ? name : aot_intern(ns->c->strs, b, base_len);
     ns_room(ns, name > base ? name : base);
-    if (num < 0 || ns->used.d[name]) {
+    if (num < 0 || (ns->used.d[name] & NAME_USED) != 0) {
         num = ns->base_count.d[name] >= 0 ? ns->base_count.d[name] : 0;
-        if (is_reserved(b.d)) {
-            num++;
-            b.n = base_len;
-            aot_sb_addf(&b, "_%lld", (long long)num);
-            name = aot_intern(ns->c->strs, b.d, b.n);
-            ns_room(ns, name);
+        if (is_reserved(ns, name, b)) {
+            name = numbered(ns, b, base_len, ++num);
         }
     }
-    while (ns->used.d[name]) {
-        num++;
-        b.n = base_len;
-        aot_sb_addf(&b, "_%lld", (long long)num);
-        name = aot_intern(ns->c->strs, b.d, b.n);
-        ns_room(ns, name);
+    while ((ns->used.d[name] & NAME_USED) != 0) {
+        name = numbered(ns, b, base_len, ++num);
     }
-    ns->used.d[name] = 1;
+    ns->used.d[name] |= NAME_USED;
     ns->base_count.d[base] = num;
-    aot_sb_free(&b);
+    if (b != small) {
+        free(b);
+    }
     return name;
 }

@@ -202,6 +202,8 @@ struct aot_ctx {
     AOT_VEC(aot_dim) dims;
     AOT_VEC(aot_graph *) graphs; /* owned */
     AOT_VEC(aot_meta_id) meta_of_text; /* by aot_str */
+    aot_meta_id *tensor_slots;         /* hash table of types made from parts; 0: free */
+    uint32_t n_tensor_slots, n_tensor_metas;
     AOT_VEC(aot_op_id) op_of_text;     /* by aot_str; see aot_ctx_op */
     AOT_VEC(uint8_t) op_known;
     AOT_VEC(int64_t) hint_of_symbol; /* by aot_str; AOT_HINT_NONE if none */

@@ -25,6 +25,8 @@ typedef struct op_facts {
     bool returns_list;     /* one return, of type Tensor[] */
     bool has_effects;     /* ordered by tokens */
     bool has_names;       /* of a custom operator: its schema is known */
+    const char *rule_kind; /* of the last expansion, and its text for the nodes that it makes */
+    aot_str rule;
 } op_facts;
 
 const op_facts *tr_op(aot_tracer *t, aot_op_id op);

@@ -342,6 +342,18 @@ static aot_value *complete(aot_tracer *t, const op_facts *f, aot_op_id op, unsig
 
 /* ---- dispatch -------------------------------------------------------------------------------------- */
 
+/* "decomposition of aten.gelu.default": made once for an operator, which mostly has one kind. */
+static aot_str rule_text(aot_tracer *t, aot_op_id op, const char *what)
+{
+    tr_op(t, op);
+    op_facts *f = t->facts[op];
+    if (f->rule_kind != what) {
+        f->rule_kind = what;
+        f->rule = aot_intern_z(t->c->strs, aot_arena_printf(t->a, "%s %s", what, aot_op(op)->name));
+    }
+    return f->rule;
+}
+
 bool tr_expand(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, const char *what,
                aot_value *out)
 {
@@ -351,7 +363,7 @@ bool tr_expand(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, c
     if (rule == NULL) {
         return false;
     }
-    t->rule = aot_intern_z(t->c->strs, aot_arena_printf(t->a, "%s %s", what, aot_op(op)->name));
+    t->rule = rule_text(t, op, what);
     bool done = rule(&k);
     t->rule = was;
     *out = k.result;
