@@ -4,13 +4,13 @@
 
 AOT_JOBS=$(nproc 2>/dev/null || echo 2)
 
-# command or pkg-config module -> Debian package
+# command, pkg-config module or header -> Debian package
 aot_needed=(
     "cmd:cc:gcc" "cmd:make:make" "cmd:autoreconf:autoconf" "cmd:automake:automake"
     "cmd:pkg-config:pkg-config"
     "pc:ncursesw:libncurses-dev" "pc:libcgraph:libgraphviz-dev" "pc:libgvc:libgraphviz-dev"
     "pc:sqlite3:libsqlite3-dev" "pc:jansson:libjansson-dev" "pc:libxxhash:libxxhash-dev"
-    "pc:libzip:libzip-dev" "pc:zlib:zlib1g-dev" "lib:c:libc6-dev"
+    "pc:libzip:libzip-dev" "pc:zlib:zlib1g-dev" "header:stdio.h:libc6-dev" "header:glpk.h:libglpk-dev"
 )
 aot_needed_tests=("pc:cmocka:libcmocka-dev")
 
@@ -23,7 +23,7 @@ aot_missing()
         case $kind in
         cmd) command -v "$what" >/dev/null || echo "$package" ;;
         pc) pkg-config --exists "$what" 2>/dev/null || echo "$package" ;;
-        lib) [ -e /usr/include/stdio.h ] || echo "$package" ;;
+        header) [ -e "/usr/include/$what" ] || [ -e "/usr/local/include/$what" ] || echo "$package" ;;
         esac
     done | sort -u
 }

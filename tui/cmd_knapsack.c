@@ -101,7 +101,7 @@ static int run(const aot_args *a)
 }
 
 static const aot_option options[] = {
-    {"solver", 0, "SOLVER", false, "greedy, dp (default) or dp_knapsack_sliding_hirschberg."},
+    {"solver", 0, "SOLVER", false, "As --set activation_memory_budget_solver takes it: dp (default), greedy, ilp, ..."},
     {"output", 'o', "FILE", false, "Where the answers go; standard output if absent or '-'."},
     {0},
 };

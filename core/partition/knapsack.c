@@ -3,8 +3,10 @@
  * dp: best[j] = most runtime with j units of memory, items one by one; a bit for each (item, j)
  * remembers whether the item changed best[j], which is all that walking back needs.
  * hirschberg: halves of the items get their best rows, the best split of the capacity goes to each,
- * and so on; no bits are kept.
- * Mirrors: torch/_functorch/_activation_checkpointing/knapsack.py. */
+ * and so on; no bits are kept. dynamic: dp at the knee of what dp gives for smaller budgets. The
+ * integer program is in knapsack_ilp.c.
+ * Mirrors: torch/_functorch/_activation_checkpointing/knapsack.py and
+ * knapsack_evaluator.py:get_knee_point_memory_budget. */
 #include "partition/knapsack.h"
 
 #include <math.h>
@@ -13,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "partition/knapsack_ilp.h"
 
 enum { UNITS = 10000 };
 
@@ -81,19 +84,36 @@ static void add_item(float *best, int64_t size, int64_t m, float runtime, uint8_
     }
 }
 
-static void dp(aot_knapsack_choice *out, const aot_knapsack *k)
+/* The answers for every capacity up to `max` units: best[j], and what walking back from j needs. */
+typedef struct dp_table {
+    float *best;
+    uint8_t *changed; /* a row of bits an item */
+    size_t row;
+} dp_table;
+
+static dp_table dp_fill(const aot_knapsack *k, int64_t max)
 {
-    int64_t size = units(k->max_memory) + 1;
-    size_t row = (size_t)(size + 7) / 8;
-    float *best = aot_xcalloc((size_t)size, sizeof *best);
-    uint8_t *changed = aot_xcalloc((size_t)k->n + 1, row);
+    dp_table t = {.row = (size_t)(max + 8) / 8};
+    t.best = aot_xcalloc((size_t)max + 1, sizeof *t.best);
+    t.changed = aot_xcalloc((size_t)k->n + 1, t.row);
     for (uint32_t i = 0; i < k->n; i++) {
-        add_item(best, size, units(k->memory[i]), (float)k->runtime[i], changed + i * row);
+        add_item(t.best, max + 1, units(k->memory[i]), (float)k->runtime[i], t.changed + i * t.row);
     }
-    int64_t j = size - 1;
-    out->runtime = (double)best[j];
+    return t;
+}
+
+static void dp_free(dp_table *t)
+{
+    free(t->changed);
+    free(t->best);
+}
+
+static void dp_walk_back(aot_knapsack_choice *out, const aot_knapsack *k, const dp_table *t, int64_t j)
+{
+    out->n_saved = out->n_recomputed = 0;
+    out->runtime = (double)t->best[j];
     for (uint32_t i = k->n; i-- > 0;) {
-        if ((changed[i * row + (size_t)j / 8] >> j % 8 & 1) != 0) {
+        if ((t->changed[i * t->row + (size_t)j / 8] >> j % 8 & 1) != 0) {
             out->saved[out->n_saved++] = i;
             j -= units(k->memory[i]);
         } else {
@@ -101,12 +121,83 @@ static void dp(aot_knapsack_choice *out, const aot_knapsack *k)
         }
     }
     for (uint32_t a = 0, b = out->n_saved; a + 1 < b; a++) {
-        uint32_t t = out->saved[--b];
+        uint32_t item = out->saved[--b];
         out->saved[b] = out->saved[a];
-        out->saved[a] = t;
+        out->saved[a] = item;
     }
-    free(changed);
-    free(best);
+}
+
+static aot_status dp(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+{
+    (void)err;
+    int64_t max = units(k->max_memory);
+    dp_table t = dp_fill(k, max);
+    dp_walk_back(out, k, &t, max);
+    dp_free(&t);
+    return AOT_OK;
+}
+
+/* ---- the knee: of 100 budgets up to the given one, the one whose answer is nearest to no memory and
+ * no recomputation, both scaled to their ranges; the first of equals. ---------------------------- */
+
+enum { KNEE_BUDGETS = 100 };
+static const double knee_least = 0.001;
+
+static double knee_budget(const aot_knapsack *k, int i)
+{
+    return knee_least + i * (k->max_memory - knee_least) / (KNEE_BUDGETS - 1);
+}
+
+static double sum_of(const double *of, const uint32_t *items, uint32_t n)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += of[items != NULL ? items[i] : i];
+    }
+    return sum;
+}
+
+/* Scales to 0 .. 1; false if all are the same. */
+static bool scale(double v[KNEE_BUDGETS])
+{
+    double least = v[0], most = v[0];
+    for (int i = 1; i < KNEE_BUDGETS; i++) {
+        least = fmin(least, v[i]);
+        most = fmax(most, v[i]);
+    }
+    double range = most - least;
+    for (int i = 0; i < KNEE_BUDGETS && range != 0; i++) {
+        v[i] = (v[i] - least) / range;
+    }
+    return range != 0;
+}
+
+static aot_status dynamic(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+{
+    double total_memory = sum_of(k->memory, NULL, k->n), total_runtime = sum_of(k->runtime, NULL, k->n);
+    if (total_memory == 0 || total_runtime == 0) {
+        return AOT_FAIL(err, AOT_E_RANGE, "dynamic_memory_budget_dp: the items take no %s (PyTorch "
+                        "stops with a division by zero)", total_memory == 0 ? "memory" : "runtime");
+    }
+    double runtime[KNEE_BUDGETS], memory[KNEE_BUDGETS];
+    dp_table t = dp_fill(k, units(fmax(k->max_memory, knee_least)));
+    for (int i = 0; i < KNEE_BUDGETS; i++) {
+        dp_walk_back(out, k, &t, units(knee_budget(k, i)));
+        runtime[i] = sum_of(k->runtime, out->recomputed, out->n_recomputed) / total_runtime;
+        memory[i] = sum_of(k->memory, out->saved, out->n_saved) / total_memory;
+    }
+    double budget = k->max_memory, nearest = 0;
+    bool differ = scale(runtime), both = scale(memory) && differ;
+    for (int i = 0; i < KNEE_BUDGETS && both; i++) {
+        double far = sqrt(runtime[i] * runtime[i] + memory[i] * memory[i]);
+        if (i == 0 || far < nearest) {
+            nearest = far;
+            budget = knee_budget(k, i);
+        }
+    }
+    dp_walk_back(out, k, &t, units(budget));
+    dp_free(&t);
+    return AOT_OK;
 }
 
 typedef struct segment {
@@ -127,8 +218,9 @@ static int64_t clamp(int64_t v, int64_t max)
     return v < 0 ? 0 : v > max ? max : v;
 }
 
-static void hirschberg(aot_knapsack_choice *out, const aot_knapsack *k)
+static aot_status hirschberg(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
 {
+    (void)err;
     int64_t max = units(k->max_memory);
     float *left = aot_xcalloc((size_t)max + 1, sizeof *left), *right = aot_xcalloc((size_t)max + 1, sizeof *right);
     uint8_t *kept = aot_xcalloc(k->n + 1, 1);
@@ -173,32 +265,39 @@ static void hirschberg(aot_knapsack_choice *out, const aot_knapsack *k)
     free(kept);
     free(left);
     free(right);
+    return AOT_OK;
 }
 
-bool aot_knapsack_known(const char *solver)
+static const struct {
+    const char *name;
+    aot_status (*solve)(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err);
+} solvers[] = {
+    {"dp", dp},
+    {"greedy", greedy},
+    {"ilp", knapsack_ilp},
+    {"dp_knapsack_sliding_hirschberg", hirschberg},
+    {"dynamic_memory_budget_dp", dynamic},
+};
+
+enum { N_SOLVERS = sizeof solvers / sizeof *solvers };
+
+const char *aot_knapsack_name(unsigned i)
 {
-    return strcmp(solver, "greedy") == 0 || strcmp(solver, "dp") == 0 ||
-           strcmp(solver, "dp_knapsack_sliding_hirschberg") == 0;
+    return i < N_SOLVERS ? solvers[i].name : NULL;
 }
 
 aot_status aot_knapsack_solve(aot_knapsack_choice *out, const aot_knapsack *k, const char *solver, aot_err *err)
 {
-    if (!aot_knapsack_known(solver)) {
-        return AOT_FAIL(err, AOT_E_UNSUPPORTED,
-                        "knapsack solver '%s' is not built yet; greedy, dp and dp_knapsack_sliding_hirschberg are", solver);
-    }
     if (!(k->max_memory >= 0 && k->max_memory <= 1000)) {
         return AOT_FAIL(err, AOT_E_RANGE, "max_memory is %g: 0 to 1000 is possible", k->max_memory);
     }
     out->n_saved = out->n_recomputed = 0;
     out->runtime = 0;
-    if (strcmp(solver, "greedy") == 0) {
-        return greedy(out, k, err);
+    for (unsigned i = 0; i < N_SOLVERS; i++) {
+        if (strcmp(solvers[i].name, solver) == 0) {
+            return solvers[i].solve(out, k, err);
+        }
     }
-    if (strcmp(solver, "dp") == 0) {
-        dp(out, k);
-    } else {
-        hirschberg(out, k);
-    }
-    return AOT_OK;
+    return AOT_FAIL(err, AOT_E_UNSUPPORTED, "there is no knapsack solver '%s'; dp, greedy, ilp, "
+                    "dp_knapsack_sliding_hirschberg and dynamic_memory_budget_dp are", solver);
 }

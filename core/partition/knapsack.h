@@ -23,13 +23,17 @@ typedef struct aot_knapsack_choice {
     double runtime; /* of what is saved */
 } aot_knapsack_choice;
 
-/* solver: "greedy" (by runtime over memory), "dp" (memory in 1/10000, runtimes as float32),
- * "dp_knapsack_sliding_hirschberg" (the same in less memory; PyTorch's version may exceed the
- * capacity by one unit a split, and so does this).
- * Errors: E_RANGE (greedy with an item of no memory, as in PyTorch), E_UNSUPPORTED (other solvers).
- * Cost: O(n log n); O(n * capacity * 10000). */
+/* solver: "greedy" (by runtime over memory), "dp" (memory in 1/10000, runtimes as float32), "ilp" (an
+ * integer program; PyTorch asks HiGHS and this GLPK, so among equally good answers they may choose
+ * differently, and both stop within 1e-4 of the best), "dp_knapsack_sliding_hirschberg" (dp in less
+ * memory; PyTorch's version may exceed the capacity by one unit a split, and so does this),
+ * "dynamic_memory_budget_dp" (dp at the knee of the budgets below max_memory).
+ * Errors: E_RANGE (a division by zero in PyTorch: greedy with an item of no memory, the knee with no
+ * memory or runtime at all), E_UNSUPPORTED (no such solver, no answer from GLPK).
+ * Cost: O(n log n); O(n * capacity * 10000); ilp: what GLPK needs. */
 AOT_NODISCARD aot_status aot_knapsack_solve(aot_knapsack_choice *out, const aot_knapsack *k,
                                             const char *solver, aot_err *err);
-bool aot_knapsack_known(const char *solver);
+/* The solvers' names, i = 0, 1, ...; NULL behind the last. */
+const char *aot_knapsack_name(unsigned i);
 
 #endif

@@ -57,7 +57,7 @@ complete -c aotscope -n '__fish_seen_subcommand_from memory' -l set -x -a 'activ
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l format -x -a 'json' -d 'The form of the answer.'
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l output -s o -r -d 'Where it goes; standard output if absent or '\''-'\''.'
 complete -c aotscope -n __fish_use_subcommand -a knapsack -d 'Solve the memory budget'\''s knapsack alone'
-complete -c aotscope -n '__fish_seen_subcommand_from knapsack' -l solver -x -a 'dp greedy ilp dp_knapsack_sliding_hirschberg dynamic_memory_budget_dp' -d 'greedy, dp (default) or dp_knapsack_sliding_hirschberg.'
+complete -c aotscope -n '__fish_seen_subcommand_from knapsack' -l solver -x -a 'dp greedy ilp dp_knapsack_sliding_hirschberg dynamic_memory_budget_dp' -d 'As --set activation_memory_budget_solver takes it: dp (default), greedy, ilp, ...'
 complete -c aotscope -n '__fish_seen_subcommand_from knapsack' -l output -s o -r -d 'Where the answers go; standard output if absent or '\''-'\''.'
 complete -c aotscope -n __fish_use_subcommand -a export -d 'Draw a graph, a partition or its flow network as SVG, PDF, PNG, DOT or JSON'
 complete -c aotscope -n '__fish_seen_subcommand_from export' -l what -s w -x -a 'graph partition mincut' -d 'graph, partition or mincut; without it partition, else graph.'

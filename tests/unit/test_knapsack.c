@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "partition/knapsack.h"
+#include "pipeline/config.h"
 
 enum { MAX = 64 };
 
@@ -107,15 +108,84 @@ static void greedy_refuses_items_without_memory(void **state)
     assert_non_null(strstr(err.msg, "item 1 takes no memory"));
 }
 
-static void other_solvers_are_named_as_missing(void **state)
+static void the_knee_is_found_where_pytorch_finds_it(void **state)
+{
+    (void)state;
+    instances_are_solved_as_pytorch_solves_them("dynamic_memory_budget_dp");
+}
+
+static void the_knee_refuses_items_without_memory_at_all(void **state)
+{
+    (void)state;
+    const double memory[] = {0, 0}, runtime[] = {1, 1};
+    uint32_t saved[2], recomputed[2];
+    aot_knapsack k = {memory, runtime, 2, 1};
+    aot_knapsack_choice c = {.saved = saved, .recomputed = recomputed};
+    aot_err err = {0};
+    assert_int_equal(aot_knapsack_solve(&c, &k, "dynamic_memory_budget_dp", &err), AOT_E_RANGE);
+    assert_non_null(strstr(err.msg, "no memory"));
+}
+
+/* The most runtime of all subsets that fit: an answer that owes nothing to a solver. */
+static double most_runtime(const aot_knapsack *k)
+{
+    double most = 0;
+    for (uint32_t set = 0; set < 1u << k->n; set++) {
+        double memory = 0, runtime = 0;
+        for (uint32_t i = 0; i < k->n; i++) {
+            memory += (set >> i & 1) != 0 ? k->memory[i] : 0;
+            runtime += (set >> i & 1) != 0 ? k->runtime[i] : 0;
+        }
+        most = memory <= k->max_memory && runtime > most ? runtime : most;
+    }
+    return most;
+}
+
+static void the_integer_program_is_within_its_gap_of_the_best(void **state)
+{
+    (void)state;
+    uint32_t saved[12], recomputed[12];
+    double memory[12], runtime[12];
+    srand(7);
+    for (int round = 0; round < 60; round++) {
+        aot_knapsack k = {memory, runtime, 1 + (uint32_t)rand() % 12, (rand() % 100) / 100.0};
+        aot_knapsack_choice c = {.saved = saved, .recomputed = recomputed};
+        double used = 0, scale = round % 3 == 0 ? 1 : round % 3 == 1 ? 1e9 : 1e-3;
+        for (uint32_t i = 0; i < k.n; i++) {
+            memory[i] = (rand() % 1000) / 3000.0;
+            runtime[i] = scale * (1 + rand() % 500);
+        }
+        assert_int_equal(aot_knapsack_solve(&c, &k, "ilp", NULL), AOT_OK);
+        assert_int_equal(c.n_saved + c.n_recomputed, k.n);
+        for (uint32_t i = 0; i < c.n_saved; i++) {
+            used += memory[saved[i]];
+        }
+        assert_true(used <= k.max_memory + 1e-6);
+        assert_true(c.runtime >= most_runtime(&k) * (1 - 1e-4));
+    }
+}
+
+static void every_solver_of_the_setting_is_built(void **state)
+{
+    (void)state;
+    const char *choices = aot_config_find("activation_memory_budget_solver")->range;
+    size_t length = 0;
+    for (unsigned i = 0; aot_knapsack_name(i) != NULL; i++) {
+        assert_non_null(strstr(choices, aot_knapsack_name(i)));
+        length += strlen(aot_knapsack_name(i)) + 1;
+    }
+    assert_int_equal(length, strlen(choices) + 1);
+}
+
+static void a_solver_that_does_not_exist_is_named(void **state)
 {
     (void)state;
     uint32_t none[1];
     aot_knapsack k = {NULL, NULL, 0, 1};
     aot_knapsack_choice c = {.saved = none, .recomputed = none};
     aot_err err = {0};
-    assert_int_equal(aot_knapsack_solve(&c, &k, "ilp", &err), AOT_E_UNSUPPORTED);
-    assert_non_null(strstr(err.msg, "'ilp'"));
+    assert_int_equal(aot_knapsack_solve(&c, &k, "simplex", &err), AOT_E_UNSUPPORTED);
+    assert_non_null(strstr(err.msg, "'simplex'"));
 }
 
 int main(void)
@@ -126,7 +196,11 @@ int main(void)
         cmocka_unit_test(hirschberg_chooses_as_pytorch_does),
         cmocka_unit_test(hirschberg_exceeds_its_capacity_as_pytorch_does),
         cmocka_unit_test(greedy_refuses_items_without_memory),
-        cmocka_unit_test(other_solvers_are_named_as_missing),
+        cmocka_unit_test(the_knee_is_found_where_pytorch_finds_it),
+        cmocka_unit_test(the_knee_refuses_items_without_memory_at_all),
+        cmocka_unit_test(the_integer_program_is_within_its_gap_of_the_best),
+        cmocka_unit_test(every_solver_of_the_setting_is_built),
+        cmocka_unit_test(a_solver_that_does_not_exist_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
