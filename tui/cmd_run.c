@@ -1,5 +1,4 @@
 /* aotscope run INPUT -o S.aots: the whole pipeline from the Dynamo graph, every stage kept. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,32 +19,17 @@ static void print_summary(const aot_record_summary *s, const char *path)
     }
 }
 
-static const char *assignment(aot_arena *a, const char *name, const char *value)
-{
-    return aot_arena_printf(a, "%s=%s", name, value);
-}
-
-static int record(const aot_args *a, const char *path, aot_arena *arena)
+static int record(const aot_args *a, const char *path)
 {
     aot_model_options opt = {
         .session_path = path, .progress = aot_cmd_progress, .from_dynamo = true};
-    const char **given = aot_cmd_settings(a, &opt.n_settings);
-    const char **all = AOT_NEW_ARRAY(arena, const char *, opt.n_settings + 2);
-    if (opt.n_settings != 0) {
-        memcpy(all, given, opt.n_settings * sizeof *all);
-    }
-    free(given);
-    if (aot_args_has(a, "backend")) {
-        all[opt.n_settings++] = assignment(arena, "backend", aot_args_get(a, "backend"));
-    }
-    if (aot_args_has(a, "path")) {
-        all[opt.n_settings++] = assignment(arena, "path", aot_args_get(a, "path"));
-    }
-    opt.settings = all;
+    const char **settings = aot_cmd_settings(a, &opt.n_settings);
+    opt.settings = settings;
     aot_record_summary sum;
     aot_err err = {0};
     aot_status st = aot_record_inputs(a->inputs, a->n_inputs, &opt, &sum, &err);
     aot_cmd_progress_end();
+    free(settings);
     if (st != AOT_OK) {
         return aot_cmd_fail(&err);
     }
@@ -62,10 +46,7 @@ static int run(const aot_args *a)
     if (path == NULL || path[0] == '\0') {
         return aot_cmd_usage(a->cmd, "the session to write is missing: -o S.aots");
     }
-    aot_arena *arena = aot_arena_new();
-    int code = record(a, path, arena);
-    aot_arena_free(arena);
-    return code;
+    return record(a, path);
 }
 
 static const aot_option options[] = {
@@ -73,14 +54,15 @@ static const aot_option options[] = {
      "The session to write. An older session there is replaced at the end."},
     {"backend", 0, "NAME", false,
      "Whose decompositions and passes: aot_eager, decomp, inductor_joint; as recorded by default."},
-    {"path", 0, "NAME", false, "autograd or inference; as PyTorch chooses by default."},
+    AOT_OPTIONS_TRACE,
     AOT_OPTION_SET,
     {0},
 };
 
 const aot_cmd cmd_run = {
     .name = "run",
-    .synopsis = "INPUT... -o S.aots [--backend NAME] [--path NAME] [--set NAME=VALUE]...",
+    .synopsis = "INPUT... -o S.aots [--backend NAME] [--path NAME] [--decompose OP,OP] [--keep OP,OP] "
+                "[--opaque] [--set NAME=VALUE]...",
     .summary = "Run the whole pipeline from the Dynamo graph and keep every stage in a session",
     .doc = "Traces each Dynamo graph as AOTAutograd 2.11 does, cuts the joint graph, and records "
            "the stages aten, joint_traced, joint_functional, joint (or inference), joint_cse, "

@@ -13,7 +13,6 @@
 typedef struct job {
     const aot_args *a;
     const char *dir;
-    const char *backend; /* NULL: as recorded */
     int next;            /* k of the next Dynamo graph */
     int failed;
 } job;
@@ -77,9 +76,6 @@ static aot_status one_graph(const job *j, const aot_unit *u, const aot_record *r
     if (s == AOT_OK) {
         aot_config config;
         s = aot_cmd_unit_config(&config, j->a, u, err);
-        if (s == AOT_OK && j->backend != NULL) {
-            snprintf(config.backend, sizeof config.backend, "%s", j->backend);
-        }
         s = s != AOT_OK ? s : aot_capture_run(&c, aot_unit_capture_in(u, dynamo, &config), err);
     }
     if (s == AOT_OK) {
@@ -121,15 +117,16 @@ static void on_unit(void *arg, const aot_unit *u)
 static int run(const aot_args *a)
 {
     aot_err err = {0};
-    job j = {.a = a, .dir = aot_args_get(a, "output"), .backend = aot_args_get(a, "backend")};
+    job j = {.a = a, .dir = aot_args_get(a, "output")};
+    const char *backend = aot_args_get(a, "backend");
     if (j.dir == NULL) {
         return aot_cmd_usage(a->cmd, "where to: -o DIR is missing");
     }
-    if (j.backend != NULL && strcmp(j.backend, "aot_eager") != 0 &&
-        strcmp(j.backend, "decomp") != 0 && strcmp(j.backend, "inductor_joint") != 0) {
+    if (backend != NULL && strcmp(backend, "aot_eager") != 0 && strcmp(backend, "decomp") != 0 &&
+        strcmp(backend, "inductor_joint") != 0) {
         return aot_cmd_usage(a->cmd,
                              "--backend takes aot_eager, decomp or inductor_joint, not '%s'",
-                             j.backend);
+                             backend);
     }
     if (aot_cmd_check_settings(a, &err) != AOT_OK) {
         return aot_cmd_fail(&err);
@@ -157,6 +154,7 @@ static const aot_option options[] = {
      "Folder for k.joint.txt or k.inference.txt, and k.metadata.json; made if missing."},
     {"backend", 0, "NAME", false,
      "Whose decompositions: aot_eager (none), decomp or inductor_joint (Inductor's table)."},
+    AOT_OPTIONS_TRACE,
     AOT_OPTION_SET,
     {"stages", 0, NULL, false,
      "Also k.aten.txt, k.joint_traced.txt and k.joint_functional.txt."},
@@ -165,7 +163,8 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_trace = {
     .name = "trace",
-    .synopsis = "INPUT [--backend NAME] [--set NAME=VALUE]... [--stages] -o DIR",
+    .synopsis = "INPUT [--backend NAME] [--path NAME] [--decompose OP,OP] [--keep OP,OP] [--opaque] "
+                "[--set NAME=VALUE]... [--stages] -o DIR",
     .summary = "Trace each Dynamo graph to its joint or forward-only graph, as AOTAutograd 2.11 does",
     .doc = "For the k-th Dynamo graph of the input, writes DIR/k.joint.txt, or DIR/k.inference.txt "
            "where no gradient is wanted, and DIR/k.metadata.json: which inputs are mutated, what "

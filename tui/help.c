@@ -148,6 +148,11 @@ void aot_help_overview(aot_sb *out, bool color)
     aot_sb_addz(out, "\nExit codes: 0 done or same, 1 differs or findings, 2 error.\n");
 }
 
+const char *aot_help_range_word(const aot_config_row *r)
+{
+    return r->type == 'S' ? "one of" : r->type == 'L' ? "a list of" : "range";
+}
+
 void aot_help_settings(aot_sb *out, bool color)
 {
     heading(out, "Settings (--set NAME=VALUE, values as Python writes them)", color);
@@ -158,7 +163,7 @@ void aot_help_settings(aot_sb *out, bool color)
         if (r->range[0] != '\0') {
             aot_sb_addz(out, "      ");
             aot_sb text = {0};
-            aot_sb_addf(&text, "%s: %s", r->type == 'S' ? "one of" : "range", r->range);
+            aot_sb_addf(&text, "%s: %s", aot_help_range_word(r), r->range);
             wrap(out, aot_sb_text(&text), text.n, 6, 6);
             aot_sb_free(&text);
         }

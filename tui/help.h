@@ -3,6 +3,7 @@
 #define AOT_TUI_HELP_H
 
 #include "base/str.h"
+#include "pipeline/config.h"
 #include "tui/cmd.h"
 
 /* The page of `aotscope help NAME` and `aotscope NAME --help`. */
@@ -11,6 +12,7 @@ void aot_help_command(aot_sb *out, const aot_cmd *cmd, bool color);
 void aot_help_overview(aot_sb *out, bool color);
 /* Settings of --set: `aotscope help settings`; stages: `aotscope help stages`. */
 void aot_help_settings(aot_sb *out, bool color);
+const char *aot_help_range_word(const aot_config_row *r); /* before the range of a setting */
 void aot_help_stages(aot_sb *out, bool color);
 /* Key table of the terminal interface: `aotscope help keys`. */
 void aot_help_keys(aot_sb *out, bool color);

@@ -130,7 +130,7 @@ static void roff_settings(aot_sb *out)
         aot_sb text = {0};
         aot_sb_addf(&text, "%s Default %s", r->doc, r->def_text);
         if (r->range[0] != '\0') {
-            aot_sb_addf(&text, "; %s: %s", r->type == 'S' ? "one of" : "range", r->range);
+            aot_sb_addf(&text, "; %s: %s", aot_help_range_word(r), r->range);
         }
         aot_sb_addc(&text, '.');
         roff_item(out, r->name, aot_sb_text(&text));

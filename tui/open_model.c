@@ -11,12 +11,39 @@
 #include "session/check.h"
 #include "session/session.h"
 
+/* Options that are settings of their own name. */
+static const char *const own_settings[] = {"backend", "path", "decompose", "keep", "opaque"};
+enum { N_OWN = sizeof own_settings / sizeof *own_settings };
+
+/* NAME=VALUE of an option; several values become one list. Nothing if it is not given. */
+static void add_own(aot_sb *text, const aot_args *a, const char *name)
+{
+    const char *value;
+    for (size_t i = 0; (value = aot_args_nth(a, name, i)) != NULL; i++) {
+        aot_sb_addf(text, i == 0 ? "%s=%s" : ",%.0s%s", name, value[0] != '\0' ? value : "True");
+    }
+}
+
 const char **aot_cmd_settings(const aot_args *a, size_t *n)
 {
-    const char **settings = aot_xcalloc(a->n_opts + 1, sizeof *settings);
+    aot_sb text[N_OWN] = {{0}};
+    size_t n_bytes = 0;
+    for (int i = 0; i < N_OWN; i++) {
+        add_own(&text[i], a, own_settings[i]);
+        n_bytes += text[i].n + 1;
+    }
+    const char **settings = aot_xcalloc(1, (a->n_opts + N_OWN + 1) * sizeof *settings + n_bytes);
+    char *at = (char *)(settings + a->n_opts + N_OWN + 1);
     *n = 0;
     for (const char *s; (s = aot_args_nth(a, "set", *n)) != NULL; ++*n) {
         settings[*n] = s;
+    }
+    for (int i = 0; i < N_OWN; i++) {
+        if (text[i].n != 0) {
+            settings[(*n)++] = memcpy(at, text[i].d, text[i].n + 1);
+            at += text[i].n + 1;
+        }
+        aot_sb_free(&text[i]);
     }
     return settings;
 }

@@ -14,7 +14,18 @@
         "set", 0, "NAME=VALUE", true, "A setting in place of the recorded one; see SETTINGS."      \
     }
 
-/* Values of --set, borrowed from a; the caller frees the array. */
+/* Rows of commands that trace. */
+#define AOT_OPTIONS_TRACE                                                                          \
+    {"path", 0, "NAME", false, "autograd or inference; as PyTorch chooses by default."},  \
+        {"decompose", 0, "OP,OP", true,                                                            \
+         "Decompose these operators too: aten.gelu.default, aten.gelu or gelu."},                  \
+        {"keep", 0, "OP,OP", true, "Keep these operators though the table decomposes them."},     \
+    {                                                                                              \
+        "opaque", 0, NULL, false,                                                                  \
+            "Go on where an operator has no rule, and believe the type that the Dynamo graph states." \
+    }
+
+/* Values of --set and of options that are settings, borrowed from a; the caller frees the array. */
 const char **aot_cmd_settings(const aot_args *a, size_t *n);
 /* Whether --set's values are settings at all; before any input is read. */
 AOT_NODISCARD aot_status aot_cmd_check_settings(const aot_args *a, aot_err *err);

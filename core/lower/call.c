@@ -109,6 +109,22 @@ static aot_value call_tensor_method(const aot_pycall *k, const char *name)
     return aot_lower_call(&m);
 }
 
+/* Nothing is known of it but the type of its result, if the graph states one. */
+static aot_value call_unknown(const aot_pycall *k)
+{
+    if (!aot_trace_opaque(k->t)) {
+        aot_trace_fail(k->t, AOT_E_UNSUPPORTED,
+                       "%s%s is not known: no row in %s and no operator of that name; --opaque "
+                       "believes the recorded type",
+                       k->is_method ? "method ." : "", k->target,
+                       k->is_method ? "methods.def" : "functions.def");
+    }
+    const char *target =
+        k->is_method ? aot_arena_printf(aot_tracer_arena(k->t), "torch.Tensor.%s", k->target)
+                     : k->target;
+    return aot_trace_custom(k->t, target, k->n, k->args, k->n_kw, k->kw_names, k->kw);
+}
+
 aot_value aot_lower_call(const aot_pycall *k)
 {
     static const char *const classes[] = {"torch.Tensor.", "torch._C.TensorBase.",
@@ -134,9 +150,7 @@ aot_value aot_lower_call(const aot_pycall *k)
         return aot_trace_custom(k->t, k->target, k->n, k->args, k->n_kw, k->kw_names, k->kw);
     }
     if (p == NULL) {
-        aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "%s%s is not known: no row in %s and no operator of that name",
-                       k->is_method ? "method ." : "", k->target,
-                       k->is_method ? "methods.def" : "functions.def");
+        return call_unknown(k);
     }
     return aot_l_resolve(k, p, true);
 }

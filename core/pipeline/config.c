@@ -14,11 +14,13 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "pipeline/op_list.h"
 
 #define DEF_TEXT_B(def, text) ((def) ? "True" : "False")
 #define DEF_TEXT_I(def, text) text
 #define DEF_TEXT_F(def, text) text
 #define DEF_TEXT_S(def, text) def
+#define DEF_TEXT_L(def, text) def
 
 static const aot_config_row rows[] = {
 #define CONFIG(field, name, type, def, range, doc) \
@@ -63,11 +65,11 @@ const aot_config_row *aot_config_find(const char *name)
     return find(name, strlen(name));
 }
 
-static void set_S(aot_config_S *field, const char *text, size_t n)
+static void set_text_field(char *field, size_t size, const char *text, size_t n)
 {
-    n = n < sizeof *field - 1 ? n : sizeof *field - 1;
-    memset(*field, 0, sizeof *field); /* whole struct comparable by memcmp */
-    memcpy(*field, text, n);
+    n = n < size - 1 ? n : size - 1;
+    memset(field, 0, size); /* whole struct comparable by memcmp */
+    memcpy(field, text, n);
 }
 
 void aot_config_init(aot_config *c)
@@ -76,7 +78,8 @@ void aot_config_init(aot_config *c)
 #define INIT_B(field, def) field = def
 #define INIT_I(field, def) field = def
 #define INIT_F(field, def) field = def
-#define INIT_S(field, def) set_S(&field, def, sizeof def - 1)
+#define INIT_S(field, def) set_text_field(field, sizeof field, def, sizeof def - 1)
+#define INIT_L INIT_S
 #define CONFIG(field, name, type, def, range, doc) INIT_##type(c->field, def);
 #include "pipeline/config.def"
 #undef CONFIG
@@ -143,7 +146,8 @@ static void store(aot_config *c, const aot_config_row *row, value v, size_t n_s)
         *(aot_config_F *)field = v.f;
         break;
     default:
-        set_S((aot_config_S *)field, v.s, n_s);
+        set_text_field(field, row->type == 'L' ? sizeof(aot_config_L) : sizeof(aot_config_S), v.s,
+                       n_s);
         break;
     }
 }
@@ -208,6 +212,10 @@ static void describe(aot_sb *b, const aot_config_row *row)
         aot_sb_addz(b, "True or False");
         return;
     }
+    if (row->type == 'L') {
+        aot_sb_addf(b, "a list of %d bytes at most", (int)sizeof(aot_config_L) - 1);
+        return;
+    }
     if (row->type == 'S') {
         for (const char *p = row->range; *p != '\0'; p++) {
             aot_sb_addz(b, *p == ' ' ? ", " : (char[2]){*p, '\0'});
@@ -232,6 +240,11 @@ static aot_status set_text(aot_config *c, const aot_config_row *row, const char 
     size_t n = strlen(s);
     bool ok;
     switch (row->type) {
+    case 'L':
+        AOT_TRY(aot_op_list_check(s, row->name, err));
+        v.s = s;
+        ok = n < sizeof(aot_config_L);
+        break;
     case 'B':
         ok = read_bool(s, &v.b);
         break;
@@ -368,7 +381,7 @@ aot_status aot_config_set(aot_config *c, const char *assignment, aot_err *err)
     if (row == NULL) {
         return fail_unknown(name, n_name, err);
     }
-    size_t n_text = trim(&text, strlen(text), row->type == 'S');
+    size_t n_text = trim(&text, strlen(text), row->type == 'S' || row->type == 'L');
     char *copy = aot_xstrndup(text, n_text);
     aot_status status = set_text(c, row, copy, err);
     free(copy);
@@ -399,7 +412,7 @@ void aot_config_from_json(aot_config *c, const json_t *dump)
         default:
             v.s = json_string_value(j);
             n = json_string_length(j);
-            ok = json_is_string(j) && is_choice(rows[i].range, v.s, n);
+            ok = json_is_string(j) && rows[i].type == 'S' && is_choice(rows[i].range, v.s, n);
             break;
         }
         if (ok) {

@@ -13,6 +13,7 @@ typedef bool aot_config_B;
 typedef long aot_config_I;
 typedef double aot_config_F;
 typedef char aot_config_S[48];
+typedef char aot_config_L[512]; /* operators with commas between, as given */
 
 typedef struct aot_config {
 #define CONFIG(field, name, type, def, range, doc) aot_config_##type field;
@@ -22,7 +23,7 @@ typedef struct aot_config {
 
 typedef struct aot_config_row {
     const char *name, *range, *doc, *def_text;
-    char type; /* 'B', 'I', 'F', 'S' */
+    char type; /* 'B', 'I', 'F', 'S', 'L' */
     size_t offset;
 } aot_config_row;
 

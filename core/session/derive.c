@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/text.h"
+#include "pipeline/op_list.h"
 #include "pipeline/pass.h"
 #include "session/check.h"
 
@@ -20,7 +21,8 @@ aot_status aot_settings_check(const char *const *settings, size_t n_settings, ao
 {
     aot_config c;
     aot_config_init(&c);
-    return apply(&c, settings, n_settings, err);
+    AOT_TRY(apply(&c, settings, n_settings, err));
+    return aot_op_choices_check(&c, err);
 }
 
 aot_status aot_unit_config(aot_config *out, const aot_unit *u, const char *const *settings,
@@ -35,6 +37,7 @@ aot_status aot_unit_config(aot_config *out, const aot_unit *u, const char *const
         snprintf(c.backend, sizeof c.backend, "inductor_joint");
     }
     AOT_TRY(apply(&c, settings, n_settings, err));
+    AOT_TRY(aot_op_choices_check(&c, err));
     *out = c;
     return AOT_OK;
 }
@@ -122,7 +125,9 @@ const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dy
     *in = (aot_capture_in){
         .dynamo = dynamo,
         .inputs = aot_capture_inputs(u, dynamo),
-        .trace = {.decompose = decomposes(u, config)},
+        .trace = {.decompose = decomposes(u, config),
+                  .choice = aot_op_choices(config, a),
+                  .opaque = config->opaque},
         .path = strcmp(config->path, "autograd") == 0    ? AOT_PATH_AUTOGRAD
                 : strcmp(config->path, "inference") == 0 ? AOT_PATH_INFERENCE
                                                          : AOT_PATH_AUTO,

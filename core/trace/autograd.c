@@ -274,7 +274,7 @@ static bool takes_gradient(const op_facts *f, aot_op_id rule_of, unsigned i)
 {
     unsigned grads = aot_trace_rules_of(rule_of)->grads;
 
-    if (f->returns_list) {
+    if (f->returns_list || rule_of >= AOT_N_OPS) {
         return true;
     }
     return grads == 0 ? i == 0 : (grads & (AOT_SAVES_RESULT << i)) != 0;

@@ -33,47 +33,81 @@ static const char *schema_given(const aot_tracer *t, const char *name, const cha
     return NULL;
 }
 
-static op_facts *make_facts(aot_tracer *t, const char *name, const char *overload, unsigned n)
+/* A schema made from a call: what is given by position, what by name. */
+static void schema_of_call(aot_tracer *t, aot_schema *s, unsigned n, unsigned n_kw,
+                           const aot_str *kw_names)
+{
+    s->n_args = n + n_kw;
+    s->n_positional = n;
+    s->args = tr_alloc(t, n + n_kw + 1, sizeof *s->args);
+    for (unsigned i = 0; i < n_kw; i++) {
+        const char *name = aot_text(t->c, kw_names[i]);
+        s->args[n + i].name = (aot_span){name, strlen(name)};
+    }
+    s->n_returns = 1;
+    s->returns = tr_alloc(t, 1, sizeof *s->returns);
+}
+
+static const char *last_part(const char *dotted)
+{
+    const char *dot = strrchr(dotted, '.');
+    return dot != NULL ? dot + 1 : dotted;
+}
+
+/* given: NULL, or the schema as text. name: "ns.name", or a torch-level function. */
+static op_facts *make_facts(aot_tracer *t, const char *name, const char *target, const char *given)
 {
     op_facts *f = tr_alloc(t, 1, sizeof *f);
-    const char *given = schema_given(t, name, overload);
     aot_err err = {0};
     if (given != NULL && aot_schema_parse(&f->schema, t->a, given, &err) != AOT_OK) {
         aot_trace_fail(t, err.code, "schema of %s: %s", name, err.msg);
     }
-    if (given == NULL) {
-        f->schema.n_args = f->schema.n_positional = n;
-        f->schema.args = tr_alloc(t, n + 1, sizeof *f->schema.args);
-        f->schema.n_returns = 1;
-        f->schema.returns = tr_alloc(t, 1, sizeof *f->schema.returns);
-    }
     f->has_names = given != NULL;
-    tr_op_defaults(t, f);
     for (unsigned i = 0; i < f->schema.n_args; i++) {
         f->writes |= f->schema.args[i].is_write;
     }
-    f->target =
-        aot_intern_z(t->c->strs, aot_arena_printf(t->a, "torch.ops.%s.%s", name, overload));
-    const char *dot = strchr(name, '.');
-    f->name = aot_intern_z(t->c->strs, dot != NULL ? dot + 1 : name);
+    f->target = aot_intern_z(t->c->strs, target);
+    f->name = aot_intern_z(t->c->strs, last_part(name));
     return f;
 }
 
-static aot_op_id custom_op(aot_tracer *t, const char *target, unsigned n)
+static bool same_names(const aot_tracer *t, const aot_schema *s, const aot_str *kw_names)
 {
-    const char *name = target + strlen("torch.ops."), *first = strchr(name, '.');
-    const char *second = first != NULL ? strchr(first + 1, '.') : NULL;
-    const char *overload = second != NULL ? second + 1 : "default";
-    char *base = second != NULL ? aot_arena_strndup(t->a, name, (size_t)(second - name))
-                                : aot_arena_strndup(t->a, name, strlen(name));
-    const char *full = aot_arena_printf(t->a, "torch.ops.%s.%s", base, overload);
+    for (unsigned i = s->n_positional; i < s->n_args; i++) {
+        if (strcmp(s->args[i].name.s, aot_text(t->c, kw_names[i - s->n_positional])) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static aot_op_id custom_op(aot_tracer *t, const char *target, unsigned n, unsigned n_kw,
+                           const aot_str *kw_names)
+{
+    static const char prefix[] = "torch.ops.";
+    bool is_op = aot_starts_with(target, prefix);
+    const char *name = is_op ? target + sizeof prefix - 1 : target, *first = strchr(name, '.');
+    const char *second = is_op && first != NULL ? strchr(first + 1, '.') : NULL;
+    const char *overload = second != NULL ? second + 1 : "default", *given = NULL, *full = target;
+    if (is_op) {
+        name = second != NULL ? aot_arena_strndup(t->a, name, (size_t)(second - name)) : name;
+        full = aot_arena_printf(t->a, "%s%s.%s", prefix, name, overload);
+        given = schema_given(t, name, overload);
+    }
     aot_str key = aot_intern_z(t->c->strs, full);
     for (size_t i = 0; i < t->customs.n; i++) {
-        if (t->customs.d[i]->target == key) {
+        const op_facts *f = t->customs.d[i];
+        bool same_call = f->schema.n_positional == n && f->schema.n_args == n + n_kw;
+        if (f->target == key && (f->has_names || (same_call && same_names(t, &f->schema, kw_names)))) {
             return (aot_op_id)(AOT_N_OPS + i);
         }
     }
-    aot_vec_push(&t->customs, make_facts(t, base, overload, n));
+    op_facts *f = make_facts(t, name, full, given);
+    if (given == NULL) {
+        schema_of_call(t, &f->schema, n, n_kw, kw_names);
+    }
+    tr_op_defaults(t, f);
+    aot_vec_push(&t->customs, f);
     return (aot_op_id)(AOT_N_OPS + t->customs.n - 1);
 }
 
@@ -89,6 +123,13 @@ static aot_value stated(aot_tracer *t, aot_node_id id)
 /* Types of a tuple are those of the getitems that take its parts. */
 aot_value tr_stated_types(aot_tracer *t)
 {
+    if (t->believed != NULL) {
+        aot_value *given = tr_alloc(t, t->n_believed, sizeof *given);
+        for (unsigned i = 0; i < t->n_believed; i++) {
+            given[i] = aot_v_tensor(tr_tensor_new(t, t->believed[i]));
+        }
+        return t->n_believed == 1 ? given[0] : aot_v_tuple(t, t->n_believed, given);
+    }
     if (t->at_graph == NULL || t->at_node == AOT_NO_NODE) {
         return aot_v_none();
     }
@@ -113,18 +154,28 @@ aot_value tr_stated_types(aot_tracer *t)
     return n == 0 ? aot_v_none() : aot_v_tuple(t, n, items);
 }
 
-aot_value aot_trace_custom(aot_tracer *t, const char *target, unsigned n, const aot_value *args,
-                           unsigned n_kw, const aot_str *kw_names, const aot_value *kw)
+aot_str tr_believed(aot_tracer *t, const char *what, const char *op)
 {
-    aot_op_id op = custom_op(t, target, n);
-    const op_facts *f = tr_op(t, op);
-    unsigned most = f->schema.n_args;
-    if (n_kw != 0 && !f->has_names) {
-        aot_trace_fail(t, AOT_E_UNSUPPORTED,
-                       "%s is called with keyword arguments and its schema is not known: state it "
-                       "(# aotscope: op SCHEMA)",
-                       target);
+    return aot_intern_z(t->c->strs, aot_arena_printf(t->a, "believed %s of %s", what, op));
+}
+
+bool tr_may_believe(const aot_tracer *t, aot_op_id op)
+{
+    if (!t->options.opaque || t->in_backward || t->rule != 0 || t->at_node == AOT_NO_NODE) {
+        return false; // a step of something: the node's type is not its own
     }
+    const char *packet = last_part(aot_op(op)->packet);
+    const char *target = aot_text(t->c, aot_node_at(t->at_graph, t->at_node)->target);
+    const char *at = strstr(target, packet);
+    size_t n = strlen(packet);
+    return at != NULL && (at == target || at[-1] == '.') && (at[n] == '\0' || at[n] == '.');
+}
+
+/* The arguments in the order of the schema; those of a schema made from the call are in its order. */
+static aot_value *arguments(aot_tracer *t, const op_facts *f, unsigned n, const aot_value *args,
+                            unsigned n_kw, const aot_str *kw_names, const aot_value *kw)
+{
+    unsigned most = f->schema.n_args;
     aot_value *all = tr_alloc(t, most + n + 1, sizeof *all);
     memcpy(all, args, n * sizeof *all);
     for (unsigned i = n; i < most; i++) {
@@ -137,7 +188,80 @@ aot_value aot_trace_custom(aot_tracer *t, const char *target, unsigned n, const 
             }
         }
     }
-    return aot_call_op(t, op, most, all);
+    return all;
+}
+
+aot_value aot_trace_custom(aot_tracer *t, const char *target, unsigned n, const aot_value *args,
+                           unsigned n_kw, const aot_str *kw_names, const aot_value *kw)
+{
+    bool is_op = aot_starts_with(target, "torch.ops.");
+    aot_op_id op = custom_op(t, target, n, n_kw, kw_names);
+    const op_facts *f = tr_op(t, op);
+    bool guessed = !is_op || (n_kw != 0 && !f->has_names);
+    if (guessed && !t->options.opaque) {
+        aot_trace_fail(t, AOT_E_UNSUPPORTED,
+                       "%s: no fake implementation is known here: it is called with keyword arguments "
+                       "and nothing states its schema; state it (# aotscope: op SCHEMA), or believe "
+                       "the recorded type (--opaque)",
+                       target);
+    }
+    aot_value *all = arguments(t, f, n, args, n_kw, kw_names, kw);
+    aot_str was = t->rule;
+    if (guessed) {
+        t->rule = tr_believed(t, "type", target);
+    }
+    aot_value out = aot_call_op(t, op, f->schema.n_args, all);
+    t->rule = was;
+    return out;
+}
+
+/* ---- gradients that nothing tells ------------------------------------------------------------------ */
+
+/* torch.ops.mine.scale.default -> torch.ops.opaque.mine_scale_backward.default: a name that no real
+ * operator has. */
+static const char *gradient_target(aot_tracer *t, aot_op_id op)
+{
+    const char *name = tr_op_text(t, op);
+    name += aot_starts_with(name, "torch.ops.") ? strlen("torch.ops.") : 0;
+    char *flat = aot_arena_strndup(t->a, name, strlen(name));
+    if (aot_ends_with(flat, ".default")) {
+        flat[strlen(flat) - strlen(".default")] = '\0';
+    }
+    for (char *p = flat; *p != '\0'; p++) {
+        *p = *p == '.' ? '_' : *p;
+    }
+    return aot_arena_printf(t->a, "torch.ops.opaque.%s_backward.default", flat);
+}
+
+/* One call of the gradients of the results and all arguments of the forward; it gives the gradients
+ * that are wanted, each of the type of its input. */
+void tr_opaque_gradient(aot_tracer *t, grad_fn *fn, aot_tensor *const *grads, aot_tensor **out)
+{
+    unsigned n = fn->n_out + fn->n_args, n_given = 0, *edge = tr_alloc(t, fn->n_edges + 1, sizeof *edge);
+    aot_value *args = tr_alloc(t, n + 1, sizeof *args);
+    aot_meta_id *types = tr_alloc(t, fn->n_edges + 1, sizeof *types);
+    for (unsigned i = 0; i < fn->n_out; i++) {
+        args[i] = aot_v_tensor(grads[i]);
+    }
+    for (unsigned i = 0; i < fn->n_args; i++) {
+        args[fn->n_out + i] = fn->args[i];
+        for (unsigned e = fn->edge_of[i]; e < fn->edge_of[i + 1]; e++) {
+            if (fn->edges[e].fn != NULL) {
+                types[n_given] = aot_v_item(fn->args[i], e - fn->edge_of[i])->meta;
+                edge[n_given++] = e;
+            }
+        }
+    }
+    aot_str was = t->rule;
+    t->rule = tr_believed(t, "gradient", tr_op_text(t, fn->op));
+    t->believed = types;
+    t->n_believed = n_given;
+    aot_value given = aot_trace_custom(t, gradient_target(t, fn->op), n, args, 0, NULL, NULL);
+    t->believed = NULL;
+    t->rule = was;
+    for (unsigned i = 0; i < n_given; i++) {
+        out[edge[i]] = aot_v_item(given, i);
+    }
 }
 
 /* ---- auto_functionalized_v2 ------------------------------------------------------------------------- */

@@ -495,7 +495,9 @@ aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     if (op >= AOT_N_OPS) {
         aot_value stated = tr_stated_types(t);
         if (stated.kind == AOT_V_NONE) {
-            aot_trace_fail(t, AOT_E_UNSUPPORTED, "%s: no type is stated for its result",
+            aot_trace_fail(t, AOT_E_UNSUPPORTED,
+                           "%s: no fake implementation is known here, and the Dynamo graph states no "
+                           "type for its result",
                            tr_op_text(t, op));
         }
         tr_bind(t, AOT_LEVEL_JOINT, id, stated);
@@ -509,7 +511,11 @@ aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
         out = values_of_call(t, f, &k);
     }
     aot_call_free(&k);
-    if (s != AOT_OK) {
+    if (s == AOT_E_UNSUPPORTED && tr_may_believe(t, op)) {
+        out = tr_stated_types(t);
+        t->level[AOT_LEVEL_JOINT].origins.d[id].rule = tr_believed(t, "type", tr_op_text(t, op));
+    }
+    if (s != AOT_OK && out.kind == AOT_V_NONE) {
         aot_trace_fail(t, s, "%s", err.msg);
     }
     if (out.kind == AOT_V_INT && out.u.dim.expr != 0) {

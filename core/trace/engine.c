@@ -239,9 +239,16 @@ void tr_apply(aot_tracer *t, grad_fn *fn, aot_tensor **grads, aot_tensor **out)
         apply_copy_slices(t, fn, grads, out);
         return;
     }
+    if (fn->rule == NULL && t->options.opaque) {
+        tr_opaque_gradient(t, fn, grads, out);
+        return;
+    }
     if (fn->rule == NULL) {
-        aot_trace_fail(t, AOT_E_UNSUPPORTED, "derivative for %s is not implemented (a VJP rule)",
-                       aot_op(fn->op)->name);
+        aot_trace_fail(t, AOT_E_UNSUPPORTED,
+                       "derivative for %s is not implemented%s; --opaque goes on with an opaque node",
+                       tr_op_text(t, fn->op),
+                       fn->op >= AOT_N_OPS ? ": a custom operator's is code that no input holds"
+                                           : " (a VJP rule)");
     }
     aot_vjp b = {t, fn, grads, out, tr_alloc(t, fn->n_out + 1, sizeof(aot_tensor *))};
     unpack(t, fn, &b);

@@ -211,6 +211,8 @@ struct aot_tracer {
     bool grad_enabled, in_backward;
     tracer_mode mode;
     aot_str rule;               /* why the next nodes are made */
+    const aot_meta_id *believed; /* types of an opaque gradient; NULL: ask the Dynamo graph */
+    unsigned n_believed;
     aot_node_id functional_parent, traced_parent;
     aot_src src;                /* of the node being run */
     const aot_graph *at_graph;
@@ -245,6 +247,12 @@ aot_value tr_each_part(aot_tracer *t, aot_op_id op, unsigned n, const aot_value 
                        aot_value (*call)(aot_tracer *, aot_op_id, unsigned, const aot_value *));
 
 /* custom.c */
+/* --opaque: a node that stands for the gradient of an operator without a rule. */
+void tr_opaque_gradient(aot_tracer *t, grad_fn *fn, aot_tensor *const *grads, aot_tensor **out);
+/* Whether the type that the Dynamo graph states is that of this operator's result. */
+bool tr_may_believe(const aot_tracer *t, aot_op_id op);
+/* What nodes are marked by: "believed type of aten.foo.default". */
+aot_str tr_believed(aot_tracer *t, const char *what, const char *op);
 aot_value tr_stated_types(aot_tracer *t);
 aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
 aot_value tr_effect(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);

@@ -305,10 +305,13 @@ aot_value aot_tracer_attr(aot_tracer *t, const aot_graph *g, aot_node_id id);
 /* A constant of the program, torch.tensor(3.0): a new _tensor_constantN read by get_attr, not
  * dispatched. */
 aot_tensor *aot_tracer_constant(aot_tracer *t, const aot_fake *type);
-/* Calls an operator that is not in the table (torch.ops.mine.scale[.overload]). Its results have the
- * types that the Dynamo graph states. */
+/* Calls an operator that is not in the table (torch.ops.mine.scale[.overload]), or a function that
+ * nothing is known of (only if aot_trace_opaque). Its results have the types that the Dynamo graph
+ * states. */
 aot_value aot_trace_custom(aot_tracer *t, const char *target, unsigned n, const aot_value *args,
                            unsigned n_kw, const aot_str *kw_names, const aot_value *kw);
+/* Whether recorded types are believed where a rule is missing. */
+bool aot_trace_opaque(const aot_tracer *t);
 /* Lowering's own memory; NULL when a trace begins. */
 void **aot_tracer_lower_slot(aot_tracer *t);
 

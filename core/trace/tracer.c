@@ -115,6 +115,11 @@ bool aot_has_core_decomps(const aot_tracer *t)
     return t->options.core_decompose && !t->options.decompose;
 }
 
+bool aot_trace_opaque(const aot_tracer *t)
+{
+    return t->options.opaque;
+}
+
 bool aot_in_decomp(const aot_tracer *t)
 {
     return t->mode == MODE_DECOMP;
@@ -373,6 +378,10 @@ bool tr_expand(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, c
 static bool in_table(const aot_tracer *t, aot_op_id op)
 {
     uint32_t flags = aot_op(op)->flags;
+    unsigned choice = t->options.choice != NULL && op < AOT_N_OPS ? t->options.choice[op] : 0;
+    if (choice != AOT_CHOICE_TABLE) {
+        return choice == AOT_CHOICE_DECOMPOSE;
+    }
     return (t->options.decompose && (flags & AOT_OPF_INDUCTOR_DECOMP) != 0) ||
            (t->options.core_decompose && (flags & AOT_OPF_CORE_DECOMP) != 0);
 }

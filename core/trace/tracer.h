@@ -4,9 +4,13 @@
 
 #include "trace/trace.h"
 
+/* What a person chose for an operator, whatever the table says. */
+typedef enum aot_op_choice { AOT_CHOICE_TABLE, AOT_CHOICE_DECOMPOSE, AOT_CHOICE_KEEP } aot_op_choice;
+
 typedef struct aot_trace_options {
     bool decompose;   /* use Inductor's decomposition table */
     bool core_decompose; /* use the core ATen table */
+    const uint8_t *choice; /* aot_op_choice of each operator; NULL: the table alone */
     bool opaque;      /* believe a recorded type where an operator has no META rule */
     const char *const *schemas; /* of custom operators: "ns::name(Tensor x) -> Tensor" */
     unsigned n_schemas;

@@ -49,6 +49,70 @@ run "$AOTSCOPE" trace "$log"
 ok "trace without -o is a usage error" exits 2
 run "$AOTSCOPE" run "$log"
 ok "run without -o is a usage error" exits 2
+# Operators chosen by hand; layer_norm by Inductor's table is var_mean, add, rsqrt, sub, mul, mul, add.
+cat >"$scratch/norm.txt" <<'END'
+class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[4, 8][8, 1]cpu", L_w_: "f32[8][1]cpu", L_b_: "f32[8][1]cpu"):
+        h: "f32[4, 8][8, 1]cpu" = torch.nn.functional.layer_norm(L_x_, (8,), L_w_, L_b_, 1e-05)
+        y: "f32[4, 8][8, 1]cpu" = torch.nn.functional.gelu(h)
+        return (y,)
+END
+norm="var_mean.correction add.Tensor rsqrt.default sub.Tensor mul.Tensor mul.Tensor add.Tensor"
+gelu="mul.Tensor mul.Tensor erf.default add.Tensor mul.Tensor"
+calls() {
+    rm -rf "$scratch/chosen"
+    "$AOTSCOPE" trace "$scratch/norm.txt" "$@" -o "$scratch/chosen" 2>/dev/null
+    grep -o 'torch\.ops\.aten\.[a-z_A-Z0-9.]*' "$scratch/chosen/0.inference.txt" | sed 's/torch.ops.aten.//' |
+        tr '\n' ' ' | sed 's/ $//'
+}
+is() { [ "$1" = "$2" ] || { echo "is '$1', not '$2'"; return 1; }; }
+ok "layer_norm by Inductor's table" is "$(calls --backend decomp)" "$norm $gelu"
+ok "--keep keeps what the table decomposes" is "$(calls --backend decomp --keep gelu)" "$norm gelu.default"
+ok "--decompose decomposes what it does not" is "$(calls --backend aot_eager --decompose aten.native_layer_norm.default)" "$norm gelu.default"
+ok "--keep goes before --decompose" is "$(calls --backend aot_eager --keep aten.gelu --decompose gelu,native_layer_norm)" "$norm gelu.default"
+run "$AOTSCOPE" run "$scratch/norm.txt" --backend decomp --keep gelu --keep native_layer_norm -o "$scratch/chosen.aots"
+ok "run takes them too" exits 0
+run sqlite3 "$scratch/chosen.aots" "select value from config where name = 'keep'"
+ok "and the session says which" out "gelu,native_layer_norm"
+run "$AOTSCOPE" trace "$scratch/norm.txt" --decompose nosuch -o "$scratch/x"
+ok "an operator that does not exist is a usage error" exits 2
+ok "that names it and where to look" err "no operator is called 'nosuch'; \`aotscope ops\`"
+run "$AOTSCOPE" trace "$scratch/norm.txt" --decompose aten.convolution -o "$scratch/x"
+ok "one without a rule too" err "aten.convolution has no decomposition rule here"
+run "$AOTSCOPE" trace "$scratch/norm.txt" --keep aten.linear -o "$scratch/x"
+ok "a composite is expanded before any table is asked" err "aten.linear is a composite"
+
+# What has no rule: refused as PyTorch would, or believed.
+cat >"$scratch/opaque.txt" <<'END'
+class GraphModule(torch.nn.Module):
+    # aotscope: requires_grad L_x_
+    def forward(self, L_x_: "f32[4, 8][8, 1]cpu"):
+        # File: m.py:3 in f, code: y = magic(x, 2, mode='a')
+        h: "f32[4][1]cpu" = torch.magic(L_x_, 2, mode = 'a')
+        # File: m.py:4 in f, code: return mine.two(y.wand(), b=y)
+        y: "f32[4][1]cpu" = h.wand()
+        g = torch.ops.mine.two(y, b = h)
+        a: "f32[4][1]cpu" = g[0]
+        b: "f32[2][1]cpu" = g[1]
+        return (a, b)
+END
+run "$AOTSCOPE" trace "$scratch/opaque.txt" -o "$scratch/x"
+ok "without --opaque it is refused" exits 2
+ok "with node, source line and remedy" err "h (torch.magic) at m.py:3: torch.magic is not known"
+ok "that is --opaque" err "--opaque"
+run "$AOTSCOPE" trace "$scratch/opaque.txt" --opaque -o "$scratch/opaque"
+ok "with it the recorded types are believed" exits 0
+joint=$scratch/opaque/0.joint.txt
+ok "a function" grep -qF 'magic: "f32[4][1]cpu" = torch.magic(primals_1, 2, mode' "$joint"
+ok "a method" grep -qF 'wand: "f32[4][1]cpu" = torch.Tensor.wand(magic)' "$joint"
+ok "a custom operator of two results" grep -qF 'torch.ops.mine.two.default(wand, b = magic)' "$joint"
+ok "its gradient is an opaque node" grep -qF 'torch.ops.opaque.mine_two_backward.default(tangents_1, tangents_2, wand, magic)' "$joint"
+ok "typed as the input" grep -qF 'torch_magic_backward: "f32[4, 8][8, 1]cpu"' "$joint"
+run "$AOTSCOPE" run "$scratch/opaque.txt" --opaque -o "$scratch/opaque.aots"
+run sqlite3 "$scratch/opaque.aots" "select rule from rewrites where stage = 'joint' and rule like 'believed%'"
+ok "the session marks what was believed" out "believed type of torch.magic"
+ok "and the gradients" out "believed gradient of torch.ops.mine.two.default"
+
 cat >"$scratch/bad.txt" <<'END'
 class GraphModule(torch.nn.Module):
     def forward(self, L_x_: "f32[4][1]cpu"):
