@@ -13,6 +13,15 @@
 #include "base/hash.h"
 #include "partition/internal.h"
 
+/* A tag to try, as if a checkpoint's policy function had set it. */
+static void try_policy(part *p, uint32_t i)
+{
+    const aot_what_if *w = part_what_if(p, aot_node_at(p->g, i));
+    if (w != NULL && w->sets_policy) {
+        p->m.policy[i] = w->policy;
+    }
+}
+
 void part_meta_init(part *p)
 {
     const aot_graph *g = p->g;
@@ -27,6 +36,7 @@ void part_meta_init(part *p)
         p->m.policy[i] = x->policy;
         p->m.ac_graph_id[i] = g->srcs.d[x->src].ac_graph_id;
         p->m.part[i] = part_class_of(p, x);
+        try_policy(p, i);
     }
 }
 

@@ -267,3 +267,17 @@ int part_count_forward_outputs(const aot_graph *g)
     }
     return grads <= n_out ? (int)(n_out - grads) : -1;
 }
+
+static int by_tried_name(const void *key, const void *row)
+{
+    aot_str name = *(const aot_str *)key, other = ((const aot_what_if *)row)->name;
+    return name < other ? -1 : name > other;
+}
+
+const aot_what_if *part_what_if(const part *p, const aot_node *n)
+{
+    const aot_partition_in *in = p->in;
+    return in->n_what_if == 0
+               ? NULL
+               : bsearch(&n->name, in->what_if, in->n_what_if, sizeof *in->what_if, by_tried_name);
+}

@@ -71,6 +71,8 @@ bool part_is_view(const part *p, aot_node_id id);
 bool part_must_be_in_forward(const part *p, aot_node_id id);
 bool part_must_be_in_backward(const part *p, aot_node_id id);
 uint32_t part_class_of(part *p, const aot_node *n);
+/* The change that is tried on a node; NULL if none. */
+const aot_what_if *part_what_if(const part *p, const aot_node *n);
 /* Storage group of each node's value; equal = memory shared. Mirrors what fake tensors alias. */
 uint32_t *part_storages(const part *p);
 /* Forward outputs in a joint graph's output list. */

@@ -209,7 +209,8 @@ static void add_node(cutter *c, aot_node_id id)
     if (reason != AOT_BAN_NONE) {
         ban_if_allowed(c, id, reason);
     }
-    info->weight = node_weight(c, id);
+    const aot_what_if *w = part_what_if(p, n);
+    info->weight = w != NULL && w->weight >= 0 ? w->weight : node_weight(c, id);
     edge(c, vertex_in(id), vertex_out(id), info->weight == AOT_WEIGHT_INF ? AOT_FLOW_INF : info->weight);
     for (uint32_t k = g->user_off[id]; k < g->user_off[id + 1]; k++) {
         edge(c, vertex_out(id), vertex_in(g->user[k]), AOT_FLOW_INF);

@@ -69,7 +69,7 @@ static void node_facts(part *p, const uint8_t *in_fw, const uint8_t *in_bw)
         aot_node_info *x = &p->out->nodes[i];
         bool fw = in_fw[i] != PART_ABSENT, bw = in_bw[i] != PART_ABSENT;
         x->verdict = fw && bw ? AOT_V_RECOMPUTED : fw ? AOT_V_FORWARD_ONLY : bw ? AOT_V_BACKWARD_ONLY : AOT_V_DEAD;
-        p->out->recompute_flops += fw && bw ? aot_node_flops(p->g, i) : 0;
+        p->out->recompute_flops += fw && in_bw[i] == PART_BODY ? aot_node_flops(p->g, i) : 0;
         x->dist = p->dist != NULL ? p->dist[i] : 0;
         x->fw_order = p->fw_order[i];
         x->policy = p->m.policy[i];

@@ -48,6 +48,14 @@ typedef struct aot_node_info {
     bool is_static;     /* parameter or buffer, or computed from these alone */
 } aot_node_info;
 
+/* One change to try: another weight for the edge of a value, another tag on a node, or both. */
+typedef struct aot_what_if {
+    aot_str name;     /* of a node of the joint graph; names outlive its cleaning */
+    int64_t weight;   /* AOT_WEIGHT_INF is possible; -1: the graph's */
+    bool sets_policy; /* the tag is `policy`, AOT_POLICY_NONE to take it away */
+    uint8_t policy;
+} aot_what_if;
+
 typedef struct aot_partition_in {
     const aot_graph *joint;
     int n_forward_outputs;  /* -1: from the descriptors, else outputs less one for each primal */
@@ -56,6 +64,8 @@ typedef struct aot_partition_in {
     /* Storage groups of primals: storage[i] equal = memory shared; NULL: all apart. */
     const int *primal_storage;
     int n_primal_storage;
+    const aot_what_if *what_if; /* sorted by name; NULL: the graph as it is */
+    uint32_t n_what_if;
 } aot_partition_in;
 
 typedef struct aot_partition {

@@ -208,4 +208,16 @@ ok "an ending that names no format is refused" err "should end in .svg"
 ok "and nothing is written" test ! -e "$scratch/picture.jpg"
 run "$AOTSCOPE" info
 ok "info without an input tells of the program" out "session format"
+run "$AOTSCOPE" explain "$two" addmm
+ok "explain gives the ban in PyTorch's words" out "ban      not in recomputable allowlist"
+ok "explain gives the weight with its factors" out "39,649 = 32,768 × 1.1²"
+ok "explain gives the limit of the weight" out "saved while it is below 72,088"
+ok "explain tries a tag" out "* recomputed   83.2 KiB"
+run "$AOTSCOPE" explain "$two" addmm --json
+ok "explain --json is versioned" out '"format": "aotscope/1"'
+ok "explain --json has the limit" out '"weight_limit": 72088'
+run "$AOTSCOPE" explain "$two" addm
+ok "explain of what is no value exits with 2" exits 2
+ok "and names near ones" err "there are addmm, addmm_1"
+
 done_testing

@@ -1,0 +1,239 @@
+/* Explaining one value: facts of its cut, and what single changes would do to it.
+ *
+ * The limit of its weight needs no search. Let V be the cut's value and w the weight. If the value is
+ * not saved, a cut with weight 0 has value V0, the cheapest that saves it costs V0 + w, and it wins
+ * while w < V - V0. If it is saved, a cut with infinite weight has value V1, the cheapest that does
+ * not save it, so saving wins while w < w + V1 - V. */
+#include "partition/explain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/internal.h"
+
+void aot_explain_free(aot_explain *x)
+{
+    aot_vec_free(&x->saved_above);
+    aot_vec_free(&x->readers);
+    aot_vec_free(&x->changes);
+}
+
+static aot_node_id find(const aot_graph *g, const char *name)
+{
+    for (aot_node_id i = 0; i < g->nodes.n; i++) {
+        if (strcmp(aot_node_name(g, i), name) == 0) {
+            return i;
+        }
+    }
+    return AOT_NO_NODE;
+}
+
+/* "mm, mm_1, mm_2": values whose name begins as the given one does. */
+static aot_status no_such_value(const aot_graph *g, const char *name, aot_err *err)
+{
+    aot_sb near = {0};
+    size_t stem = strcspn(name, "0123456789");
+    while (stem > 1 && name[stem - 1] == '_') {
+        stem--;
+    }
+    for (aot_node_id i = 0, n = 0; i < g->nodes.n && n < 6 && stem > 0; i++) {
+        if (strncmp(aot_node_name(g, i), name, stem) == 0) {
+            aot_sb_addf(&near, "%s%s", n++ != 0 ? ", " : "", aot_node_name(g, i));
+        }
+    }
+    aot_status s = AOT_FAIL(err, AOT_E_USAGE, "no value '%s' in the graph that is cut%s%s", name,
+                            near.n != 0 ? "; there are " : " (show --stage joint_cse prints it)",
+                            aot_sb_text(&near));
+    aot_sb_free(&near);
+    return s;
+}
+
+/* ---- neighbours -------------------------------------------------------------------------------- */
+
+/* From a recomputed value upwards to what the forward keeps. */
+static void collect_saved_above(aot_explain *x)
+{
+    const aot_graph *g = x->p->cut;
+    uint8_t *seen = aot_xcalloc(g->nodes.n + 1, 1);
+    AOT_VEC(aot_node_id) todo = {0};
+    aot_vec_push(&todo, x->id);
+    while (todo.n != 0) {
+        aot_node_id i = todo.d[--todo.n];
+        for (uint32_t k = g->in_off[i]; k < g->in_off[i + 1]; k++) {
+            aot_node_id in = g->in[k];
+            if (seen[in]) {
+                continue;
+            }
+            seen[in] = 1;
+            if (x->p->nodes[in].verdict == AOT_V_SAVED) {
+                aot_vec_push(&x->saved_above, in);
+            } else {
+                aot_vec_push(&todo, in);
+            }
+        }
+    }
+    aot_vec_free(&todo);
+    free(seen);
+}
+
+static void collect_readers(aot_explain *x)
+{
+    const aot_graph *g = x->p->cut;
+    for (uint32_t k = g->user_off[x->id]; k < g->user_off[x->id + 1]; k++) {
+        aot_node_id u = g->user[k];
+        if (aot_node_at(g, u)->kind != AOT_OUTPUT && !x->p->nodes[u].required_fw) {
+            aot_vec_push(&x->readers, u);
+        }
+    }
+}
+
+/* ---- changes ----------------------------------------------------------------------------------- */
+
+typedef struct trial {
+    const aot_partition_in *in;
+    const aot_config *config;
+    aot_str name;
+} trial;
+
+/* The changed node among those that are tried already. */
+static aot_partition *cut_with(const trial *t, aot_what_if w, const aot_config *config, aot_err *err)
+{
+    aot_partition_in in = *t->in;
+    aot_partition *p = NULL;
+    aot_what_if *all = aot_xcalloc(in.n_what_if + 1, sizeof *all);
+    uint32_t n = 0;
+    bool placed = false;
+    w.name = t->name;
+    for (uint32_t i = 0; i < in.n_what_if; i++) {
+        if (!placed && in.what_if[i].name >= t->name) {
+            all[n++] = w;
+            placed = true;
+        }
+        if (in.what_if[i].name != t->name) {
+            all[n++] = in.what_if[i];
+        }
+    }
+    if (!placed) {
+        all[n++] = w;
+    }
+    in.what_if = all;
+    in.n_what_if = n;
+    aot_status s = aot_partition_run(&p, &in, config, err);
+    free(all);
+    return s == AOT_OK ? p : NULL;
+}
+
+/* AOT_V_DEAD if the value is no more. */
+static aot_verdict verdict_of(const aot_partition *p, const char *name)
+{
+    aot_node_id i = find(p->cut, name);
+    return i == AOT_NO_NODE ? AOT_V_DEAD : (aot_verdict)p->nodes[i].verdict;
+}
+
+static void add_change(aot_explain *x, const char *what, const aot_partition *p, const aot_err *err)
+{
+    aot_ctx *c = x->p->cut->ctx;
+    aot_change r = {.what = what};
+    if (p != NULL) {
+        r.verdict = verdict_of(p, aot_node_name(x->p->cut, x->id));
+        r.saved_bytes = p->saved_bytes;
+        r.recompute_flops = p->recompute_flops;
+    } else {
+        r.failed = true;
+        r.failure = aot_arena_strndup(c->arena, err->msg, strlen(err->msg));
+    }
+    aot_vec_push(&x->changes, r);
+}
+
+static void try_tags(aot_explain *x, const trial *t)
+{
+    static const struct {
+        uint8_t policy;
+        const char *what;
+    } tags[] = {{AOT_POLICY_MUST_SAVE, "tag MUST_SAVE"},
+                {AOT_POLICY_MUST_RECOMPUTE, "tag MUST_RECOMPUTE"},
+                {AOT_POLICY_NONE, "no tag"}};
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+        if (tags[i].policy != x->p->nodes[x->id].policy) {
+            aot_err err = {0};
+            aot_what_if w = {.weight = -1, .sets_policy = true, .policy = tags[i].policy};
+            add_change(x, tags[i].what, cut_with(t, w, t->config, &err), &err);
+        }
+    }
+}
+
+static void try_settings(aot_explain *x, const trial *t)
+{
+    static const char *const switches[] = {
+        "ban_recompute_used_far_apart", "ban_recompute_long_fusible_chains",
+        "ban_recompute_materialized_backward", "ban_recompute_not_in_allowlist",
+        "ban_recompute_reductions", "recompute_views", "treat_parameters_as_free_to_save",
+        "aggressive_recomputation"};
+    aot_ctx *c = x->p->cut->ctx;
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
+        const aot_config_row *row = aot_config_find(switches[i]);
+        bool was = *(const bool *)((const char *)t->config + row->offset);
+        const char *what = aot_arena_printf(c->arena, "%s=%s", row->name, was ? "False" : "True");
+        aot_config config = *t->config;
+        aot_err err = {0};
+        aot_partition *p = NULL;
+        if (aot_config_set(&config, what, &err) != AOT_OK ||
+            aot_partition_run(&p, t->in, &config, &err) != AOT_OK) {
+            p = NULL;
+        }
+        add_change(x, what, p, &err);
+    }
+}
+
+/* ---- the limit of the weight --------------------------------------------------------------------- */
+
+static void find_limit(aot_explain *x, const trial *t)
+{
+    const aot_node_info *n = &x->p->nodes[x->id];
+    aot_err err = {0};
+    bool saved = n->verdict == AOT_V_SAVED;
+    x->weight_limit = -1;
+    if (strcmp(x->p->rung, "one cut") != 0 || n->weight < 0 || n->weight == AOT_WEIGHT_INF) {
+        return;
+    }
+    aot_what_if w = {.weight = saved ? AOT_WEIGHT_INF : 0};
+    const aot_partition *p = cut_with(t, w, t->config, &err);
+    if (p == NULL) {
+        return; /* no other value can take its place */
+    }
+    x->weight_limit = saved ? n->weight + p->cut_value - x->p->cut_value
+                            : x->p->cut_value - p->cut_value;
+}
+
+aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in, const aot_config *config,
+                            const char *name, aot_err *err)
+{
+    aot_explain x = {0};
+    aot_partition *p;
+    AOT_TRY(aot_partition_run(&p, in, config, err));
+    x.p = p;
+    x.id = find(p->cut, name);
+    if (x.id == AOT_NO_NODE) {
+        return no_such_value(p->cut, name, err);
+    }
+    const aot_node_info *n = &p->nodes[x.id];
+    trial t = {in, config, aot_node_at(p->cut, x.id)->name};
+    x.near = n->dist > 100 ? 100 : n->dist < 1 ? 1 : n->dist;
+    x.weighed = n->weight > 0 && n->weight != AOT_WEIGHT_INF &&
+                aot_meta_get(p->cut->ctx, aot_node_at(p->cut, x.id)->meta)->val == AOT_VAL_TENSOR;
+    if (p->cut->user_off == NULL) {
+        aot_graph_link(p->cut);
+    }
+    if (n->verdict == AOT_V_RECOMPUTED) {
+        collect_saved_above(&x);
+    }
+    collect_readers(&x);
+    find_limit(&x, &t);
+    if (n->verdict == AOT_V_SAVED || n->verdict == AOT_V_RECOMPUTED ||
+        n->verdict == AOT_V_FORWARD_ONLY) {
+        try_tags(&x, &t);
+        try_settings(&x, &t);
+    }
+    *out = x;
+    return AOT_OK;
+}

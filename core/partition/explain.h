@@ -1,0 +1,42 @@
+/* Why the partitioner did with a value what it did, and what would change it: the rules that applied
+ * with their numbers, the values that hold it, and single changes tried out by cutting again.
+ * PyTorch has nothing of the kind; the rules are those of partitioners.py:solve_min_cut. */
+#ifndef AOT_PARTITION_EXPLAIN_H
+#define AOT_PARTITION_EXPLAIN_H
+
+#include "base/vec.h"
+#include "partition/partition.h"
+
+/* One change, tried. */
+typedef struct aot_change {
+    const char *what;        /* "recompute_views=True", "tag MUST_SAVE" */
+    aot_verdict verdict;     /* of the value then */
+    int64_t saved_bytes;     /* of the whole partition then */
+    double recompute_flops;
+    bool failed;             /* no partition is possible then; the message: */
+    const char *failure;
+} aot_change;
+
+typedef struct aot_explain {
+    const aot_partition *p;
+    aot_node_id id; /* in p->cut */
+    /* weight = bytes * 1.1^near * (materialized ? 1 : 2), if `weighed` */
+    bool weighed;
+    int64_t near;        /* steps to the backward, 1 to 100 */
+    /* One cut decides: the value is saved while its weight is below the limit, else not. -1: another
+     * rung decided, the weight says nothing, or it is AOT_WEIGHT_INF: whatever the weight. */
+    int64_t weight_limit;
+    AOT_VEC(aot_node_id) saved_above; /* recomputed: the saved values it is made from again */
+    AOT_VEC(aot_node_id) readers;     /* nodes of the backward that read it, or what is made of it by views */
+    AOT_VEC(aot_change) changes;      /* each tag, and each setting that decides about bans */
+} aot_explain;
+
+/* Cuts the graph as it is and once for each change. name: of a node in the joint graph (a value that
+ * CSE merged away is not found). Everything belongs to in->joint->ctx, but for the lists.
+ * Errors: those of aot_partition_run; E_USAGE (no such value: names near ones).
+ * Cost: about fifteen partitions. */
+AOT_NODISCARD aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in,
+                                          const aot_config *config, const char *name, aot_err *err);
+void aot_explain_free(aot_explain *x);
+
+#endif
