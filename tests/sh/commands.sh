@@ -220,4 +220,23 @@ run "$AOTSCOPE" explain "$two" addm
 ok "explain of what is no value exits with 2" exits 2
 ok "and names near ones" err "there are addmm, addmm_1"
 
+pain=$AOT_FIXTURES/oracle
+redrawn=$(ls "$pain"/pain_dropout_under_budget/trace.log*)
+run "$AOTSCOPE" lint "$redrawn"
+ok "lint exits with 0 where notes are all" exits 0
+ok "lint notes views that are counted" out "[alias-counted]"
+run "$AOTSCOPE" lint "$redrawn" --set activation_memory_budget=0.5
+ok "lint exits with 1 for a mask that is drawn again" exits 1
+ok "lint names the node and its line" out "error: native_dropout (aten.native_dropout) is drawn again in the backward with another state [random-redrawn]  units_pain.py:16"
+run "$AOTSCOPE" lint "$redrawn" --set activation_memory_budget=0.5 --sarif
+ok "lint --sarif is SARIF" out '"version": "2.1.0"'
+ok "lint --sarif points to the source" out '"startLine": 16'
+run "$AOTSCOPE" lint "$(ls "$pain"/pain_read_after_mutation/trace.log*)" --json
+ok "lint exits with 1 for an overwritten input" exits 1
+ok "lint --json has the rule" out '"rule": "read-after-mutation"'
+run "$AOTSCOPE" lint "$redrawn" --level loud
+ok "an unknown level is a usage error" exits 2
+run "$AOTSCOPE" lint "$redrawn" --rule nothing
+ok "an unknown rule is a usage error" exits 2
+
 done_testing

@@ -1,0 +1,249 @@
+/* aotscope lint INPUT...: findings of every partitioned unit, as text, JSON or SARIF. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lint/lint.h"
+#include "session/saved.h"
+#include "tui/open_model.h"
+#include "viewers/format.h"
+
+typedef struct job {
+    const aot_args *a;
+    aot_finding_level least;
+    const char *only; /* a rule's name, or NULL */
+    bool quiet;       /* collected as JSON, nothing is printed */
+    json_t *list;
+    unsigned n[3];    /* by level */
+    size_t n_units, n_cut;
+    bool failed;
+} job;
+
+static json_t *finding_json(const aot_unit *u, size_t unit, const aot_partition *p, const aot_finding *f)
+{
+    char label[96];
+    const aot_graph *g = p->cut;
+    const aot_src *src = &g->srcs.d[aot_node_at(g, f->node)->src];
+    json_t *j = json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I}", "input", u->input, "unit", (int)unit,
+                          "label", aot_unit_label(&u->key, label, sizeof label), "rule", f->rule->name, "level",
+                          aot_finding_level_name(f->rule->level), "node", aot_node_name(g, f->node), "message",
+                          f->message, "remedy", f->rule->remedy, "bytes", (json_int_t)f->bytes);
+    if (src->file != 0) {
+        json_object_set_new(j, "file", json_string(aot_text(g->ctx, src->file)));
+        json_object_set_new(j, "line", json_integer(src->line));
+    }
+    return j;
+}
+
+static void print_finding(const aot_partition *p, const aot_finding *f)
+{
+    char source[300];
+    aot_format_source(source, sizeof source, p->cut, f->node);
+    printf("  %s: %s [%s]%s%s\n", aot_finding_level_name(f->rule->level), f->message, f->rule->name,
+           source[0] != 0 ? "  " : "", source);
+}
+
+/* Each rule's sentence and remedy once, below the places where it was found. */
+static void print_rules(const aot_findings *all, const job *j)
+{
+    const aot_finding_rule *last = NULL;
+    for (size_t i = 0; i < all->n; i++) {
+        const aot_finding_rule *r = all->d[i].rule;
+        if (r != last && r->level >= j->least && (j->only == NULL || strcmp(j->only, r->name) == 0)) {
+            printf("  %s: %s\n    Remedy: %s.\n", r->name, r->title, r->remedy);
+        }
+        last = r;
+    }
+}
+
+static void lint_unit(job *j, aot_model *m, size_t unit)
+{
+    const aot_partition *p = NULL;
+    const aot_unit *u = aot_model_unit(m, unit);
+    aot_findings all = {0};
+    aot_err err = {0};
+    bool head = false;
+    j->n_units++;
+    if (aot_model_stage(m, unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_MISSING) {
+        return;
+    }
+    if (aot_model_partition(m, unit, &p, &err) != AOT_OK) {
+        aot_err_in_file(&err, u->input);
+        aot_cmd_fail(&err);
+        j->failed = true;
+        return;
+    }
+    j->n_cut++;
+    aot_lint(&all, p);
+    for (size_t i = 0; i < all.n; i++) {
+        const aot_finding *f = &all.d[i];
+        if (f->rule->level < j->least || (j->only != NULL && strcmp(j->only, f->rule->name) != 0)) {
+            continue;
+        }
+        j->n[f->rule->level]++;
+        if (j->quiet) {
+            json_array_append_new(j->list, finding_json(u, unit, p, f));
+            continue;
+        }
+        if (!head) {
+            printf("# unit %zu %s\n", unit, aot_model_unit_line(m, unit));
+            head = true;
+        }
+        print_finding(p, f);
+    }
+    if (head) {
+        print_rules(&all, j);
+    }
+    aot_vec_free(&all);
+}
+
+static void lint_input(job *j, const char *input)
+{
+    aot_model *m = NULL;
+    aot_err err = {0};
+    if (aot_cmd_open_one(&m, j->a, input, &err) != AOT_OK) {
+        aot_cmd_fail(&err);
+        j->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < aot_model_n_units(m); i++) {
+        lint_unit(j, m, i);
+    }
+    aot_model_free(m);
+}
+
+/* ---- SARIF 2.1.0 ------------------------------------------------------------------------------- */
+
+static json_t *sarif_rules(void)
+{
+    json_t *rules = json_array();
+    for (unsigned i = 0; i < aot_finding_rule_count(); i++) {
+        const aot_finding_rule *r = aot_finding_rule_at(i);
+        json_array_append_new(rules, json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->name,
+                                               "shortDescription", "text", r->title, "help", "text", r->remedy,
+                                               "defaultConfiguration", "level", aot_finding_level_name(r->level)));
+    }
+    return rules;
+}
+
+static json_t *sarif_result(const json_t *f)
+{
+    const char *file = json_string_value(json_object_get(f, "file"));
+    json_int_t line = json_integer_value(json_object_get(f, "line"));
+    json_t *place = json_pack("{s:[{s:s, s:s}]}", "logicalLocations", "name",
+                              json_string_value(json_object_get(f, "node")), "kind", "variable");
+    if (file != NULL) {
+        json_object_set_new(place, "physicalLocation",
+                            json_pack("{s:{s:s}, s:{s:I}}", "artifactLocation", "uri", file, "region",
+                                      "startLine", line > 0 ? line : 1));
+    }
+    return json_pack("{s:s, s:s, s:{s:s}, s:[o]}", "ruleId", json_string_value(json_object_get(f, "rule")), "level",
+                     json_string_value(json_object_get(f, "level")), "message", "text",
+                     json_string_value(json_object_get(f, "message")), "locations", place);
+}
+
+static json_t *sarif(const json_t *list)
+{
+    json_t *results = json_array(), *f;
+    size_t i;
+    json_array_foreach(list, i, f) {
+        json_array_append_new(results, sarif_result(f));
+    }
+    return json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:o}]}", "version", "2.1.0", "$schema",
+                     "https://json.schemastore.org/sarif-2.1.0.json", "runs", "tool", "driver", "name", "aotscope",
+                     "version", PACKAGE_VERSION, "rules", sarif_rules(), "results", results);
+}
+
+static json_t *plain(const job *j)
+{
+    json_t *o = aot_cmd_json();
+    json_object_set(o, "findings", j->list);
+    for (int i = AOT_FINDING_ERROR; i >= AOT_FINDING_NOTE; i--) {
+        char key[16];
+        snprintf(key, sizeof key, "%ss", aot_finding_level_name((aot_finding_level)i));
+        json_object_set_new(o, key, json_integer(j->n[i]));
+    }
+    return o;
+}
+
+/* ---- the command ------------------------------------------------------------------------------- */
+
+static bool read_level(aot_finding_level *out, const char *text)
+{
+    for (int i = AOT_FINDING_NOTE; i <= AOT_FINDING_ERROR; i++) {
+        if (strcmp(text, aot_finding_level_name((aot_finding_level)i)) == 0) {
+            *out = (aot_finding_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_rule(const char *name)
+{
+    for (unsigned i = 0; i < aot_finding_rule_count(); i++) {
+        if (strcmp(aot_finding_rule_at(i)->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int run(const aot_args *a)
+{
+    job j = {.a = a, .only = aot_args_get(a, "rule"), .list = json_array()};
+    const char *level = aot_args_get(a, "level");
+    bool as_sarif = aot_args_has(a, "sarif");
+    aot_err err = {0};
+    j.quiet = aot_args_has(a, "json") || as_sarif;
+    if (level != NULL && !read_level(&j.least, level)) {
+        json_decref(j.list);
+        return aot_cmd_usage(a->cmd, "--level takes error, warning or note, not '%s'", level);
+    }
+    if (j.only != NULL && !is_rule(j.only)) {
+        json_decref(j.list);
+        return aot_cmd_usage(a->cmd, "there is no rule '%s'", j.only);
+    }
+    if (aot_cmd_check_settings(a, &err) != AOT_OK) {
+        json_decref(j.list);
+        return aot_cmd_fail(&err);
+    }
+    for (size_t i = 0; i < a->n_inputs; i++) {
+        lint_input(&j, a->inputs[i]);
+    }
+    if (j.quiet) {
+        aot_cmd_print_json(as_sarif ? sarif(j.list) : plain(&j));
+    } else {
+        printf("%zu of %zu units cut: %u errors, %u warnings, %u notes\n", j.n_cut, j.n_units,
+               j.n[AOT_FINDING_ERROR], j.n[AOT_FINDING_WARNING], j.n[AOT_FINDING_NOTE]);
+    }
+    json_decref(j.list);
+    bool findings = j.n[AOT_FINDING_ERROR] + j.n[AOT_FINDING_WARNING] != 0;
+    return j.failed ? AOT_EXIT_ERROR : findings ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;
+}
+
+static const aot_option options[] = {
+    {"level", 0, "LEVEL", false, "Show findings of this level and above: error, warning, note (default)."},
+    {"rule", 0, "NAME", false, "Look for one rule only."},
+    {"json", 0, NULL, false, "Print JSON."},
+    {"sarif", 0, NULL, false, "Print SARIF 2.1.0, as code hosts read it."},
+    AOT_OPTION_SET,
+    {0},
+};
+
+const aot_cmd cmd_lint = {
+    .name = "lint",
+    .synopsis = "INPUT... [--level LEVEL] [--rule NAME] [--json | --sarif] [--set NAME=VALUE]...",
+    .summary = "Find random numbers drawn twice, overwritten inputs, lost tags, wasted memory",
+    .doc = "Each joint graph is cut and looked through without running it. Errors are wrong numbers: a random operator "
+           "that is recomputed without its generator's state, an input that the backward reads after the forward has "
+           "overwritten it. Warnings are requests that did not happen: tags overruled or lost. Notes are memory. "
+           "Exit code 1 if there are errors or warnings.",
+    .examples = "aotscope lint train.log --set activation_memory_budget=0.5\n"
+                "aotscope lint rank0.log rank1.log --level error\n"
+                "aotscope lint train.log --sarif > findings.sarif\n",
+    .options = options,
+    .min_inputs = 1,
+    .max_inputs = -1,
+    .run = run,
+};
