@@ -8,6 +8,7 @@
 #include "import/unit.h"
 #include "partition/partition.h"
 #include "session/model.h"
+#include "tui/fits.h"
 #include "tui/open_model.h"
 
 typedef struct job {
@@ -15,6 +16,9 @@ typedef struct job {
     json_t *graphs;
     int next, failed;
     size_t unit; /* the unit at work */
+    int64_t limit;   /* --fits; -1: not asked */
+    int n_too_large; /* units that do not fit as they are configured */
+    bool text;
 } job;
 
 static json_t *side_json(const aot_graph *g, const aot_memory_side *s)
@@ -53,13 +57,34 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
     return s;
 }
 
+static aot_status fit_graph(job *j, const aot_unit *u, const aot_record *r, int k, aot_err *err)
+{
+    aot_config config;
+    aot_fit f;
+    char label[96];
+    AOT_TRY(aot_cmd_unit_config(&config, j->a, u, err));
+    AOT_TRY(aot_fits_unit(&f, u, r, &config, j->limit, err));
+    j->n_too_large += !f.now.fits;
+    if (j->text) {
+        printf("# unit %zu %s %s\n", j->unit, aot_unit_label(&u->key, label, sizeof label), u->title);
+        aot_fit_print(&f, j->limit);
+    } else {
+        json_t *o = aot_fit_json(&f);
+        json_object_set_new(o, "unit", json_integer(k));
+        json_array_append_new(j->graphs, o);
+    }
+    aot_fit_free(&f);
+    return AOT_OK;
+}
+
 static void on_unit(void *arg, const aot_unit *u)
 {
     job *j = arg;
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
     if (r != NULL && r->text != NULL) {
         aot_err mine = {0};
-        if (one_graph(j, u, r, j->next++, &mine) != AOT_OK) {
+        aot_status s = j->limit >= 0 ? fit_graph(j, u, r, j->next++, &mine) : one_graph(j, u, r, j->next++, &mine);
+        if (s != AOT_OK) {
             aot_err_in_file(&mine, u->input);
             aot_cmd_fail(&mine);
             j->failed++;
@@ -71,29 +96,36 @@ static void on_unit(void *arg, const aot_unit *u)
 static int run(const aot_args *a)
 {
     aot_err err = {0};
-    job j = {.a = a, .graphs = json_array()};
-    const char *format = aot_args_get(a, "format");
+    job j = {.a = a, .graphs = json_array(), .limit = -1};
+    const char *format = aot_args_get(a, "format"), *fits = aot_args_get(a, "fits");
     int code = AOT_EXIT_SAME;
     if (format != NULL && strcmp(format, "json") != 0) {
         json_decref(j.graphs);
         return aot_cmd_usage(a->cmd, "--format takes json, not '%s'", format);
     }
-    if (aot_cmd_each_unit(a->inputs[0], on_unit, &j, &err) == AOT_OK && j.next == 0) {
+    if (fits != NULL && !aot_fits_parse_size(&j.limit, fits)) {
+        json_decref(j.graphs);
+        return aot_cmd_usage(a->cmd, "--fits takes a size such as 24GiB, 500MB or 1000000, not '%s'", fits);
+    }
+    j.text = fits != NULL && format == NULL;
+    if (aot_cmd_check_settings(a, &err) == AOT_OK &&
+        aot_cmd_each_unit(a->inputs[0], on_unit, &j, &err) == AOT_OK && j.next == 0) {
         AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s", aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
         aot_err_in_file(&err, a->inputs[0]);
     }
-    if (err.code == AOT_OK) {
+    if (err.code == AOT_OK && !j.text) {
         json_t *o = json_pack("{s:s, s:O}", "format", "aotscope/1", "graphs", j.graphs);
         err.code = aot_cmd_write_json(a, o, &err);
         json_decref(o);
-        code = j.failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
     }
+    code = j.failed != 0 ? AOT_EXIT_ERROR : j.n_too_large != 0 ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;
     json_decref(j.graphs);
     return err.code != AOT_OK ? aot_cmd_fail(&err) : code;
 }
 
 static const aot_option options[] = {
     {"set", 0, "NAME=VALUE", true, "A setting of torch._functorch.config, on top of the recorded ones."},
+    {"fits", 0, "SIZE", false, "Whether each unit fits SIZE (24GiB, 500MB), and the budget at which it would; a table, or JSON with --format json."},
     {"format", 0, "json", false, "The form of the answer."},
     {"output", 'o', "FILE", false, "Where it goes; standard output if absent or '-'."},
     {0},
@@ -101,13 +133,16 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_memory = {
     .name = "memory",
-    .synopsis = "INPUT [--set NAME=VALUE]... [--format json] [-o FILE]",
+    .synopsis = "INPUT [--fits SIZE] [--set NAME=VALUE]... [--format json] [-o FILE]",
     .summary = "Live bytes of forward and backward, node by node, and their peaks",
     .doc = "Each joint graph is cut and both modules are walked as PyTorch's interpreter runs them. Every living storage "
            "counts once; values die at their last use. Forward inputs are held by the caller; primals and saved values "
            "stay until the backward returns; user outputs are dropped before the backward; tangents are fresh; "
-           "views and saved aliases of primals cost nothing.",
-    .examples = "aotscope memory train.log --set activation_memory_budget=0.5 -o memory.json\n",
+           "views and saved aliases of primals cost nothing. With --fits each unit is walked at 41 memory budgets; exit "
+           "code 1 if one does not fit as it is configured. What lives besides the unit (optimizer state, other units, "
+           "the allocator's own) is to be taken off SIZE before.",
+    .examples = "aotscope memory train.log --fits 24GiB\n"
+                "aotscope memory train.log --set activation_memory_budget=0.5 -o memory.json\n",
     .options = options,
     .min_inputs = 1,
     .max_inputs = 1,

@@ -239,4 +239,18 @@ ok "an unknown level is a usage error" exits 2
 run "$AOTSCOPE" lint "$redrawn" --rule nothing
 ok "an unknown rule is a usage error" exits 2
 
+ladder=$(ls "$pain"/pain_mlp_ladder/trace.log*)
+run "$AOTSCOPE" memory "$ladder" --fits 1GiB
+ok "what fits exits with 0" exits 0
+ok "and says so" out "fits 1.00 GiB at its budget of 1"
+peak=$("$AOTSCOPE" memory "$ladder" | sed -n 's/.*"peak": *\([0-9]*\).*/\1/p' | sort -n | tail -n 1)
+run "$AOTSCOPE" memory "$ladder" --fits "$peak"
+ok "the peak itself fits" exits 0
+run "$AOTSCOPE" memory "$ladder" --fits $((peak - 1))
+ok "one byte less does not" exits 1
+run "$AOTSCOPE" memory "$ladder" --fits $((peak - 1)) --format json
+ok "--fits has JSON" out '"no_longer_saved"'
+run "$AOTSCOPE" memory "$ladder" --fits 3parsecs
+ok "--fits takes sizes only" exits 2
+
 done_testing

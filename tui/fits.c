@@ -1,0 +1,212 @@
+/* Does a unit fit? Its peak at 41 budgets, the highest budget whose peak is within the limit, and what
+ * that budget no longer saves. The peak is not monotone in the budget (what is recomputed lives in the
+ * backward), so each budget is walked. */
+#include "tui/fits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/memsim.h"
+#include "session/derive.h"
+#include "session/model.h"
+#include "tui/cmd.h"
+#include "viewers/format.h"
+#include "viewers/table.h"
+
+bool aot_fits_parse_size(int64_t *bytes, const char *text)
+{
+    static const struct {
+        const char *unit;
+        double bytes;
+    } units[] = {{"", 1},      {"B", 1},      {"KB", 1e3},   {"MB", 1e6},        {"GB", 1e9},
+                 {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+    char *end;
+    double n = strtod(text, &end);
+    for (size_t i = 0; end != text && n >= 0 && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].unit) == 0 && n * units[i].bytes < 9e18) {
+            *bytes = (int64_t)(n * units[i].bytes);
+            return true;
+        }
+    }
+    return false;
+}
+
+typedef struct cut {
+    aot_ctx *ctx;
+    aot_partition *p;
+} cut;
+
+static aot_status cut_at(cut *out, aot_fit_point *point, const aot_unit *u, const aot_record *rec,
+                         const aot_config *config, int64_t limit, aot_err *err)
+{
+    cut c = {.ctx = aot_unit_new_ctx(u)};
+    const aot_graph *joint;
+    aot_status s = aot_record_parse(&joint, c.ctx, u, rec, err);
+    s = s == AOT_OK ? aot_derive_partition(&c.p, u, joint, config, NULL, err) : s;
+    *point = (aot_fit_point){.budget = config->activation_memory_budget, .rung = "not cut"};
+    if (s == AOT_OK) {
+        aot_memory m;
+        aot_memory_simulate(&m, c.p->forward, c.p->backward, c.p->n_forward_outputs);
+        point->forward_peak = m.forward.peak;
+        point->backward_peak = m.backward.peak;
+        point->saved_bytes = c.p->saved_bytes;
+        point->recompute_flops = c.p->recompute_flops;
+        point->rung = c.p->rung;
+        point->fits = m.forward.peak <= limit && m.backward.peak <= limit;
+        aot_memory_free(&m);
+    }
+    *out = c;
+    return s;
+}
+
+typedef struct flip {
+    const char *name;
+    int64_t bytes;
+} flip;
+
+static int by_bytes(const void *a, const void *b)
+{
+    const flip *x = a, *y = b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : strcmp(x->name, y->name);
+}
+
+static bool is_saved(const aot_partition *p, const char *name)
+{
+    aot_node_id id = aot_graph_find(p->cut, name);
+    return id != AOT_NO_NODE && p->nodes[id].verdict == AOT_V_SAVED;
+}
+
+static json_t *find_flips(const aot_partition *now, const aot_partition *then)
+{
+    flip *all = aot_xcalloc(now->n_saved + 1, sizeof *all);
+    size_t n = 0;
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < now->n_saved; i++) {
+        const char *name = aot_node_name(now->cut, now->saved[i]);
+        if (!is_saved(then, name)) {
+            all[n++] = (flip){name, now->nodes[now->saved[i]].bytes};
+        }
+    }
+    qsort(all, n, sizeof *all, by_bytes);
+    for (size_t i = 0; i < n; i++) {
+        json_array_append_new(list, json_pack("[s, I]", all[i].name, (json_int_t)all[i].bytes));
+    }
+    free(all);
+    return list;
+}
+
+aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *joint, const aot_config *config,
+                         int64_t limit, aot_err *err)
+{
+    aot_fit f = {.best = -1};
+    cut now, then;
+    aot_status s = cut_at(&now, &f.now, u, joint, config, limit, err);
+    if (s != AOT_OK) {
+        aot_ctx_free(now.ctx);
+        return s;
+    }
+    for (int i = 0; i < AOT_FIT_POINTS; i++) {
+        aot_config c = *config;
+        aot_err ignored = {0};
+        c.activation_memory_budget = (double)(AOT_FIT_POINTS - 1 - i) / (AOT_FIT_POINTS - 1);
+        s = cut_at(&then, &f.points[i], u, joint, &c, limit, &ignored);
+        if (s == AOT_OK && f.points[i].fits && f.best < 0) {
+            f.best = i;
+            f.flips = find_flips(now.p, then.p);
+        }
+        aot_ctx_free(then.ctx);
+        aot_cmd_progress(NULL, "budgets", (uint64_t)i + 1, AOT_FIT_POINTS);
+    }
+    aot_cmd_progress_end();
+    aot_ctx_free(now.ctx);
+    *out = f;
+    return AOT_OK;
+}
+
+void aot_fit_free(aot_fit *f)
+{
+    json_decref(f->flips);
+}
+
+static json_t *point_json(const aot_fit_point *x)
+{
+    return json_pack("{s:f, s:b, s:I, s:I, s:I, s:f, s:s}", "budget", x->budget, "fits", (int)x->fits,
+                     "forward_peak", (json_int_t)x->forward_peak, "backward_peak", (json_int_t)x->backward_peak,
+                     "saved_bytes", (json_int_t)x->saved_bytes, "recompute_flops", x->recompute_flops, "rung", x->rung);
+}
+
+json_t *aot_fit_json(const aot_fit *f)
+{
+    json_t *points = json_array();
+    for (int i = 0; i < AOT_FIT_POINTS; i++) {
+        json_array_append_new(points, point_json(&f->points[i]));
+    }
+    json_t *o = json_pack("{s:o, s:o}", "now", point_json(&f->now), "points", points);
+    json_object_set_new(o, "best", f->best >= 0 ? point_json(&f->points[f->best]) : json_null());
+    json_object_set(o, "no_longer_saved", f->flips != NULL ? f->flips : json_null());
+    return o;
+}
+
+static void print_point(aot_table *t, const char *mark, const aot_fit_point *x)
+{
+    aot_table_row(t);
+    aot_table_cellf(t, "  %s%.3f", mark, x->budget);
+    aot_table_cell(t, x->fits ? "fits" : "does not fit");
+    aot_table_bytes(t, x->forward_peak);
+    aot_table_bytes(t, x->backward_peak);
+    aot_table_bytes(t, x->saved_bytes);
+    aot_table_cellf(t, "%.4g", x->recompute_flops);
+    aot_table_cell(t, x->rung);
+}
+
+static bool same_point(const aot_fit_point *a, const aot_fit_point *b)
+{
+    return a->forward_peak == b->forward_peak && a->backward_peak == b->backward_peak &&
+           a->saved_bytes == b->saved_bytes && a->recompute_flops == b->recompute_flops;
+}
+
+static void print_flips(const aot_fit *f)
+{
+    enum { MOST = 10 };
+    size_t n = json_array_size(f->flips);
+    char bytes[32];
+    for (size_t i = 0; i < n && i < MOST; i++) {
+        json_t *x = json_array_get(f->flips, i);
+        printf("  no longer saved  %s  %s\n", json_string_value(json_array_get(x, 0)),
+               aot_format_bytes(bytes, sizeof bytes, json_integer_value(json_array_get(x, 1))));
+    }
+    if (n > MOST) {
+        printf("  and %zu more\n", n - MOST);
+    }
+}
+
+void aot_fit_print(const aot_fit *f, int64_t limit)
+{
+    static const char *const titles[] = {"  budget", "", "forward", "backward", "saved", "flops again", "decided by"};
+    char bytes[32];
+    aot_table *t = aot_table_new();
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        aot_table_column(t, titles[i], i >= 2 && i <= 5 ? AOT_RIGHT : AOT_LEFT, 0);
+    }
+    for (int i = 0; i < AOT_FIT_POINTS; i++) { // of equal neighbours the first
+        if (i == 0 || i == f->best || !same_point(&f->points[i], &f->points[i - 1])) {
+            print_point(t, i == f->best ? "> " : "  ", &f->points[i]);
+        }
+    }
+    aot_sb out = {0};
+    aot_table_print(&out, t, 0, 0, 0);
+    fputs(aot_sb_text(&out), stdout);
+    aot_sb_free(&out);
+    aot_table_free(t);
+    aot_format_bytes(bytes, sizeof bytes, limit);
+    if (f->now.fits) {
+        printf("  fits %s at its budget of %g\n", bytes, f->now.budget);
+    } else if (f->best >= 0) {
+        printf("  does not fit %s at its budget of %g; fits at %g, for %.4g flops again\n", bytes, f->now.budget,
+               f->points[f->best].budget, f->points[f->best].recompute_flops);
+        print_flips(f);
+    } else {
+        printf("  does not fit %s at any budget\n", bytes);
+    }
+}

@@ -1,0 +1,39 @@
+/* memory --fits: whether units fit a device, and the memory budget at which they would. */
+#ifndef AOT_TUI_FITS_H
+#define AOT_TUI_FITS_H
+
+#include <jansson.h>
+
+#include "import/unit.h"
+#include "pipeline/config.h"
+
+/* "24GiB", "500MB", "123456": bytes; false if it is none of these. */
+bool aot_fits_parse_size(int64_t *bytes, const char *text);
+
+/* One budget of a unit. */
+typedef struct aot_fit_point {
+    double budget;
+    int64_t forward_peak, backward_peak, saved_bytes;
+    double recompute_flops;
+    const char *rung;
+    bool fits;
+} aot_fit_point;
+
+enum { AOT_FIT_POINTS = 41 };
+
+typedef struct aot_fit {
+    aot_fit_point now;                    /* as configured */
+    aot_fit_point points[AOT_FIT_POINTS]; /* budgets 1, 0.975 .. 0 */
+    int best;                             /* the highest budget that fits; -1: none does */
+    json_t *flips;                        /* [name, bytes] saved now and not at best, largest first */
+} aot_fit;
+
+/* Cuts and walks the unit at each budget.
+ * Errors: those of the partition as configured. A budget that cannot be cut does not fit. */
+AOT_NODISCARD aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *joint,
+                                       const aot_config *config, int64_t limit, aot_err *err);
+void aot_fit_free(aot_fit *f);
+json_t *aot_fit_json(const aot_fit *f);
+void aot_fit_print(const aot_fit *f, int64_t limit);
+
+#endif
