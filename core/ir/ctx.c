@@ -392,14 +392,13 @@ int64_t aot_meta_numel(const aot_ctx *c, aot_meta_id id)
     const aot_meta *m = aot_meta_get(c, id);
     const aot_dim *d = aot_meta_sizes(c, m);
     int64_t n = 1;
-    bool unknown = false;
     for (unsigned i = 0; i < m->ndim; i++) {
-        unknown |= d[i].value == AOT_HINT_NONE;
-        if (!unknown && __builtin_mul_overflow(n, d[i].value, &n)) {
+        int64_t size = d[i].value == AOT_HINT_NONE ? 4096 : d[i].value;
+        if (__builtin_mul_overflow(n, size, &n)) {
             n = INT64_MAX / 64;
         }
     }
-    return unknown ? 4096 : n;
+    return n;
 }
 
 int64_t aot_meta_bytes(const aot_ctx *c, aot_meta_id id)

@@ -26,14 +26,19 @@ static aot_node_id arg_node(const aot_graph *g, const aot_node *n, unsigned i)
     return i < n->n_args && a[i].kind == AOT_ARG_NODE ? a[i].u.node : AOT_NO_NODE;
 }
 
-/* First node of the trailing copy_ group. */
-static uint32_t epilogue_start(const aot_graph *g)
+/* First node of the last copy_ group; only views of written inputs that the forward returns are made
+ * after it. */
+static uint32_t epilogue_start(const aot_graph *g, const uint8_t *on_tangent)
 {
-    uint32_t i = (uint32_t)g->nodes.n;
-    while (i > 0 && (aot_node_at(g, i - 1)->kind == AOT_OUTPUT || is_copy(g, aot_node_at(g, i - 1)))) {
-        i--;
+    uint32_t n = (uint32_t)g->nodes.n, end = n, start;
+    while (end > 0 && aot_node_at(g, end - 1)->kind != AOT_PLACEHOLDER &&
+           !is_copy(g, aot_node_at(g, end - 1)) &&
+           (!on_tangent[end - 1] || aot_node_at(g, end - 1)->kind == AOT_OUTPUT)) {
+        end--;
     }
-    return i;
+    for (start = end; start > 0 && is_copy(g, aot_node_at(g, start - 1)); start--) {
+    }
+    return start < end ? start : n != 0 ? n - 1 : 0;
 }
 
 /* Nodes that depend on a tangent, and the first of them that is no placeholder. */
@@ -113,9 +118,10 @@ static void mark_epilogue(part *p, uint32_t epilogue, const uint8_t *on_tangent)
 void part_mark_backward(part *p)
 {
     const aot_graph *g = p->g;
-    uint32_t n = (uint32_t)g->nodes.n, epilogue = epilogue_start(g);
+    uint32_t n = (uint32_t)g->nodes.n;
     uint8_t *on_tangent = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
     uint32_t limit = first_tangent_user(g, on_tangent);
+    uint32_t epilogue = p->epilogue = epilogue_start(g, on_tangent);
     uint32_t border = find_border(p, limit, epilogue);
     bool said = false;
     for (uint32_t i = 0; i < n; i++) { // PyTorch 2.15 prints it
@@ -128,7 +134,7 @@ void part_mark_backward(part *p)
         } else if (said && i < epilogue) {
             p->m.backward_made[i] = g->srcs.d[x->src].is_backward || on_tangent[i];
         } else {
-            p->m.backward_made[i] = i >= border;
+            p->m.backward_made[i] = i >= epilogue ? on_tangent[i] : i >= border;
         }
     }
     mark_epilogue(p, epilogue, on_tangent);

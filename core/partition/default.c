@@ -11,7 +11,7 @@ static uint32_t forward_end(const part *p)
     uint32_t end = 0;
     for (uint32_t i = 0; i < p->g->nodes.n; i++) {
         const aot_node *n = aot_node_at(p->g, i);
-        bool tagged = n->kind != AOT_OUTPUT && !p->m.backward_made[i] && p->m.must_side[i] == 0;
+        bool tagged = i < p->epilogue && !p->m.backward_made[i];
         if ((tagged && !part_is_tangent(p->g, n)) || part_is_primal(p->g, n) || part_is_fwd_seed(p->g, n)) {
             end = i + 1;
         }

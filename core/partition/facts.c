@@ -255,10 +255,23 @@ static bool is_token_input(const aot_graph *g, aot_node_id id)
            aot_node_args(g, u)->u.node == id;
 }
 
+/* What a descriptor says: a gradient (of a subclass: of an inner tensor), or None in its place. */
+static bool is_gradient(const char *desc)
+{
+    return strstr(desc, "GradAOTOutput(") != NULL || strcmp(desc, "None") == 0 ||
+           aot_starts_with(desc, "BackwardToken");
+}
+
 int part_count_forward_outputs(const aot_graph *g)
 {
     uint32_t n_out, grads = 0;
     part_outputs(g, &n_out);
+    if (n_out != 0 && g->out_descs.n == n_out) {
+        for (uint32_t i = 0; i < n_out; i++) {
+            grads += is_gradient(aot_text(g->ctx, g->out_descs.d[i]));
+        }
+        return (int)(n_out - grads);
+    }
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         grads += part_is_primal(g, aot_node_at(g, i)) && !is_token_input(g, i);
     }

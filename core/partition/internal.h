@@ -42,6 +42,7 @@ typedef struct part {
     const aot_graph *g; /* linked */
     part_meta m;        /* of g */
     int n_fw_out;
+    uint32_t epilogue; /* nodes from here on were made after the backward */
     aot_partition *out;
     aot_err *err;
     /* classification */

@@ -195,9 +195,9 @@ void aot_outs_push(aot_outs *o, aot_out_type t)
     if (t.val == AOT_VAL_TENSOR && !t.more_dims) {
         t.numel = 1;
         for (unsigned i = 0; i < t.ndim; i++) {
-            t.numel = aot_mul_size(t.numel, t.sizes[i]);
+            t.numel = aot_mul_size(t.numel, t.sizes[i] == AOT_HINT_NONE ? 4096 : t.sizes[i]);
         }
-        t.numel = t.numel == AOT_HINT_NONE ? 4096 : t.numel < 0 ? 0 : t.numel;
+        t.numel = t.numel < 0 ? 0 : t.numel;
     }
     aot_vec_push(&o->outs, t);
 }
