@@ -24,7 +24,11 @@ static void run_forward(aot_tracer *t, const job *j, forward_run *r, const aot_v
 {
     const input_plan *p = &j->plan;
     aot_set_grad_enabled(t, !j->in->no_grad);
-    aot_value out = aot_interpret(t, j->in->dynamo, p->n_outer, cap_outer_args(t, p, inputs));
+    const aot_value *args = cap_outer_args(t, p, inputs);
+    for (unsigned i = 0; i < p->n_attrs; i++) {
+        aot_tracer_set_attr(t, p->outer[i].name, args[i].u.t);
+    }
+    aot_value out = aot_interpret(t, j->in->dynamo, p->n_outer - p->n_attrs, args + p->n_attrs);
     if (aot_v_is_list(out)) {
         r->n_outputs = out.n;
         r->outputs = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_value, out.n + 1);
@@ -107,13 +111,49 @@ static aot_value synced(aot_tracer *t, aot_value v)
     return aot_v_tensor(aot_trace_inner(v.u.t));
 }
 
+/* Values of the inputs at one time: one each, and of a subclass those of its inner tensors. */
+typedef struct snapshot {
+    aot_tensor *whole, *part[2];
+} snapshot;
+
+static snapshot *take_snapshot(aot_tracer *t, const forward_run *r)
+{
+    snapshot *s = AOT_NEW_ARRAY(aot_tracer_arena(t), snapshot, r->n_inputs + 1);
+    for (unsigned i = 0; i < r->n_inputs; i++) {
+        unsigned n = 0;
+        aot_tensor *x = r->in_tensor[i], *const *parts = x != NULL ? aot_trace_parts(x, &n) : NULL;
+        s[i].whole = x != NULL ? aot_trace_inner(x) : NULL;
+        for (unsigned k = 0; k < n; k++) {
+            s[i].part[k] = aot_trace_inner(parts[k]);
+        }
+    }
+    return s;
+}
+
 /* Copies of new values into the inputs whose mutation stays in the graph. */
-static void copy_back(aot_tracer *t, const job *j, const forward_run *r, aot_tensor *const *before,
-                      aot_tensor *const *after)
+static void copy_back(aot_tracer *t, const job *j, const forward_run *r, const snapshot *before,
+                      const snapshot *after)
 {
     for (unsigned i = 0; i < r->n_inputs; i++) {
-        if (j->found.meta.inputs[i].mutation == AOT_MUTATED_IN_GRAPH && before[i] != after[i]) {
-            aot_trace_copy_back(t, before[i], after[i]);
+        if (j->found.meta.inputs[i].mutation != AOT_MUTATED_IN_GRAPH) {
+            continue;
+        }
+        for (unsigned k = 0; k < 2 && before[i].part[k] != NULL; k++) {
+            if (before[i].part[k] != after[i].part[k]) {
+                aot_trace_copy_back(t, before[i].part[k], after[i].part[k]);
+            }
+        }
+        if (before[i].part[0] == NULL && before[i].whole != after[i].whole) {
+            aot_trace_copy_back(t, before[i].whole, after[i].whole);
+        }
+    }
+}
+
+static void sync_inputs(aot_tracer *t, const forward_run *r)
+{
+    for (unsigned i = 0; i < r->n_inputs; i++) {
+        if (r->in_tensor[i] != NULL) {
+            aot_trace_sync(t, r->in_tensor[i]);
         }
     }
 }
@@ -154,7 +194,7 @@ static aot_value with_token(aot_tracer *t, unsigned n, const aot_value *v)
 }
 
 static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, const results *out,
-                          unsigned n_forward, aot_tensor *const *before)
+                          unsigned n_forward, const snapshot *before)
 {
     const aot_fw_metadata *m = &j->found.meta;
     aot_arena *a = aot_tracer_arena(t);
@@ -164,7 +204,7 @@ static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, con
         /* PyTorch counts these from the first output, mutated inputs among them */
         if (i < r->n_outputs && m->outputs[i].type == AOT_OUT_IS_INPUT &&
             m->inputs[m->outputs[i].base_idx].mutation == AOT_MUTATED_IN_GRAPH) {
-            inner[i] = aot_v_tensor(before[m->outputs[i].base_idx]);
+            inner[i] = aot_v_tensor(before[m->outputs[i].base_idx].whole);
         }
     }
     for (int l = 0; l < AOT_N_LEVELS; l++) {
@@ -235,29 +275,23 @@ static void trace_joint(aot_tracer *t, void *arg)
                                 j->found.tangent_desc[i]);
         n = (int)k;
     }
-    aot_tensor **before = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
+    const snapshot *before = take_snapshot(t, &r);
     aot_tensor **args = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
     aot_value *given = AOT_NEW_ARRAY(a, aot_value, r.n_inputs + 1);
     for (unsigned i = 0; i < r.n_inputs; i++) {
-        before[i] = r.in_tensor[i] != NULL ? aot_trace_inner(r.in_tensor[i]) : NULL;
         args[i] = fresh_input(t, &m->inputs[i], r.in_tensor[i]);
         given[i] = args[i] != NULL ? aot_v_tensor(args[i]) : r.inputs[i];
     }
     run_forward(t, j, &r, given);
     results out = results_new(t, 2 * r.n_inputs + 2 * r.n_outputs + m->n_intermediate_bases);
     forward_results(t, j, &r, args, true, &out);
-    aot_tensor **after = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
     for (unsigned i = 0; i < r.n_inputs; i++) {
         if (args[i] != NULL) {
             aot_trace_sync(t, args[i]);
         }
     }
-    for (unsigned i = 0; i < r.n_inputs; i++) {
-        if (r.in_tensor[i] != NULL) {
-            aot_trace_sync(t, r.in_tensor[i]);
-            after[i] = aot_trace_inner(r.in_tensor[i]);
-        }
-    }
+    sync_inputs(t, &r);
+    const snapshot *after = take_snapshot(t, &r);
     backward b = backward_new(t, out.n, r.n_inputs);
     needed_outputs(t, &out, tangents, &b);
     for (unsigned i = 0; i < r.n_inputs; i++) {
@@ -284,24 +318,14 @@ static void trace_joint(aot_tracer *t, void *arg)
 static void trace_inference(aot_tracer *t, void *arg)
 {
     job *j = arg;
-    aot_arena *a = aot_tracer_arena(t);
     forward_run r = {0};
     cap_make_inputs(t, &j->plan, &r, false);
-    aot_tensor **before = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
-    aot_tensor **after = AOT_NEW_ARRAY(a, aot_tensor *, r.n_inputs + 1);
-    for (unsigned i = 0; i < r.n_inputs; i++) {
-        before[i] = r.in_tensor[i] != NULL ? aot_trace_inner(r.in_tensor[i]) : NULL;
-    }
+    const snapshot *before = take_snapshot(t, &r);
     run_forward(t, j, &r, r.inputs);
     results out = results_new(t, r.n_inputs + r.n_outputs);
     forward_results(t, j, &r, r.in_tensor, false, &out);
-    for (unsigned i = 0; i < r.n_inputs; i++) {
-        if (r.in_tensor[i] != NULL) {
-            aot_trace_sync(t, r.in_tensor[i]);
-            after[i] = aot_trace_inner(r.in_tensor[i]);
-        }
-    }
-    copy_back(t, j, &r, before, after);
+    sync_inputs(t, &r);
+    copy_back(t, j, &r, before, take_snapshot(t, &r));
     unsigned n_forward = out.n;
     out = flattened(t, &out, &n_forward);
     write_outputs(t, j, &r, &out, n_forward, before);

@@ -9,7 +9,7 @@
 #include "capture/metadata.h"
 #include "trace/tracer.h"
 
-/* What is known of a placeholder beyond its printed type. */
+/* What is known of a placeholder or tensor attribute beyond its printed type. */
 typedef struct aot_capture_input {
     bool requires_grad, is_leaf, is_parameter;
     bool is_view;          /* autograd knows it as a view of another tensor */
@@ -24,7 +24,7 @@ typedef enum aot_capture_path { AOT_PATH_AUTO, AOT_PATH_AUTOGRAD, AOT_PATH_INFER
 
 typedef struct aot_capture_in {
     const aot_graph *dynamo;
-    const aot_capture_input *inputs; /* one a placeholder of dynamo */
+    const aot_capture_input *inputs; /* by node of dynamo: placeholders and get_attrs have one */
     aot_trace_options trace;
     aot_capture_path path;
     bool keep_inference_input_mutations; /* AOTConfig; Dynamo sets it */

@@ -17,29 +17,60 @@ static const aot_fake *fake_of(aot_arena *a, const aot_ctx *c, aot_meta_id m)
     return f;
 }
 
+static void add_input(input_plan *p, const aot_capture_in *in, aot_node_id id, aot_arena *a,
+                      const char *desc)
+{
+    const aot_graph *g = in->dynamo;
+    const aot_node *n = aot_node_at(g, id);
+    const aot_capture_input *x = &in->inputs[id];
+    unsigned i = p->n_outer++;
+    p->outer[i] = (outer_input){.meta = n->meta,
+                                .name = n->kind == AOT_GET_ATTR ? n->target : n->name,
+                                .desc = desc,
+                                .inner = i,
+                                .type = fake_of(a, g->ctx, n->meta),
+                                .known = x};
+    p->inner[p->n_inner++] = (inner_input){.meta = n->meta,
+                                           .requires_grad = x->requires_grad,
+                                           .is_leaf = x->is_leaf,
+                                           .desc = desc};
+}
+
+/* The module's tensors that the graph reads are inputs before the others: parameters, then buffers,
+ * each in the order of the graph. */
+static void add_attributes(input_plan *p, const aot_capture_in *in, aot_arena *a, bool parameters)
+{
+    const aot_graph *g = in->dynamo;
+    for (aot_node_id id = 0; id < g->nodes.n; id++) {
+        const aot_node *n = aot_node_at(g, id);
+        bool seen = n->kind != AOT_GET_ATTR || in->inputs[id].is_parameter != parameters ||
+                    aot_meta_get(g->ctx, n->meta)->val != AOT_VAL_TENSOR;
+        for (unsigned i = 0; i < p->n_outer && !seen; i++) {
+            seen = p->outer[i].name == n->target;
+        }
+        if (!seen) {
+            add_input(p, in, id, a,
+                      aot_arena_printf(a, "%sAOTInput(target='%s')",
+                                       parameters ? "Param" : "Buffer",
+                                       aot_text(g->ctx, n->target)));
+        }
+    }
+}
+
 void cap_plan_identity(input_plan *p, const aot_capture_in *in, aot_arena *a)
 {
     const aot_graph *g = in->dynamo;
     p->outer = AOT_NEW_ARRAY(a, outer_input, g->nodes.n + 1);
     p->inner = AOT_NEW_ARRAY(a, inner_input, g->nodes.n + 1);
     p->n_outer = p->n_inner = 0;
+    add_attributes(p, in, a, true);
+    add_attributes(p, in, a, false);
+    p->n_attrs = p->n_outer;
     for (aot_node_id id = 0; id < g->nodes.n; id++) {
-        const aot_node *n = aot_node_at(g, id);
-        if (n->kind != AOT_PLACEHOLDER) {
-            continue;
+        if (aot_node_at(g, id)->kind == AOT_PLACEHOLDER) {
+            add_input(p, in, id, a,
+                      aot_arena_printf(a, "PlainAOTInput(idx=%u)", p->n_outer - p->n_attrs));
         }
-        unsigned i = p->n_outer++;
-        const aot_capture_input *x = &in->inputs[i];
-        p->outer[i] = (outer_input){.meta = n->meta,
-                                    .name = n->name,
-                                    .inner = i,
-                                    .type = fake_of(a, g->ctx, n->meta),
-                                    .known = x};
-        p->inner[p->n_inner++] =
-            (inner_input){.meta = n->meta,
-                          .requires_grad = x->requires_grad,
-                          .is_leaf = x->is_leaf,
-                          .desc = aot_arena_printf(a, "PlainAOTInput(idx=%u)", i)};
     }
 }
 
@@ -252,7 +283,7 @@ static inner_input base_input(aot_tracer *t, const input_plan *p, unsigned i)
             b.requires_grad |= y->known->requires_grad;
             if (b.meta == 0 && y->known->is_view && y->known->base != 0) {
                 b.meta = y->known->base;
-                b.desc = aot_arena_printf(a, "ViewBaseAOTInput(base_of=PlainAOTInput(idx=%u))", k);
+                b.desc = aot_arena_printf(a, "ViewBaseAOTInput(base_of=%s)", y->desc);
             }
         }
     }
@@ -261,7 +292,7 @@ static inner_input base_input(aot_tracer *t, const input_plan *p, unsigned i)
         aot_dim n = aot_dim_of(x->known->storage_bytes / (bytes != 0 ? bytes : 1)), one = {1, 0};
         b.meta = aot_ctx_tensor_meta(aot_tracer_ctx(t), (aot_dtype)x->type->dtype, &n, &one, 1,
                                      x->type->device);
-        b.desc = aot_arena_printf(a, "SyntheticBaseAOTInput(base_of=PlainAOTInput(idx=%u))", i);
+        b.desc = aot_arena_printf(a, "SyntheticBaseAOTInput(base_of=%s)", x->desc);
     }
     return b;
 }

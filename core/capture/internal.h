@@ -8,6 +8,7 @@
 typedef struct outer_input {
     aot_meta_id meta;
     aot_str name;
+    const char *desc; /* PlainAOTInput(idx=0) */
     const aot_fake *type;
     const aot_capture_input *known;
     unsigned inner;  /* the graph's input that it is, or is a view of */
@@ -26,6 +27,7 @@ typedef struct input_plan {
     outer_input *outer;
     inner_input *inner;
     unsigned n_outer, n_inner;
+    unsigned n_attrs; /* the first of outer are the module's parameters and buffers */
     bool token; /* effects: a token comes before the inputs, and one before the outputs */
 } input_plan;
 
@@ -50,7 +52,7 @@ typedef struct forward_run {
 aot_tensor *cap_input(aot_tracer *t, const char *format, unsigned *n, aot_meta_id meta,
                       bool requires_grad, const char *desc);
 void cap_make_inputs(aot_tracer *t, const input_plan *p, forward_run *r, bool primals);
-/* What the user's function is called with. */
+/* What the user's function is called with, the attributes of its module first. */
 aot_value *cap_outer_args(aot_tracer *t, const input_plan *p, const aot_value *inner);
 
 /* What the analysis run found, in the memory of the final tracer. */

@@ -62,13 +62,13 @@ static bool any_shared(const aot_unit *u)
 }
 
 /* True if a placeholder was named after a source: equal when runs of other characters than letters
- * and digits count as one underscore each. */
+ * and digits count as one underscore each, and none at the end. */
 static bool named_after(const char *placeholder, const char *source)
 {
     const char *a = placeholder, *b = source;
     while (*a != 0 || *b != 0) {
         bool wa = isalnum((unsigned char)*a) != 0, wb = isalnum((unsigned char)*b) != 0;
-        if (wa != wb || (wa && *a != *b) || *a == 0 || *b == 0) {
+        if (wa != wb || (wa && *a != *b)) {
             return false;
         }
         if (wa) {
@@ -220,6 +220,35 @@ static aot_meta_id described_type(aot_ctx *c, const aot_input_desc *d, aot_str d
                : aot_ctx_tensor_meta(c, dtype, size, stride, n, device);
 }
 
+static bool same_sizes(const aot_ctx *c, const aot_input_desc *d, aot_meta_id meta)
+{
+    aot_dim size[AOT_FAKE_MAX_NDIM], stride[AOT_FAKE_MAX_NDIM];
+    aot_fake f = aot_fake_of_meta(c, meta);
+    unsigned n = read_dims(d->size, size);
+    bool same = f.val == AOT_VAL_TENSOR && n == f.ndim && read_dims(d->stride, stride) == n &&
+                aot_dtype_of_torch(d->dtype, strlen(d->dtype)) == (aot_dtype)f.dtype;
+    for (unsigned i = 0; same && i < n; i++) {
+        same = size[i].value == f.size[i].value && stride[i].value == f.stride[i].value;
+    }
+    return same;
+}
+
+/* A tensor that was described as the base of an earlier input is not described again when it is an
+ * input itself: it has no source. The first one of the placeholder's type that is not taken. */
+static const aot_input_desc *described_as_base(const aot_unit *u, const aot_ctx *c,
+                                               aot_meta_id meta, uint8_t *taken)
+{
+    for (size_t k = 0; k < u->inputs.n; k++) {
+        const aot_input_desc *v = &u->inputs.d[k], *b = base_of(u, v);
+        size_t i = b != NULL ? (size_t)(b - u->inputs.d) : 0;
+        if (b != NULL && b->source[0] == '\0' && !taken[i] && same_sizes(c, b, meta)) {
+            taken[i] = 1;
+            return b;
+        }
+    }
+    return NULL;
+}
+
 static void describe(aot_capture_input *x, const aot_unit *u, const aot_input_desc *d,
                      aot_ctx *c, aot_str device)
 {
@@ -235,24 +264,44 @@ static void describe(aot_capture_input *x, const aot_unit *u, const aot_input_de
     x->base = base != NULL ? described_type(c, base, device) : 0;
 }
 
+/* An attribute is named after its source without the L[...] around the first name. */
+static const aot_input_desc *described_attribute(const aot_unit *u, const char *attribute)
+{
+    for (size_t k = 0; k < u->inputs.n; k++) {
+        const aot_input_desc *d = &u->inputs.d[k];
+        const char *s = d->source != NULL && d->source[0] == 'L' ? d->source + 1 : "";
+        while (*s != '\0' && !isalnum((unsigned char)*s)) {
+            s++;
+        }
+        if (*s != '\0' && named_after(attribute, s)) {
+            return d;
+        }
+    }
+    return NULL;
+}
+
 aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo)
 {
     aot_ctx *c = dynamo->ctx;
     aot_capture_input *in = AOT_NEW_ARRAY(c->arena, aot_capture_input, dynamo->nodes.n + 1);
-    size_t n = 0;
+    uint8_t *taken = AOT_NEW_ARRAY(c->arena, uint8_t, u->inputs.n + 1);
     for (size_t i = 0; i < dynamo->nodes.n; i++) {
-        if (dynamo->nodes.d[i].kind != AOT_PLACEHOLDER) {
+        const aot_node *n = &dynamo->nodes.d[i];
+        if (n->kind != AOT_PLACEHOLDER && n->kind != AOT_GET_ATTR) {
             continue;
         }
-        const char *name = aot_text(c, dynamo->nodes.d[i].target);
-        const aot_input_desc *d = described(u, name);
-        aot_capture_input *x = &in[n++];
-        *x = (aot_capture_input){
+        const char *name = aot_text(c, n->target);
+        const aot_input_desc *d = n->kind == AOT_PLACEHOLDER ? described(u, name)
+                                                             : described_attribute(u, name);
+        if (d == NULL && n->kind == AOT_PLACEHOLDER) {
+            d = described_as_base(u, c, n->meta, taken);
+        }
+        in[i] = (aot_capture_input){
             .storage = -1, .storage_bytes = -1, .is_leaf = true, .tensor = -1};
         if (d != NULL) {
-            describe(x, u, d, c, aot_meta_get(c, dynamo->nodes.d[i].meta)->device);
+            describe(&in[i], u, d, c, aot_meta_get(c, n->meta)->device);
         } else {
-            x->is_parameter = x->requires_grad = strstr(name, "_parameters_") != NULL;
+            in[i].is_parameter = in[i].requires_grad = strstr(name, "_parameters_") != NULL;
         }
     }
     return in;

@@ -5,7 +5,8 @@
 
 /* auto_functionalized_v2(torch.ops.NS.NAME.default, a = 2.0, _x_base_index = 0, _all_bases = [..])
  * names the arguments that are read and those that are written. Their order is that of the schema
- * but for the written ones, which are taken to come first. NULL if the text is something else. */
+ * but for the written ones, which are taken to come first. What it returns is for the Dynamo graph to
+ * say. NULL if the text is something else. */
 static const char *schema_of_use(const char *p, aot_arena *a)
 {
     static const char ops[] = "torch.ops.", base[] = "_base_index";
@@ -38,7 +39,7 @@ static const char *schema_of_use(const char *p, aot_arena *a)
     }
     const char *schema = NULL;
     if (written.n != 0) {
-        schema = aot_arena_printf(a, "%.*s::%.*s(%s%s%s) -> ()", (int)(dot - open), open,
+        schema = aot_arena_printf(a, "%.*s::%.*s(%s%s%s) -> Any", (int)(dot - open), open,
                                   (int)(stop - dot - 1), dot + 1, aot_sb_text(&written),
                                   read.n != 0 ? ", " : "", aot_sb_text(&read));
     }

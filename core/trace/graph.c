@@ -50,6 +50,14 @@ static aot_tensor *attribute(aot_tracer *t, const char *name, aot_meta_id meta)
     return x;
 }
 
+void aot_tracer_set_attr(aot_tracer *t, aot_str name, aot_tensor *x)
+{
+    while (t->attrs.n <= name) {
+        aot_vec_push(&t->attrs, NULL);
+    }
+    t->attrs.d[name] = x;
+}
+
 aot_value aot_tracer_attr(aot_tracer *t, const aot_graph *g, aot_node_id id)
 {
     const aot_node *n = aot_node_at(g, id);
@@ -58,11 +66,8 @@ aot_value aot_tracer_attr(aot_tracer *t, const aot_graph *g, aot_node_id id)
     if (aot_meta_get(g->ctx, n->meta)->val != AOT_VAL_TENSOR) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "attribute %s has no tensor type in the text", name);
     }
-    while (t->attrs.n <= key) {
-        aot_vec_push(&t->attrs, NULL);
-    }
-    if (t->attrs.d[key] == NULL) {
-        t->attrs.d[key] = attribute(t, name, n->meta);
+    if (t->attrs.n <= key || t->attrs.d[key] == NULL) {
+        aot_tracer_set_attr(t, key, attribute(t, name, n->meta));
     }
     return aot_v_tensor(t->attrs.d[key]);
 }

@@ -302,6 +302,7 @@ aot_dtype aot_autocast_dtype(const aot_tracer *t, const char *device_type);
 
 /* The tensor that a get_attr node of a Dynamo graph reads. */
 aot_value aot_tracer_attr(aot_tracer *t, const aot_graph *g, aot_node_id id);
+void aot_tracer_set_attr(aot_tracer *t, aot_str name, aot_tensor *x); /* get_attrs give x */
 /* A constant of the program, torch.tensor(3.0): a new _tensor_constantN read by get_attr, not
  * dispatched. */
 aot_tensor *aot_tracer_constant(aot_tracer *t, const aot_fake *type);
