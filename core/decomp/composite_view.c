@@ -185,8 +185,7 @@ bool composite_matrix_T(aot_expand *k)
         aot_trace_fail(k->t, AOT_E_SHAPE, "%s needs a tensor of two or more dimensions",
                        aot_op(k->op)->name);
     }
-    x = k->op == AOT_OP_aten_matrix_H ? AOT(k->t, aten_transpose_int, x, 0, 1)
-                                      : AOT(k->t, aten_transpose_int, x, -2, -1);
+    x = AOT(k->t, aten_transpose_int, x, -2, -1);
     return aot_x_give(k, conj ? AOT(k->t, aten__conj, x) : x);
 }
 

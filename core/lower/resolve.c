@@ -351,7 +351,8 @@ static bool fits(aot_tracer *t, aot_value v, const aot_schema_arg *a, bool numbe
         return a->list_size > 0 && a->kind != AOT_TYPE_TENSOR && item_fits(t, v, a, false);
     }
     for (unsigned i = 0; i < v.n; i++) {
-        if (!item_fits(t, v.u.items[i], a, false)) {
+        bool number = a->kind != AOT_TYPE_SCALAR || v.u.items[i].kind != AOT_V_TENSOR;
+        if (!number || !item_fits(t, v.u.items[i], a, false)) { // tensors are no list of numbers
             return false;
         }
     }

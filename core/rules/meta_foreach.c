@@ -40,6 +40,9 @@ static aot_dtype number_type(const aot_call *k, unsigned pos, unsigned item)
 aot_status meta_foreach(aot_call *k)
 {
     unsigned n = aot_call_n_items(k, 0, "self");
+    if (strstr(aot_node_op(k->n)->name, "ScalarAndTensor") != NULL) { // a number to their powers
+        n = aot_call_n_items(k, 1, "exponent");
+    }
     const char *packet = aot_node_op(k->n)->packet;
     aot_promote kind = gives_floats(packet) ? AOT_PROMOTE_INT_TO_FLOAT : AOT_PROMOTE_DEFAULT;
     k->is_list = true;

@@ -218,6 +218,10 @@ void outs_foreach(aot_outs *o)
     aot_out_type t;
     const aot_arg *list = aot_outs_arg(o, 0, "self");
     bool is_list = list && (list->kind == AOT_ARG_LIST || list->kind == AOT_ARG_TUPLE);
+    if (!is_list) { // a number to the powers of a list
+        list = aot_outs_arg(o, 1, "exponent");
+        is_list = list && (list->kind == AOT_ARG_LIST || list->kind == AOT_ARG_TUPLE);
+    }
     for (unsigned i = 0; is_list && i < list->n; i++) {
         if (aot_outs_tensor_arg(o, aot_arg_items(o->g, list) + i, &t)) {
             aot_outs_push(o, t);

@@ -357,7 +357,11 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
             args[i].u.t->version->n++;
         }
     }
-    if (f->is_view && args[0].kind == AOT_V_TENSOR) {
+    if (op == AOT_OP_aten_view_dtype && t->depth == 0) { // a view without history: made by detach
+        bool was = aot_set_grad_enabled(t, false);
+        out = aot_v_tensor(AOT(t, aten_detach, out));
+        aot_set_grad_enabled(t, was);
+    } else if (f->is_view && args[0].kind == AOT_V_TENSOR) {
         make_views(t, op, n, args, out);
     }
     if (fn == NULL) {

@@ -1,6 +1,8 @@
 /* Batch rules of joining, losses, layers and random numbers.
  * Mirrors aten/src/ATen/functorch/LegacyBatchingRegistrations.cpp, BatchRulesLoss.cpp,
  * BatchRulesModules.cpp, BatchRulesRandomness.cpp. */
+#include <string.h>
+
 #include "trace/batch.h"
 
 static bool is_legacy_empty(batched b)
@@ -110,11 +112,30 @@ aot_value batch_embedding(batch_call *k)
 
 /* ---- random numbers ---------------------------------------------------------------------------------- */
 
+static bool is_size(aot_span name)
+{
+    return name.n == 4 && memcmp(name.s, "size", 4) == 0;
+}
+
+/* Factories make the batch as the first dimension. */
 aot_value tr_batch_random(aot_tracer *t, aot_op_id op, unsigned n, aot_value *args, aot_dim batch)
 {
-    (void)n;
-    (void)args;
-    (void)batch;
-    aot_trace_fail(t, AOT_E_UNSUPPORTED, "vmap: no batch rule for different random numbers of %s",
-                   tr_op_text(t, op));
+    const op_facts *f = tr_op(t, op);
+    unsigned at = 0;
+    while (at < n && !is_size(f->schema.args[at].name)) {
+        at++;
+    }
+    if (at == n) {
+        aot_trace_fail(t, AOT_E_UNSUPPORTED,
+                       "vmap: no batch rule for different random numbers of %s",
+                       tr_op_text(t, op));
+    }
+    batch_call k = {.t = t, .batch = batch};
+    args[at] = b_dims_after(&k, args[at], batch);
+    unsigned layer = t->depth;
+    bool grad;
+    unsigned depth = tr_layer_leave(t, &grad);
+    aot_tensor *x = aot_v_first(aot_call_op(t, op, n, args));
+    tr_layer_return(t, depth, grad);
+    return aot_v_tensor(aot_layer_add_batch(t, x, 0, layer));
 }

@@ -272,15 +272,14 @@ typedef struct hop_args {
     unsigned n;
 } hop_args;
 
-/* prefix: "" for the argument's own name, "_" for _NAME_base_index, NULL for _all_bases. */
-static void add(aot_tracer *t, hop_args *h, aot_value value, const char *prefix, aot_span name)
+/* Adds an argument PREFIX NAME SUFFIX. */
+static void add(aot_tracer *t, hop_args *h, aot_value value, const char *prefix, aot_span name,
+                const char *suffix)
 {
     if (h->n == 64) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "a mutating custom operator with that many arguments");
     }
-    h->name[h->n] = prefix == NULL ? "_all_bases"
-                                   : aot_arena_printf(t->a, "%s%.*s%s", prefix, (int)name.n, name.s,
-                                                      prefix[0] != '\0' ? "_base_index" : "");
+    h->name[h->n] = aot_arena_printf(t->a, "%s%.*s%s", prefix, (int)name.n, name.s, suffix);
     h->value[++h->n] = value;
 }
 
@@ -299,58 +298,177 @@ static aot_tensor *same_type(aot_tracer *t, const aot_tensor *x)
     return tr_tensor_new(t, x->meta);
 }
 
+static aot_tensor *synced(void *arg, aot_tensor *x)
+{
+    tr_sync(arg, x);
+    return x->inner;
+}
+
+/* Elements from the start of its base to a view. */
+static int64_t offset_in_base(aot_tracer *t, const aot_tensor *x)
+{
+    const aot_fake *f = x->base->type;
+    int64_t offset = 0;
+    for (unsigned i = 0; i < x->diff_chain.n; i++) {
+        const view_step *v = &x->diff_chain.d[i];
+        int64_t at = 0;
+        unsigned dim = 0;
+        if (v->op == AOT_OP_aten_as_strided) {
+            offset = v->n > 3 && v->args[3].kind == AOT_V_INT ? v->args[3].u.dim.value : offset;
+        } else if (v->op == AOT_OP_aten_slice_Tensor || v->op == AOT_OP_aten_select_int) {
+            const aot_value *from = &v->args[2];
+            dim = aot_wrap_dim(t, v->args[1].u.dim.value, f->ndim);
+            at = from->kind == AOT_V_INT ? from->u.dim.value : 0;
+            at = at < 0 ? at + f->size[dim].value : at;
+        } else if (v->op == AOT_OP_aten_unbind_int) {
+            dim = aot_wrap_dim(t, v->args[1].u.dim.value, f->ndim);
+            at = v->out;
+        } else if (v->op == AOT_OP_aten_split_Tensor) {
+            dim = aot_wrap_dim(t, v->args[2].u.dim.value, f->ndim);
+            at = v->out * v->args[1].u.dim.value;
+        }
+        offset += at * (f->ndim != 0 ? f->stride[dim].value : 0);
+        f = i + 1 == x->diff_chain.n ? x->type : v[1].args[0].u.t->type;
+    }
+    return offset;
+}
+
+/* The one dimension in which a view is shorter than its base; -1 if it is no slice of it. */
+static int slice_dim(const aot_fake *base, const aot_fake *x, int64_t offset)
+{
+    int dim = -1;
+    unsigned n = 0;
+    for (unsigned i = 0; base->ndim == x->ndim && i < x->ndim; i++) {
+        if (!aot_dim_same(base->stride[i], x->stride[i])) {
+            return -1;
+        }
+        if (!aot_dim_same(base->size[i], x->size[i])) {
+            dim = (int)i;
+            n++;
+        }
+    }
+    return n == 1 && x->stride[dim].value != 0 && offset % x->stride[dim].value == 0 ? dim : -1;
+}
+
+/* How a written argument is made of its base: as it is, a slice of it, or any other view. */
+static void add_view(aot_tracer *t, hop_args *h, const aot_tensor *x, unsigned base, aot_span name)
+{
+    add(t, h, aot_v_int(base), "_", name, "_base_index");
+    if (x->base == NULL) {
+        return;
+    }
+    const aot_fake *f = x->type, *b = x->base->type;
+    int64_t offset = offset_in_base(t, x);
+    bool same = offset == 0 && f->ndim == b->ndim;
+    for (unsigned i = 0; same && i < f->ndim; i++) {
+        same = aot_dim_same(f->size[i], b->size[i]) && aot_dim_same(f->stride[i], b->stride[i]);
+    }
+    int dim = same ? -1 : slice_dim(b, f, offset);
+    if (same) {
+        add(t, h, aot_v_bool(true), "_", name, "_alias");
+    } else if (dim >= 0) {
+        aot_dim start = aot_dim_of(offset / f->stride[dim].value);
+        add(t, h, aot_v_int(dim), "_", name, "_slice_dim");
+        add(t, h, aot_v_dim(start), "_", name, "_slice_start");
+        add(t, h, aot_v_dim(aot_dim_add(t->c, start, f->size[dim])), "_", name, "_slice_end");
+    } else {
+        add(t, h, aot_v_dims(t, (aot_dims){f->size, f->ndim}), "_", name, "_size");
+        add(t, h, aot_v_dims(t, (aot_dims){f->stride, f->ndim}), "_", name, "_stride");
+        add(t, h, aot_v_int(offset), "_", name, "_storage_offset");
+    }
+}
+
+/* What is written, without repetition: a tensor, or what it is a view of. */
+typedef struct base_list {
+    aot_tensor **d;
+    unsigned n;
+} base_list;
+
+static unsigned base_number(base_list *b, aot_tensor *x)
+{
+    aot_tensor *base = x->base != NULL ? x->base : x;
+    unsigned i = 0;
+    while (i < b->n && b->d[i] != base) {
+        i++;
+    }
+    if (i == b->n) {
+        b->d[b->n++] = base;
+    }
+    return i;
+}
+
+static void add_written(aot_tracer *t, hop_args *h, base_list *b, const aot_schema_arg *a,
+                        aot_value v)
+{
+    if (v.kind == AOT_V_TENSOR) {
+        add_view(t, h, v.u.t, base_number(b, v.u.t), a->name);
+    } else if (!aot_v_is_list(v)) {
+        add(t, h, aot_v_none(), "_", a->name, "_base_index");
+    } else {
+        add(t, h, aot_v_int(v.n), "_", a->name, "_length");
+        for (unsigned i = 0; i < v.n; i++) {
+            const char *item =
+                aot_arena_printf(t->a, "%.*s_%u", (int)a->name.n, a->name.s, i);
+            add_view(t, h, v.u.items[i].u.t, base_number(b, v.u.items[i].u.t),
+                     (aot_span){item, (uint32_t)strlen(item)});
+        }
+    }
+}
+
+static unsigned count_tensors(unsigned n, const aot_value *args)
+{
+    unsigned most = 0;
+    for (unsigned i = 0; i < n; i++) {
+        most += aot_v_is_list(args[i]) ? args[i].n : 1;
+    }
+    return most;
+}
+
+/* A schema that was learned does not say how many: what the graph states does. */
+static unsigned count_returns(const op_facts *f, aot_value stated)
+{
+    bool known = f->schema.n_returns != 1 || f->schema.returns[0].kind != AOT_TYPE_OTHER;
+    return known ? f->schema.n_returns : aot_v_is_list(stated) ? stated.n : stated.kind == AOT_V_TENSOR;
+}
+
 /* Its results: what the operator returns, then the new values of what it writes. */
 aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
     const op_facts *f = tr_op(t, op);
     hop_args h = {.n = 0};
     h.value[0] = (aot_value){.kind = AOT_V_NAME, .u.s = f->target};
-    aot_tensor **written = tr_alloc(t, n + 1, sizeof(aot_tensor *));
-    aot_tensor **bases = tr_alloc(t, n + 1, sizeof(aot_tensor *));
-    unsigned n_written = 0;
+    base_list bases = {tr_alloc(t, count_tensors(n, args) + 1, sizeof(aot_tensor *)), 0};
     for (unsigned i = 0; i < n; i++) { // what is read comes first
         if (!f->schema.args[i].is_write) {
-            aot_value v = args[i];
-            if (v.kind == AOT_V_TENSOR) {
-                tr_sync(t, v.u.t);
-                v = aot_v_tensor(v.u.t->inner);
-            }
-            add(t, &h, v, "", f->schema.args[i].name);
+            add(t, &h, tr_map_tensors(t, args[i], synced, t), "", f->schema.args[i].name, "");
         }
     }
     for (unsigned i = 0; i < n; i++) {
-        if (!f->schema.args[i].is_write || args[i].kind != AOT_V_TENSOR) {
-            continue;
+        if (f->schema.args[i].is_write) {
+            add_written(t, &h, &bases, &f->schema.args[i], args[i]);
         }
-        if (args[i].u.t->chain.n != 0) {
-            aot_trace_fail(t, AOT_E_UNSUPPORTED,
-                           "custom operator %s writes a view of another tensor",
-                           aot_text(t->c, f->target));
-        }
-        tr_sync(t, args[i].u.t);
-        written[n_written] = args[i].u.t;
-        bases[n_written] = args[i].u.t->inner;
-        add(t, &h, aot_v_int(n_written), "_", f->schema.args[i].name);
-        n_written++;
     }
-    add(t, &h, aot_v_tensors(t, n_written, bases), NULL, (aot_span){"", 0});
-    unsigned n_returns = f->schema.n_returns;
-    aot_value returned = n_returns != 0 ? tr_stated_types(t) : aot_v_none();
-    unsigned first = n_returns == 0 ? 1 : n_returns;
-    aot_value *items = tr_alloc(t, first + n_written + 1, sizeof *items);
+    aot_tensor **inner = tr_alloc(t, bases.n + 1, sizeof(aot_tensor *));
+    for (unsigned i = 0; i < bases.n; i++) {
+        inner[i] = synced(t, bases.d[i]);
+    }
+    add(t, &h, aot_v_tensors(t, bases.n, inner), "_all_bases", (aot_span){"", 0}, "");
+    aot_value returned = f->schema.n_returns != 0 ? tr_stated_types(t) : aot_v_none();
+    unsigned n_returns = count_returns(f, returned), first = n_returns == 0 ? 1 : n_returns;
+    aot_value *items = tr_alloc(t, first + bases.n + 1, sizeof *items);
     for (unsigned i = 0; i < first; i++) {
         items[i] = aot_v_tensor(aot_v_item(returned, i));
     }
-    for (unsigned i = 0; i < n_written; i++) {
-        items[first + i] = aot_v_tensor(same_type(t, bases[i]));
+    for (unsigned i = 0; i < bases.n; i++) {
+        items[first + i] = aot_v_tensor(same_type(t, inner[i]));
     }
-    aot_value out = aot_v_tuple(t, first + n_written, items);
+    aot_value out = aot_v_tuple(t, first + bases.n, items);
     if (!t->options.dry) {
         tr_bind(t, AOT_LEVEL_FUNCTIONAL, emit_hop(t, AOT_LEVEL_FUNCTIONAL, &h), out);
     }
     tr_bind(t, AOT_LEVEL_JOINT, emit_hop(t, AOT_LEVEL_JOINT, &h), out);
-    for (unsigned i = 0; i < n_written; i++) {
-        tr_commit(t, written[i], items[first + i].u.t);
+    for (unsigned i = 0; i < bases.n; i++) {
+        tr_commit(t, bases.d[i], items[first + i].u.t);
     }
     if (n_returns == 0) {
         return aot_v_none();

@@ -84,6 +84,7 @@ struct aot_tensor {
     /* A tensor of a vmap or grad layer has a value of the layers below and nothing of the above. */
     aot_tensor *value;
     unsigned layer; /* 0: none */
+    unsigned layer_serial; /* another layer may have that place later */
     int bdim;       /* of the value; -1: a grad layer's */
     /* autograd */
     bool requires_grad;
@@ -181,6 +182,7 @@ typedef struct autocast_state {
 
 typedef struct layer {
     aot_layer_kind kind;
+    unsigned serial;
     aot_dim batch;
     aot_randomness randomness;
     bool was_grad; /* grad mode where it was entered */
@@ -224,6 +226,7 @@ struct aot_tracer {
     AOT_VEC(autocast_state) autocast;
     AOT_VEC(layer) layers;
     unsigned depth; /* how many of the layers a call passes through */
+    unsigned n_layers_pushed;
     AOT_VEC(const aot_subgraph *) subgraphs;
     AOT_VEC(attribute_count) attributes;
     aot_region region;
@@ -311,6 +314,8 @@ void tr_set_history(aot_tracer *t, aot_tensor *x, grad_fn *fn, unsigned out_nr);
 
 /* layer.c */
 bool tr_in_vmap(const aot_tracer *t); /* the next call is seen by a vmap layer */
+/* Tensors of grad layers that were left give way to what they wrap. */
+aot_value *tr_alive(aot_tracer *t, unsigned n, const aot_value *args);
 aot_value tr_vmap(aot_tracer *t, const op_facts *f, aot_op_id op, const aot_value *args);
 aot_value *tr_grad_wrappers(aot_tracer *t, unsigned n, const aot_value *args);
 /* A call of a grad layer, passed on to the next one. */

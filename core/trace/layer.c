@@ -10,7 +10,7 @@ static const char *const kind_name[] = {"vmap", "grad"};
 
 unsigned aot_layer_push(aot_tracer *t, aot_layer_kind kind, aot_dim batch, aot_randomness r)
 {
-    aot_vec_push(&t->layers, ((layer){kind, batch, r, t->grad_enabled}));
+    aot_vec_push(&t->layers, ((layer){kind, ++t->n_layers_pushed, batch, r, t->grad_enabled}));
     t->grad_enabled |= kind == AOT_LAYER_GRAD;
     return t->depth = (unsigned)t->layers.n;
 }
@@ -55,6 +55,7 @@ static aot_tensor *wrap(aot_tracer *t, aot_tensor *value, aot_meta_id meta, unsi
     aot_tensor *x = tr_tensor_new(t, meta);
     x->value = value;
     x->layer = layer;
+    x->layer_serial = layer <= t->layers.n ? t->layers.d[layer - 1].serial : 0;
     x->bdim = bdim;
     x->version = tr_alloc(t, 1, sizeof *x->version);
     return x;
@@ -111,7 +112,8 @@ aot_tensor *aot_layer_remove_batch(aot_tracer *t, aot_tensor *x, unsigned layer,
 /* A tensor of a layer that was left stands for what it wraps. */
 static aot_tensor *alive(const aot_tracer *t, aot_tensor *x)
 {
-    while (x->layer > t->layers.n && x->bdim < 0) {
+    while (x->layer != 0 && x->bdim < 0 &&
+           (x->layer > t->layers.n || t->layers.d[x->layer - 1].serial != x->layer_serial)) {
         x = x->value;
     }
     return x;
@@ -224,6 +226,15 @@ aot_value tr_grad_below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
 static aot_tensor *unwrap_dead(void *arg, aot_tensor *x)
 {
     return alive(arg, x);
+}
+
+aot_value *tr_alive(aot_tracer *t, unsigned n, const aot_value *args)
+{
+    aot_value *live = tr_alloc(t, n + 1, sizeof *live);
+    for (unsigned i = 0; i < n; i++) {
+        live[i] = tr_map_tensors(t, args[i], unwrap_dead, t);
+    }
+    return live;
 }
 
 typedef struct seek {

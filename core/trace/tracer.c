@@ -420,6 +420,9 @@ aot_value aot_call_op(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
 {
     const op_facts *f = tr_op(t, op);
     const aot_value *all = complete(t, f, op, n, args);
+    if (t->mode == MODE_TOP && t->depth == 0 && t->layers.cap != 0) {
+        all = tr_alive(t, f->schema.n_args, all);
+    }
     if (t->mode == MODE_TOP && tr_in_vmap(t)) {
         return tr_vmap(t, f, op, all);
     }

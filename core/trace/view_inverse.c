@@ -88,8 +88,8 @@ aot_tensor *tr_view_inverse(aot_tracer *t, const view_step *v, aot_tensor *base,
 {
     const aot_value *a = v->args;
     switch (v->op) {
-    case AOT_OP_aten_alias:
-    case AOT_OP_aten_detach: return AOT(t, aten_alias, value);
+    case AOT_OP_aten_alias: return AOT(t, aten_alias, value);
+    case AOT_OP_aten_detach: return value;
     case AOT_OP_aten_t: return AOT(t, aten_t, value);
     case AOT_OP_aten_transpose_int: return AOT(t, aten_transpose_int, value, a[1], a[2]);
     case AOT_OP_aten_permute: return inverse_permute(t, v, value);
