@@ -4,6 +4,7 @@
  *     ->  addmm(bias, view(x, [6, 4]), t(weight)), view(.., [2, 3, 5])
  *
  * Mirrors: aten/src/ATen/native/Linear.cpp */
+#include "trace/layer.h"
 #include "trace/trace.h"
 
 /* All but the last dimension as one. */
@@ -39,7 +40,8 @@ bool composite_linear(aot_expand *k)
         aot_tensor *w = AOT(t, aten_t, weight);
         return aot_x_give(k, AOT(t, aten_addmm, bias, x, w));
     }
-    if (bias != NULL && aot_ndim(bias) == 1 && aot_is_contiguous(x)) {
+    bool flat = aot_is_contiguous(x) && !aot_layer_is_batched(t, x); // which says it is not
+    if (bias != NULL && aot_ndim(bias) == 1 && flat) {
         return aot_x_give(k, flat_linear(t, x, weight, bias));
     }
     aot_tensor *w = AOT(t, aten_t, weight);

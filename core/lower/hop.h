@@ -15,6 +15,7 @@ typedef struct hop_joint {
     aot_body_fn *fn; /* the forward */
     void *arg;
     unsigned n_inputs;
+    aot_value *out; /* gets what the forward returns, and no zeros are made; NULL */
 } hop_joint;
 aot_value hop_run_joint(aot_tracer *t, void *joint, unsigned n, const aot_value *inputs);
 /* The items of a list or tuple; one value is a list of itself. */

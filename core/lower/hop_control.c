@@ -40,7 +40,7 @@ static void vjp_cond(aot_vjp *b)
     aot_subgraph *sub[2];
     bool grad = aot_set_grad_enabled(t, true);
     for (int i = 0; i < 2; i++) {
-        hop_joint j = {hop_run, (void *)(uintptr_t)c->fn[i], c->operands.n};
+        hop_joint j = {hop_run, (void *)(uintptr_t)c->fn[i], c->operands.n, NULL};
         sub[i] = aot_trace_apart(t, hop_run_joint, &j, all.n, all.u.items, true);
     }
     (void)aot_set_grad_enabled(t, grad);

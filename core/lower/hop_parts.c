@@ -55,6 +55,9 @@ aot_value hop_run_joint(aot_tracer *t, void *joint, unsigned n, const aot_value 
     aot_arena *a = aot_tracer_arena(t);
     unsigned n_in = j->n_inputs, n_out = 0, n_wanted = 0;
     aot_value out = hop_items(t, j->fn(t, j->arg, n_in, inputs));
+    if (j->out != NULL) {
+        *j->out = out;
+    }
     aot_tensor **outs = AOT_NEW_ARRAY(a, aot_tensor *, out.n + 1);
     aot_tensor **tangents = AOT_NEW_ARRAY(a, aot_tensor *, out.n + 1);
     for (unsigned i = 0; i < out.n && n_in + i < n; i++) {
@@ -79,10 +82,10 @@ aot_value hop_run_joint(aot_tracer *t, void *joint, unsigned n, const aot_value 
             continue;
         }
         aot_tensor *g = aot_requires_grad(inputs[i].u.t) ? grads[next++] : NULL;
-        result[n_result++] = g != NULL ? g : AOT(t, aten_zeros_like, inputs[i]);
+        result[n_result++] = g != NULL || j->out != NULL ? g : AOT(t, aten_zeros_like, inputs[i]);
     }
     for (unsigned i = 0; i < n_result; i++) {
-        if (shares_storage(result[i], n, inputs)) {
+        if (result[i] != NULL && shares_storage(result[i], n, inputs)) {
             result[i] = AOT(t, aten_clone, result[i]);
         }
     }

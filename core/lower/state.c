@@ -33,3 +33,20 @@ aot_value lower_exit_autocast(const aot_pycall *k)
     aot_autocast_pop(k->t);
     return aot_v_none();
 }
+
+/* torch.autograd.grad_mode._enter_inference_mode(True): gives the grad mode for the exit to restore */
+aot_value lower_enter_inference_mode(const aot_pycall *k)
+{
+    bool on = aot_l_bool(k, 0, "mode", true);
+    bool was = aot_grad_enabled(k->t);
+    if (on) {
+        (void)aot_set_grad_enabled(k->t, false);
+    }
+    return aot_v_bool(was);
+}
+
+aot_value lower_exit_inference_mode(const aot_pycall *k)
+{
+    (void)aot_set_grad_enabled(k->t, aot_l_bool(k, 0, "mode", true));
+    return aot_v_none();
+}

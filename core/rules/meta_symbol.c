@@ -127,6 +127,23 @@ static aot_status push_resized(aot_call *k, unsigned pos, bool grows)
     return AOT_OK;
 }
 
+/* all_to_all_single(input, output_split_sizes, ...): as many rows as come in */
+aot_status meta_all_to_all(aot_call *k)
+{
+    aot_fake t;
+    unsigned n = aot_call_n_items(k, 1, "output_split_sizes");
+    if (!aot_call_tensor(k, 0, "input", &t) || t.ndim == 0) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: input has no dimension", aot_text(k->c, k->n->name));
+    }
+    t.size[0] = aot_dim_of(0);
+    for (unsigned i = 0; i < n; i++) {
+        t.size[0] = aot_dim_add(k->c, t.size[0], aot_call_item(k, 1, "output_split_sizes", i, 0));
+    }
+    aot_fake_set_contiguous(k->c, &t);
+    aot_call_push(k, &t);
+    return AOT_OK;
+}
+
 /* all_gather_into_tensor(input, group_size, ...) */
 aot_status meta_all_gather(aot_call *k)
 {

@@ -212,6 +212,12 @@ aot_status meta_view_dtype(aot_call *k)
 aot_status meta_identity_view(aot_call *k)
 {
     aot_fake t;
+    const aot_arg *self = aot_call_arg(k, 0, "self");
+    if (self != NULL && self->kind == AOT_ARG_COMPLEX) { // a number is a tensor in double precision
+        t = aot_fake_new(AOT_C128, 0, NULL, aot_intern_z(k->c->strs, "cpu"));
+        aot_call_push(k, &t);
+        return AOT_OK;
+    }
     AOT_TRY(aot_call_need(k, 0, "self", &t));
     aot_meta_push_view(k, &t);
     return AOT_OK;

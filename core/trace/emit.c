@@ -251,14 +251,14 @@ static aot_arg node_arg(aot_tracer *t, aot_level l, aot_tensor *x)
 static aot_node_id emit_get_attr(aot_tracer *t, aot_level l, aot_value v)
 {
     aot_graph *g = t->level[l].g;
-    for (aot_node_id i = 0; i < g->nodes.n; i++) {
-        if (g->nodes.d[i].kind == AOT_GET_ATTR && g->nodes.d[i].target == v.name) {
-            return i;
-        }
+    uint32_t i = 0;
+    while (i < g->subgraphs.n && g->subgraphs.d[i] != v.u.graph) {
+        i++;
     }
-    aot_vec_push(&g->subgraphs, (aot_graph *)(uintptr_t)v.u.graph);
-    aot_node n = {
-        .kind = AOT_GET_ATTR, .target = v.name, .subgraph = (uint32_t)g->subgraphs.n};
+    if (i == g->subgraphs.n) {
+        aot_vec_push(&g->subgraphs, (aot_graph *)(uintptr_t)v.u.graph);
+    }
+    aot_node n = {.kind = AOT_GET_ATTR, .target = v.name, .subgraph = i + 1};
     return tr_emit(t, l, n, aot_text(t->c, v.name), 0, NULL);
 }
 

@@ -210,6 +210,9 @@ static aot_value below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value 
 static aot_value call_view(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
     aot_tensor *of = args[0].kind == AOT_V_TENSOR ? args[0].u.t : NULL;
+    if (aot_v_is_number(args[0])) { // the number's conjugate is a tensor of its own
+        return tr_map_tensors(t, below(t, op, n, args), wrap_fresh, t);
+    }
     if (of == NULL) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "view of what is no tensor: %s", aot_op(op)->name);
     }

@@ -168,9 +168,14 @@ static bool stays(const aot_node *n)
            (o->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0;
 }
 
-/* The subgraph of a get_attr that is kept moves with it. */
+/* Subgraphs stay modules of the graph, also those that nobody calls any more. */
 static uint32_t keep_subgraph(aot_graph *to, const aot_graph *from, uint32_t subgraph)
 {
+    for (size_t i = 0; i < to->subgraphs.n; i++) {
+        if (to->subgraphs.d[i] == from->subgraphs.d[subgraph - 1]) {
+            return (uint32_t)i + 1;
+        }
+    }
     aot_vec_push(&to->subgraphs, from->subgraphs.d[subgraph - 1]);
     return (uint32_t)to->subgraphs.n;
 }
@@ -203,6 +208,8 @@ aot_graph *aot_trace_graph(aot_tracer *t, aot_level l)
                 copy->subgraph = keep_subgraph(out, g, copy->subgraph);
             }
             aot_vec_push(&origins, lg->origins.d[i]);
+        } else if (g->nodes.d[i].subgraph != 0) {
+            (void)keep_subgraph(out, g, g->nodes.d[i].subgraph);
         }
     }
     /* origins follow the finished graph's ids; parents are names' ids of the level above, which keeps

@@ -243,6 +243,34 @@ aot_tensor *aot_hop_type(aot_tracer *t, const aot_fake *type)
     return tr_tensor_new(t, aot_fake_meta(t->c, type));
 }
 
+aot_tensor *aot_hop_first_slice(aot_tracer *t, const aot_tensor *x)
+{
+    const aot_fake *f = x->type;
+    if (f->ndim == 0) {
+        aot_trace_fail(t, AOT_E_SHAPE, "a tensor without dimensions has no slices");
+    }
+    aot_fake s = aot_fake_new((aot_dtype)f->dtype, f->ndim - 1u, f->size + 1, f->device);
+    aot_fake_set_contiguous(t->c, &s);
+    aot_tensor *slice = aot_hop_type(t, &s);
+    slice->requires_grad = x->requires_grad;
+    return slice;
+}
+
+aot_tensor *aot_hop_stacked(aot_tracer *t, const aot_tensor *x, aot_dim n)
+{
+    const aot_fake *f = x->type;
+    aot_dim size[AOT_FAKE_MAX_NDIM + 1] = {n};
+    memcpy(size + 1, f->size, f->ndim * sizeof *size);
+    aot_fake s = aot_fake_new((aot_dtype)f->dtype, f->ndim + 1u, size, f->device);
+    aot_fake_set_contiguous(t->c, &s);
+    return aot_hop_type(t, &s);
+}
+
+void **aot_hop_slot(aot_tracer *t)
+{
+    return &t->hop_slot;
+}
+
 /* ---- gradients ---------------------------------------------------------------------------------------- */
 
 void *aot_vjp_custom(const aot_vjp *b)

@@ -52,6 +52,12 @@ typedef struct aot_hop {
 aot_value aot_hop_call(aot_tracer *t, const aot_hop *h);
 /* A tensor of a type, for `out`. */
 aot_tensor *aot_hop_type(aot_tracer *t, const aot_fake *type);
+/* A contiguous copy of x[0], as a type, for aot_trace_apart; it requires grad as x does. */
+aot_tensor *aot_hop_first_slice(aot_tracer *t, const aot_tensor *x);
+/* The same type in front of n items of it, contiguous. */
+aot_tensor *aot_hop_stacked(aot_tracer *t, const aot_tensor *x, aot_dim n);
+/* Memory of the rules of higher-order operators; NULL when a trace begins. */
+void **aot_hop_slot(aot_tracer *t);
 
 /* Makes rule the gradient of the outputs with respect to the inputs: as aot_vjp_fn, arguments are the
  * inputs. The outputs must be results of aot_hop_call or of calls made with grad mode off. */

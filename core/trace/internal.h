@@ -221,7 +221,7 @@ struct aot_tracer {
     aot_node_id at_node;
     uint64_t next_seq;
     unsigned next_storage, next_constant, engine_run;
-    void *lower_slot;
+    void *lower_slot, *hop_slot;
     AOT_VEC(aot_tensor *) attrs; /* get_attrs that were read, by aot_str of the attribute */
     AOT_VEC(autocast_state) autocast;
     AOT_VEC(layer) layers;

@@ -124,6 +124,11 @@ bool tr_is_batched(const aot_tracer *t, const aot_tensor *x)
     return x->layer == t->depth && x->bdim >= 0;
 }
 
+bool aot_layer_is_batched(const aot_tracer *t, const aot_tensor *x)
+{
+    return tr_in_vmap(t) && tr_is_batched(t, x);
+}
+
 void tr_refresh(aot_tracer *t, aot_tensor *x)
 {
     x->meta = x->bdim >= 0 ? logical_meta(t, x->value, (unsigned)x->bdim) : x->value->meta;

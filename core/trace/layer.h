@@ -31,6 +31,8 @@ aot_tensor *aot_layer_remove_batch(aot_tracer *t, aot_tensor *x, unsigned layer,
 aot_tensor *aot_layer_wrap_grad(aot_tracer *t, aot_tensor *x, unsigned layer);
 /* _unwrap_for_grad: what a tensor of that layer wraps; another tensor itself. */
 aot_tensor *aot_layer_unwrap_grad(aot_tracer *t, aot_tensor *x, unsigned layer);
+/* The innermost layer is a vmap and x has its batch. */
+bool aot_layer_is_batched(const aot_tracer *t, const aot_tensor *x);
 /* x.requires_grad_() of a tensor of a grad layer. */
 void aot_layer_require_grad(aot_tracer *t, aot_tensor *x);
 /* torch.autograd.grad of a grad layer's tensors, in the middle of the forward; as aot_trace_backward,

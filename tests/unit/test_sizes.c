@@ -149,7 +149,7 @@ static void plain_values_have_their_printed_size(void **state)
                "");
     expect_bytes("a", 30);
     expect_bytes("s77", 1);
-    expect_bytes("u", 4096 * 4);
+    expect_bytes("u", 4096 * 2 * 4);
     expect_bytes("d", 5 * 2 * 4);
     expect_bytes("_tensor_constant0", 24);
     expect_bytes("true_graph_0", 0);
