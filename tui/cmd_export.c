@@ -79,8 +79,8 @@ static aot_status find_format(const char **out, const aot_args *a, aot_err *err)
 
 static aot_status find_stage(aot_stage *out, aot_model *m, size_t unit, const char *name, aot_err *err)
 {
-    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD,
-                                      AOT_STAGE_EXPORT, AOT_STAGE_DYNAMO};
+    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_EXPORT, AOT_STAGE_INFERENCE,
+                                      AOT_STAGE_FORWARD, AOT_STAGE_DYNAMO};
     *out = AOT_STAGE_JOINT;
     if (name) {
         *out = aot_stage_find(name);

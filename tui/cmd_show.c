@@ -166,8 +166,8 @@ static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot
 /* The stage to show when none is asked for: the one a person most likely means. */
 static aot_stage best_stage(aot_model *m, size_t unit)
 {
-    static const aot_stage order[] = {AOT_STAGE_JOINT,  AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD,
-                                      AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD,  AOT_STAGE_DYNAMO};
+    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_EXPORT, AOT_STAGE_INFERENCE,
+                                      AOT_STAGE_FORWARD, AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         if (aot_model_stage(m, unit, order[i]).origin == AOT_ORIGIN_RECORDED) {
             return order[i];

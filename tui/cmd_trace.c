@@ -51,7 +51,7 @@ static aot_status write_metadata(const job *j, int k, const aot_capture *c, aot_
 {
     const aot_fw_metadata *m = &c->meta;
     json_t *o = json_pack("{ss si ss ss sb sb si si si si}", "format", "aotscope/1", "unit", k,
-                          "path", c->path == AOT_PATH_AUTOGRAD ? "autograd" : "inference", "reason",
+                          "path", aot_capture_path_name(c->path), "reason",
                           c->path_reason, "is_train", m->is_train, "keep_input_mutations",
                           m->keep_input_mutations, "num_forward_returns", (int)m->n_forward_returns,
                           "num_intermediate_bases", (int)m->n_intermediate_bases,
@@ -79,8 +79,11 @@ static aot_status one_graph(const job *j, const aot_unit *u, const aot_record *r
         s = s != AOT_OK ? s : aot_capture_run(&c, aot_unit_capture_in(u, dynamo, &config), err);
     }
     if (s == AOT_OK) {
-        bool joint = c.path == AOT_PATH_AUTOGRAD;
-        s = aot_cmd_write_graph(j->a, j->dir, k, joint ? "joint.txt" : "inference.txt", c.graph[AOT_LEVEL_JOINT], err);
+        bool again = aot_unit_source(u) == AOT_STAGE_EXPORT;
+        const char *what = c.path == AOT_PATH_AUTOGRAD           ? "joint.txt"
+                           : c.path == AOT_PATH_EXPORT && !again ? "export.txt"
+                                                                 : "inference.txt";
+        s = aot_cmd_write_graph(j->a, j->dir, k, what, c.graph[AOT_LEVEL_JOINT], err);
         if (s == AOT_OK && aot_args_has(j->a, "stages")) {
             s = aot_cmd_write_graph(j->a, j->dir, k, "aten.txt", c.graph[AOT_LEVEL_ATEN], err);
             s = s == AOT_OK ? aot_cmd_write_graph(j->a, j->dir, k, "joint_traced.txt", c.graph[AOT_LEVEL_TRACED], err)
@@ -99,9 +102,9 @@ static aot_status one_graph(const job *j, const aot_unit *u, const aot_record *r
 static void on_unit(void *arg, const aot_unit *u)
 {
     job *j = arg;
-    for (size_t i = 0; i < u->records.n; i++) {
+    for (size_t i = 0; i < u->records.n && aot_unit_source(u) != AOT_N_STAGES; i++) {
         const aot_record *r = &u->records.d[i];
-        if (r->stage != AOT_STAGE_DYNAMO) {
+        if (r->stage != aot_unit_source(u)) {
             continue;
         }
         aot_err mine = {0};
@@ -167,9 +170,12 @@ const aot_cmd cmd_trace = {
                 "[--set NAME=VALUE]... [--stages] -o DIR",
     .summary = "Trace each Dynamo graph to its joint or forward-only graph, as AOTAutograd 2.11 does",
     .doc = "For the k-th Dynamo graph of the input, writes DIR/k.joint.txt, or DIR/k.inference.txt "
-           "where no gradient is wanted, and DIR/k.metadata.json: which inputs are mutated, what "
+           "where no gradient is wanted, or DIR/k.export.txt for --path export, and DIR/k.metadata.json: which inputs are mutated, what "
            "outputs alias, which path was taken and why.\n\n"
-           "The recorded backend is the default.",
+           "The recorded backend is the default. The export path gives a functional graph without a "
+           "backward, with the graph signature beside its inputs and outputs; composites are kept "
+           "unless --backend decomp asks for the core ATen table. An exported program (.pt2) is "
+           "decomposed by that table; --backend aot_eager decomposes nothing.",
     .examples = "aotscope trace train.log -o out\n"
                 "aotscope trace train.log --backend aot_eager --stages -o out\n",
     .options = options,

@@ -16,7 +16,7 @@
 
 /* Rows of commands that trace. */
 #define AOT_OPTIONS_TRACE                                                                          \
-    {"path", 0, "NAME", false, "autograd or inference; as PyTorch chooses by default."},  \
+    {"path", 0, "NAME", false, "autograd, inference or export; as PyTorch chooses by default."},  \
         {"decompose", 0, "OP,OP", true,                                                            \
          "Decompose these operators too: aten.gelu.default, aten.gelu or gelu."},                  \
         {"keep", 0, "OP,OP", true, "Keep these operators though the table decomposes them."},     \

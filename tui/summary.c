@@ -23,8 +23,8 @@ typedef struct unit_facts {
 
 static size_t nodes_of(aot_model *m, size_t unit)
 {
-    static const aot_stage order[] = {AOT_STAGE_JOINT,  AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD,
-                                      AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD,  AOT_STAGE_DYNAMO};
+    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_EXPORT, AOT_STAGE_INFERENCE,
+                                      AOT_STAGE_FORWARD, AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         const aot_graph *g = NULL;
         if (aot_model_stage(m, unit, order[i]).origin == AOT_ORIGIN_RECORDED &&
@@ -166,8 +166,8 @@ typedef struct offers {
 
 static offers offers_of(aot_model *m)
 {
-    static const aot_stage order[] = {AOT_STAGE_FORWARD,  AOT_STAGE_JOINT,    AOT_STAGE_INFERENCE,
-                                      AOT_STAGE_EXPORT,   AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
+    static const aot_stage order[] = {AOT_STAGE_FORWARD, AOT_STAGE_JOINT, AOT_STAGE_EXPORT,
+                                      AOT_STAGE_INFERENCE, AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
     offers o = {.stage = AOT_N_STAGES, .no_session = true};
     for (size_t i = 0; i < aot_model_n_units(m); i++) {
         for (size_t k = 0; k < sizeof order / sizeof order[0] && o.stage == AOT_N_STAGES; k++) {

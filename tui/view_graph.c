@@ -32,8 +32,8 @@ static aot_status open_view(aot_view *v, aot_err *err)
     graph_open_stages(gv);
     bool chosen = v->stage >= AOT_N_STAGES;
     if (chosen) { // the most telling one that is there
-        static const aot_stage best[] = {AOT_STAGE_JOINT_CSE, AOT_STAGE_JOINT,  AOT_STAGE_FORWARD,
-                                         AOT_STAGE_INFERENCE, AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD,
+        static const aot_stage best[] = {AOT_STAGE_JOINT_CSE, AOT_STAGE_JOINT, AOT_STAGE_FORWARD,
+                                         AOT_STAGE_EXPORT, AOT_STAGE_INFERENCE, AOT_STAGE_BACKWARD,
                                          AOT_STAGE_DYNAMO};
         v->stage = gv->n_bar ? gv->bar[0] : AOT_STAGE_DYNAMO;
         for (size_t i = sizeof best / sizeof *best; i-- > 0;) {

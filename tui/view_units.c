@@ -55,7 +55,7 @@ static const char *label(const aot_unit *u, char *buf, size_t size)
 
 static void find_facts(units_view *uv, size_t i)
 {
-    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_EXPORT,
+    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_EXPORT, AOT_STAGE_INFERENCE,
                                       AOT_STAGE_FORWARD, AOT_STAGE_DYNAMO};
     static const char *const paths[] = {"autograd", "inference", "export", "autograd", "dynamo"};
     aot_model *m = aot_app_model(uv->v->app);

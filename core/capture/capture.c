@@ -17,6 +17,12 @@ typedef struct job {
     bool merged;
 } job;
 
+const char *aot_capture_path_name(aot_capture_path p)
+{
+    static const char *const names[] = {"auto", "autograd", "inference", "export"};
+    return names[p];
+}
+
 /* ---- the forward ---------------------------------------------------------------------------------- */
 
 /* Dynamo returns a flat tuple. */
@@ -80,16 +86,19 @@ static void forward_results(aot_tracer *t, const job *j, const forward_run *r,
 {
     aot_arena *a = aot_tracer_arena(t);
     const aot_fw_metadata *m = &j->found.meta;
+    bool export = j->in->path == AOT_PATH_EXPORT;
     for (unsigned i = 0; i < r->n_inputs; i++) {
         if (m->inputs[i].mutation == AOT_MUTATED_OUT_GRAPH) {
             add_result(out, aot_v_tensor(args[i]),
-                       aot_arena_printf(a, "InputMutationAOTOutput(mutated_input=%s)",
-                                        j->plan.inner[i].desc),
+                       export ? cap_export_mutation(&j->plan.inner[i], a)
+                              : aot_arena_printf(a, "InputMutationAOTOutput(mutated_input=%s)",
+                                                 j->plan.inner[i].desc),
                        m->inputs[i].mutates_data && m->inputs[i].requires_grad);
         }
     }
     for (unsigned i = 0; i < r->n_outputs; i++) {
-        add_result(out, r->outputs[i], aot_arena_printf(a, "PlainAOTOutput(idx=%u)", i),
+        add_result(out, r->outputs[i],
+                   export ? "USER_OUTPUT" : aot_arena_printf(a, "PlainAOTOutput(idx=%u)", i),
                    cap_takes_tangent(&m->outputs[i]));
     }
     for (unsigned i = 0; with_bases && i < r->n_outputs; i++) {
@@ -193,6 +202,14 @@ static aot_value with_token(aot_tracer *t, unsigned n, const aot_value *v)
     return aot_v_list(t, n + 1, all);
 }
 
+/* The program as exported returns what the user returns: that inputs are written stands in it. */
+static unsigned outputs_from(const job *j, aot_level l)
+{
+    return l == AOT_LEVEL_ATEN && j->in->path == AOT_PATH_EXPORT
+               ? (unsigned)j->found.meta.n_mutated_returned
+               : 0;
+}
+
 static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, const results *out,
                           unsigned n_forward, const snapshot *before)
 {
@@ -210,7 +227,9 @@ static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, con
     for (int l = 0; l < AOT_N_LEVELS; l++) {
         bool below = l >= AOT_LEVEL_FUNCTIONAL;
         unsigned n = l == AOT_LEVEL_ATEN ? n_forward : out->n; /* no gradients in the forward */
-        const aot_value *v = below ? inner : out->value;
+        unsigned first = outputs_from(j, (aot_level)l);
+        const aot_value *v = (below ? inner : out->value) + first;
+        n -= first;
         aot_trace_output(t, (aot_level)l,
                          below && j->plan.token ? with_token(t, n, v) : aot_v_list(t, n, v));
     }
@@ -339,7 +358,9 @@ static void finish_graphs(aot_capture *out, const job *j, bool joint)
     aot_ctx *c = aot_tracer_ctx(out->tracer);
     for (int l = 0; l < AOT_N_LEVELS; l++) {
         aot_graph *g = aot_trace_graph(out->tracer, (aot_level)l);
-        g->class_name = aot_intern_z(c->strs, joint ? "inner_f" : "<lambda>");
+        g->class_name = aot_intern_z(c->strs, joint                         ? "inner_f"
+                                              : j->in->path == AOT_PATH_EXPORT ? "GraphModule"
+                                                                               : "<lambda>");
         g->layout.expanded = true;
         g->layout.bindings = g->layout.out_spec = joint;
         if (joint) {
@@ -354,8 +375,8 @@ static void finish_graphs(aot_capture *out, const job *j, bool joint)
         }
         unsigned tokens = j->plan.token && l >= AOT_LEVEL_FUNCTIONAL ? 1 : 0;
         for (unsigned i = 0; i < list->n; i++) {
-            const char *desc =
-                i < tokens ? "ForwardTokenAOTOutput(idx=0)" : j->out_desc[i - tokens];
+            const char *desc = i < tokens ? "ForwardTokenAOTOutput(idx=0)"
+                                          : j->out_desc[i - tokens + outputs_from(j, (aot_level)l)];
             aot_vec_push(&g->out_descs, aot_intern_z(c->strs, desc));
         }
         out->graph[l] = g;
@@ -406,13 +427,17 @@ static aot_status capture(aot_capture *out, job *j, aot_err *err)
 {
     out->tracer = aot_tracer_new(j->in->dynamo->ctx, &j->in->trace);
     j->arena = aot_tracer_arena(out->tracer);
+    bool export = j->in->path == AOT_PATH_EXPORT;
     cap_plan_identity(&j->plan, j->in, j->arena);
+    if (export) {
+        cap_plan_export(&j->plan, j->in, j->arena);
+    }
     AOT_TRY(scout(j, err));
-    if (cap_plan_dedupe(&j->plan, j->found.meta.inputs, j->arena)) {
+    if (!export && cap_plan_dedupe(&j->plan, j->found.meta.inputs, j->arena)) {
         out->deduped = true;
         AOT_TRY(scout(j, err));
     }
-    if (j->plan.n_inner == j->plan.n_outer) { // twins and overlaps together are refused by neither
+    if (!export && j->plan.n_inner == j->plan.n_outer) { // twins and overlaps together are refused by neither
         AOT_TRY(aot_tracer_run(out->tracer, merge_inputs, j, err));
     }
     if (j->merged) {

@@ -17,10 +17,14 @@ typedef struct aot_capture_input {
     int storage;           /* equal = memory shared; -1: its own */
     int64_t offset;        /* elements from the start of the storage */
     int64_t storage_bytes; /* -1 unknown */
+    const char *export_name; /* on the export path: p_l_weight; NULL: the placeholder's own */
+    const char *signature;   /* PARAMETER target='l.weight'; NULL: USER_INPUT */
     aot_meta_id base;      /* type of the tensor that it is a view of; 0 not described */
 } aot_capture_input;
 
 typedef enum aot_capture_path { AOT_PATH_AUTO, AOT_PATH_AUTOGRAD, AOT_PATH_INFERENCE, AOT_PATH_EXPORT } aot_capture_path;
+
+const char *aot_capture_path_name(aot_capture_path p); /* "autograd" */
 
 typedef struct aot_capture_in {
     const aot_graph *dynamo;
@@ -28,6 +32,7 @@ typedef struct aot_capture_in {
     aot_trace_options trace;
     aot_capture_path path;
     bool keep_inference_input_mutations; /* AOTConfig; Dynamo sets it */
+    bool from_export; /* `dynamo` is an exported program's graph */
     bool no_grad; /* called with gradients disabled: nothing of the graph says so */
 } aot_capture_in;
 

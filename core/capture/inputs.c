@@ -391,10 +391,14 @@ void cap_make_inputs(aot_tracer *t, const input_plan *p, forward_run *r, bool pr
     for (unsigned i = 0; i < p->n_inner; i++) {
         const inner_input *x = &p->inner[i];
         if (aot_meta_get(c, x->meta)->val == AOT_VAL_TENSOR) {
-            r->in_tensor[i] = cap_input(t, format, &n, x->meta, x->requires_grad, x->desc);
+            r->in_tensor[i] =
+                x->name != NULL
+                    ? aot_trace_input_tensor(t, x->name, x->meta, x->requires_grad, x->desc)
+                    : cap_input(t, format, &n, x->meta, x->requires_grad, x->desc);
             r->inputs[i] = aot_v_tensor(r->in_tensor[i]);
         } else if (aot_meta_get(c, x->meta)->val == AOT_VAL_SYM) {
-            r->inputs[i] = aot_trace_input_symbol(t, input_name(name, format, n++), x->meta, x->desc);
+            r->inputs[i] = aot_trace_input_symbol(
+                t, x->name != NULL ? x->name : input_name(name, format, n++), x->meta, x->desc);
         } else {
             aot_trace_fail(t, AOT_E_UNSUPPORTED, "input %u (%s) has no type that is known", i,
                            x->desc);

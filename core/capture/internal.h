@@ -21,6 +21,7 @@ typedef struct inner_input {
     aot_meta_id meta;
     bool requires_grad, is_leaf;
     const char *desc; /* PlainAOTInput(idx=0) */
+    const char *name; /* on the export path; NULL: primals_N, argN_1 */
 } inner_input;
 
 typedef struct input_plan {
@@ -36,6 +37,12 @@ typedef struct input_plan {
 void cap_plan_identity(input_plan *p, const aot_capture_in *in, aot_arena *a);
 bool cap_plan_dedupe(input_plan *p, const aot_input_info *info, aot_arena *a);
 bool cap_plan_bases(aot_tracer *t, input_plan *p, const aot_input_info *info, bool inference);
+
+/* export.c: names and the graph signature in place of descriptors; parameters first, then buffers,
+ * then the user's inputs, as torch.export orders them. */
+void cap_plan_export(input_plan *p, const aot_capture_in *in, aot_arena *a);
+/* BUFFER_MUTATION target='c' */
+const char *cap_export_mutation(const inner_input *x, aot_arena *a);
 
 /* One run of the forward on fresh inputs. */
 typedef struct forward_run {

@@ -132,8 +132,12 @@ bool decomp_zeros_like(aot_expand *k)
     aot_tensor *self = aot_x_tensor(k, 0);
     aot_value dtype = or_else(k->args[1], aot_v_dtype(aot_dtype_of(self)));
     aot_value fill = fill_of(dtype, k->op == AOT_OP_aten_ones_like);
+    bool core = aot_has_core_decomps(k->t); // full_like stays there, as the reference calls it
+    aot_value pin = core ? or_else(k->args[4], aot_v_bool(false)) : k->args[4];
+    aot_value format =
+        core ? or_else(k->args[5], aot_v_name(k->t, "torch.preserve_format")) : k->args[5];
     return aot_x_give(k, AOT(k->t, aten_full_like, self, fill, k->args[1], k->args[2], k->args[3],
-                             k->args[4], k->args[5]));
+                             pin, format));
 }
 
 static aot_tensor *empty(aot_tracer *t, aot_value size, options o, aot_value format)

@@ -3,17 +3,30 @@
 #include "capture/capture.h"
 #include "pipeline/pass.h"
 
+/* The stage that a level's graph is; AOT_N_STAGES: of none. */
+static aot_stage stage_of(const aot_pass_ctx *p, const aot_capture *c, aot_level l)
+{
+    static const aot_stage joint[] = {AOT_STAGE_ATEN, AOT_STAGE_JOINT_TRACED,
+                                      AOT_STAGE_JOINT_FUNCTIONAL, AOT_STAGE_JOINT};
+    bool again = p->capture_in->from_export; // the program itself is the input
+    if (c->path == AOT_PATH_AUTOGRAD) {
+        return joint[l];
+    }
+    if (l == AOT_LEVEL_ATEN) {
+        return again ? AOT_N_STAGES : AOT_STAGE_ATEN;
+    }
+    return l != AOT_LEVEL_JOINT                      ? AOT_N_STAGES // nothing in between
+           : c->path == AOT_PATH_EXPORT && !again ? AOT_STAGE_EXPORT
+                                                     : AOT_STAGE_INFERENCE;
+}
+
 /* Which rule made a node, and for which node of the graph above. Nodes that only passed from level
  * to level are not told. */
 static void report_level(const aot_pass_ctx *p, const aot_capture *c, aot_level l)
 {
-    static const aot_stage joint[] = {AOT_STAGE_ATEN, AOT_STAGE_JOINT_TRACED,
-                                      AOT_STAGE_JOINT_FUNCTIONAL, AOT_STAGE_JOINT};
-    aot_stage stage = c->path == AOT_PATH_AUTOGRAD   ? joint[l]
-                      : l == AOT_LEVEL_ATEN          ? AOT_STAGE_ATEN
-                                                     : AOT_STAGE_INFERENCE;
-    if (c->path != AOT_PATH_AUTOGRAD && l != AOT_LEVEL_ATEN && l != AOT_LEVEL_JOINT) {
-        return; // the forward alone has no stages in between
+    aot_stage stage = stage_of(p, c, l);
+    if (stage == AOT_N_STAGES) {
+        return;
     }
     const aot_observer *o = p->observer;
     const aot_graph *g = c->graph[l], *above = l > AOT_LEVEL_ATEN ? c->graph[l - 1] : g;
@@ -26,24 +39,16 @@ static void report_level(const aot_pass_ctx *p, const aot_capture *c, aot_level 
     }
 }
 
-static void set_if_missing(aot_pass_ctx *p, aot_stage s, const aot_graph *g)
-{
-    if (p->graphs[s] == NULL) {
-        aot_pass_set_graph(p, s, g);
-    }
-}
-
 aot_status pass_capture(aot_pass_ctx *p, aot_err *err)
 {
     aot_capture c;
     AOT_TRY(aot_capture_run(&c, p->capture_in, err));
-    bool joint = c.path == AOT_PATH_AUTOGRAD;
-    aot_pass_set_graph(p, AOT_STAGE_ATEN, c.graph[AOT_LEVEL_ATEN]);
-    if (joint) {
-        aot_pass_set_graph(p, AOT_STAGE_JOINT_TRACED, c.graph[AOT_LEVEL_TRACED]);
-        aot_pass_set_graph(p, AOT_STAGE_JOINT_FUNCTIONAL, c.graph[AOT_LEVEL_FUNCTIONAL]);
+    for (int l = 0; l < AOT_N_LEVELS; l++) {
+        aot_stage stage = stage_of(p, &c, (aot_level)l);
+        if (stage != AOT_N_STAGES && (l != AOT_LEVEL_JOINT || p->graphs[stage] == NULL)) {
+            aot_pass_set_graph(p, stage, c.graph[l]);
+        }
     }
-    set_if_missing(p, joint ? AOT_STAGE_JOINT : AOT_STAGE_INFERENCE, c.graph[AOT_LEVEL_JOINT]);
     p->path_reason = c.path_reason;
     for (int l = 0; l < AOT_N_LEVELS && p->observer != NULL && p->observer->on_edit != NULL; l++) {
         report_level(p, &c, (aot_level)l);

@@ -117,23 +117,39 @@ static bool decomposes(const aot_unit *u, const aot_config *config)
     return false;
 }
 
+/* run_decompositions() takes the core ATen table, an exported program none; decomp asks for it. */
+static bool core_table(const aot_config *config, bool again)
+{
+    return strcmp(config->backend, "auto") == 0 ? again : strcmp(config->backend, "aot_eager") != 0;
+}
+
 const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dynamo,
                                           const aot_config *config)
 {
     aot_arena *a = dynamo->ctx->arena;
     aot_capture_in *in = AOT_NEW(a, aot_capture_in);
+    bool again = !has_text(u, AOT_STAGE_DYNAMO) && has_text(u, AOT_STAGE_EXPORT);
+    bool export = again || strcmp(config->path, "export") == 0;
+    aot_capture_input *inputs = aot_capture_inputs(u, dynamo);
+    if (export) {
+        aot_export_inputs(inputs, u, dynamo);
+    }
     *in = (aot_capture_in){
         .dynamo = dynamo,
-        .inputs = aot_capture_inputs(u, dynamo),
-        .trace = {.decompose = decomposes(u, config),
+        .inputs = inputs,
+        .from_export = again,
+        .trace = {.decompose = !export && decomposes(u, config),
+                  .export_path = export,
+                  .core_decompose = export && core_table(config, again),
                   .choice = aot_op_choices(config, a),
                   .opaque = config->opaque},
-        .path = strcmp(config->path, "autograd") == 0    ? AOT_PATH_AUTOGRAD
+        .path = export                                   ? AOT_PATH_EXPORT
+                : strcmp(config->path, "autograd") == 0  ? AOT_PATH_AUTOGRAD
                 : strcmp(config->path, "inference") == 0 ? AOT_PATH_INFERENCE
                                                          : AOT_PATH_AUTO,
         .no_grad = strcmp(config->path, "auto") == 0 && has_text(u, AOT_STAGE_INFERENCE) &&
                    !has_text(u, AOT_STAGE_JOINT),
-        .keep_inference_input_mutations = config->keep_inference_input_mutations};
+        .keep_inference_input_mutations = !export && config->keep_inference_input_mutations};
     in->trace.schemas = aot_unit_op_schemas(u, a, &in->trace.n_schemas);
     return in;
 }
@@ -148,7 +164,7 @@ aot_status aot_derive_capture(const aot_graph *graphs[AOT_N_STAGES], const aot_u
                       .observer = observer};
     memcpy(p.graphs, graphs, sizeof p.graphs);
     p.graphs[AOT_STAGE_DYNAMO] = dynamo;
-    AOT_TRY(aot_pass_run_to(&p, AOT_STAGE_ATEN, err));
+    AOT_TRY(aot_pass_run_to(&p, p.capture_in->from_export ? AOT_STAGE_INFERENCE : AOT_STAGE_ATEN, err));
     for (int s = 0; s < AOT_N_STAGES; s++) {
         graphs[s] = s == AOT_STAGE_DYNAMO ? graphs[s] : p.graphs[s];
     }
@@ -158,11 +174,18 @@ aot_status aot_derive_capture(const aot_graph *graphs[AOT_N_STAGES], const aot_u
     return AOT_OK;
 }
 
+aot_stage aot_unit_source(const aot_unit *u)
+{
+    return has_text(u, AOT_STAGE_DYNAMO)   ? AOT_STAGE_DYNAMO
+           : has_text(u, AOT_STAGE_EXPORT) ? AOT_STAGE_EXPORT
+                                           : AOT_N_STAGES;
+}
+
 /* Stages that the capture makes from the Dynamo graph. */
 bool aot_stage_is_captured(aot_stage s)
 {
     return s == AOT_STAGE_ATEN || s == AOT_STAGE_JOINT_TRACED || s == AOT_STAGE_JOINT_FUNCTIONAL ||
-           s == AOT_STAGE_JOINT || s == AOT_STAGE_INFERENCE;
+           s == AOT_STAGE_JOINT || s == AOT_STAGE_INFERENCE || s == AOT_STAGE_EXPORT;
 }
 
 static bool goes_through_passes(const aot_unit *u, const aot_config *config)
@@ -171,9 +194,13 @@ static bool goes_through_passes(const aot_unit *u, const aot_config *config)
 }
 
 /* A recorded graph says which path was taken: the other path's stages are not derived. */
-static bool may_be(const aot_unit *u, aot_stage s)
+static bool may_be(const aot_unit *u, aot_stage s, const aot_config *config)
 {
     bool inference = has_text(u, AOT_STAGE_INFERENCE), joint = has_text(u, AOT_STAGE_JOINT);
+    bool export = config != NULL && strcmp(config->path, "export") == 0;
+    if (export || s == AOT_STAGE_EXPORT) {
+        return export && (s == AOT_STAGE_EXPORT || s == AOT_STAGE_ATEN);
+    }
     return s == AOT_STAGE_ATEN || (s == AOT_STAGE_INFERENCE ? !joint : !inference);
 }
 
@@ -183,13 +210,17 @@ aot_stage_status aot_unit_stage_status_under(const aot_unit *u, aot_stage s,
     if (has_text(u, s)) {
         return (aot_stage_status){.origin = AOT_ORIGIN_RECORDED, .reason = ""};
     }
-    if (aot_stage_is_captured(s) && has_text(u, AOT_STAGE_DYNAMO) && may_be(u, s)) {
+    if (aot_stage_is_captured(s) && has_text(u, AOT_STAGE_DYNAMO) && may_be(u, s, config)) {
         return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
                                   .reason = "from the recorded Dynamo graph, under its settings"};
     }
+    if (s == AOT_STAGE_INFERENCE && has_text(u, AOT_STAGE_EXPORT) && !has_text(u, AOT_STAGE_DYNAMO)) {
+        return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
+                                  .reason = "from the exported program, by its decompositions"};
+    }
     bool follows = s == AOT_STAGE_JOINT_CSE || s == AOT_STAGE_FORWARD || s == AOT_STAGE_BACKWARD;
     bool from_dynamo = !has_text(u, AOT_STAGE_JOINT) && has_text(u, AOT_STAGE_DYNAMO) &&
-                       may_be(u, AOT_STAGE_JOINT);
+                       may_be(u, AOT_STAGE_JOINT, config);
     if ((follows || s == AOT_STAGE_JOINT_PASSES) && (has_text(u, AOT_STAGE_JOINT) || from_dynamo)) {
         bool passes = goes_through_passes(u, config);
         if (follows || passes) {

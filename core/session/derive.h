@@ -24,6 +24,11 @@ const char *const *aot_unit_op_schemas(const aot_unit *u, aot_arena *a, unsigned
 /* What capture is told of a unit's Dynamo graph. Belongs to dynamo->ctx. */
 const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dynamo,
                                           const aot_config *config);
+/* The graph that the capture starts from: Dynamo's, or the exported program where there is none;
+ * AOT_N_STAGES: the unit has neither. */
+aot_stage aot_unit_source(const aot_unit *u);
+/* On the export path: each input's name and place in the graph signature. */
+void aot_export_inputs(struct aot_capture_input *in, const aot_unit *u, const aot_graph *g);
 /* The stages that follow from the Dynamo graph: graphs[s] is set for those that
  * it gives and that are not set yet. Graphs
  * belong to dynamo->ctx. *path_reason says why this path was taken; may be NULL. */

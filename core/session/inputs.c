@@ -182,6 +182,12 @@ static const aot_input_desc *described(const aot_unit *u, const char *placeholde
     return NULL;
 }
 
+const char *aot_input_source(const aot_unit *u, const char *placeholder)
+{
+    const aot_input_desc *d = described(u, placeholder);
+    return d != NULL ? d->source : NULL;
+}
+
 /* The described tensor whose view d is: it has the same memory and is no view. */
 static const aot_input_desc *base_of(const aot_unit *u, const aot_input_desc *d)
 {

@@ -351,9 +351,10 @@ static aot_status capture(aot_model *m, size_t unit, aot_err *err)
         aot_config config;
         AOT_TRY(aot_model_config(m, unit, &config, err));
         s->capture_tried = true;
-        if (parse_stage(s, AOT_STAGE_DYNAMO, &s->capture_err) == AOT_OK) {
+        aot_stage from = aot_unit_source(s->unit);
+        if (parse_stage(s, from != AOT_N_STAGES ? from : AOT_STAGE_DYNAMO, &s->capture_err) == AOT_OK) {
             aot_status st =
-                aot_derive_capture(s->captured, s->unit, s->graphs[AOT_STAGE_DYNAMO], &config, NULL,
+                aot_derive_capture(s->captured, s->unit, s->graphs[from], &config, NULL,
                                    &s->path_reason, &s->capture_err);
             (void)st; /* kept in capture_err */
         }
@@ -370,8 +371,9 @@ static aot_status captured_stage(aot_model *m, size_t unit, aot_stage stage, con
     return *out != NULL ? AOT_OK
                         : AOT_FAIL(err, AOT_E_PIPELINE, "no %s graph: the unit takes the %s path (%s)",
                                    aot_stage_get(stage)->name,
-                                   s->captured[AOT_STAGE_INFERENCE] != NULL ? "inference"
-                                                                            : "autograd",
+                                   s->captured[AOT_STAGE_EXPORT] != NULL      ? "export"
+                                   : s->captured[AOT_STAGE_INFERENCE] != NULL ? "inference"
+                                                                              : "autograd",
                                    s->path_reason != NULL ? s->path_reason : "");
 }
 
@@ -486,8 +488,8 @@ aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot
 /* Nodes of the graph that tells most of the unit. */
 static size_t main_graph_nodes(aot_model *m, size_t unit)
 {
-    static const aot_stage order[] = {AOT_STAGE_JOINT,  AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD,
-                                      AOT_STAGE_EXPORT, AOT_STAGE_BACKWARD,  AOT_STAGE_DYNAMO};
+    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_EXPORT, AOT_STAGE_INFERENCE,
+                                      AOT_STAGE_FORWARD, AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         const aot_graph *g = NULL;
         if (aot_unit_stage_status(slot_at(m, unit)->unit, order[i]).origin == AOT_ORIGIN_RECORDED &&

@@ -63,6 +63,8 @@ AOT_NODISCARD aot_status aot_model_config(aot_model *m, size_t unit, aot_config 
 
 /* What the unit says of each placeholder of its Dynamo graph; belongs to dynamo's ctx. One that is
  * not described is a leaf that requires grad if it is named as a parameter. */
+/* Where Dynamo found an input: "L['x']"; NULL if nothing says. */
+const char *aot_input_source(const aot_unit *u, const char *placeholder);
 aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo);
 /* The inputs of aot_partition_run for a parsed joint graph of a unit (static inputs, storages). */
 void aot_partition_inputs(aot_partition_in *in, const aot_unit *u, const aot_graph *joint);

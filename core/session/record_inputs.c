@@ -22,6 +22,7 @@ static const aot_graph *record_graphs(job *j, const aot_unit *u, aot_ctx *ctx,
                                       const aot_graph **dynamo, aot_err *joint_err)
 {
     const aot_graph *joint = NULL;
+    aot_stage source = aot_unit_source(u);
     for (size_t i = 0; i < u->records.n; i++) {
         const aot_record *rec = &u->records.d[i];
         if (rec->stage >= AOT_N_STAGES || rec->text == NULL) {
@@ -30,14 +31,14 @@ static const aot_graph *record_graphs(job *j, const aot_unit *u, aot_ctx *ctx,
         const aot_graph *g = NULL;
         aot_err err = {0};
         /* the joint graph stays; the others are only counted */
-        bool is_dynamo = rec == aot_unit_stage(u, AOT_STAGE_DYNAMO);
-        bool keep = rec == aot_unit_stage(u, AOT_STAGE_JOINT) || is_dynamo;
+        bool is_source = source < AOT_N_STAGES && rec == aot_unit_stage(u, source);
+        bool keep = rec == aot_unit_stage(u, AOT_STAGE_JOINT) || is_source;
         aot_ctx *c = keep ? ctx : aot_unit_new_ctx(u);
         if (aot_record_parse(&g, c, u, rec, &err) != AOT_OK) {
             j->sum->n_unreadable_graphs++;
         }
         aot_recorder_graph(j->recorder, rec, g, &err);
-        if (is_dynamo) {
+        if (is_source) {
             *dynamo = g;
         } else if (keep) {
             joint = g;

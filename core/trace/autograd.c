@@ -292,7 +292,7 @@ static aot_value record(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     if (t->options.dry) {
         return tr_functional(t, op, n, args);
     }
-    bool forward = !t->in_backward;
+    bool forward = !t->in_backward && t->below_aten == 0;
     aot_node_id aten = forward ? tr_emit_call(t, AOT_LEVEL_ATEN, op, n, args) : AOT_NO_NODE;
     aot_node_id id = tr_emit_call(t, AOT_LEVEL_TRACED, op, n, args), was = t->traced_parent;
     t->traced_parent = id;

@@ -123,12 +123,15 @@ static aot_value stated(aot_tracer *t, aot_node_id id)
 /* Types of a tuple are those of the getitems that take its parts. */
 aot_value tr_stated_types(aot_tracer *t)
 {
-    if (t->believed != NULL) {
+    if (t->believed != NULL) { // a gradient's, or a kept composite's
         aot_value *given = tr_alloc(t, t->n_believed, sizeof *given);
         for (unsigned i = 0; i < t->n_believed; i++) {
             given[i] = aot_v_tensor(tr_tensor_new(t, t->believed[i]));
         }
-        return t->n_believed == 1 ? given[0] : aot_v_tuple(t, t->n_believed, given);
+        bool list = t->believed_op != AOT_OP_UNKNOWN && tr_op(t, t->believed_op)->returns_list;
+        return list                   ? aot_v_list(t, t->n_believed, given)
+               : t->n_believed == 1 ? given[0]
+                                    : aot_v_tuple(t, t->n_believed, given);
     }
     if (t->at_graph == NULL || t->at_node == AOT_NO_NODE) {
         return aot_v_none();

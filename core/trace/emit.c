@@ -492,7 +492,7 @@ aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     if (f->schema.n_returns == 0) {
         return aot_v_none();
     }
-    if (op >= AOT_N_OPS) {
+    if (op >= AOT_N_OPS || (t->believed != NULL && t->believed_op == op)) {
         aot_value stated = tr_stated_types(t);
         if (stated.kind == AOT_V_NONE) {
             aot_trace_fail(t, AOT_E_UNSUPPORTED,

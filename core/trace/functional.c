@@ -333,6 +333,10 @@ static aot_value call_mutating(aot_tracer *t, aot_op_id op, unsigned n, const ao
 
 aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
+    if (op == AOT_OP_aten_lift_fresh_copy && t->options.export_path) {
+        op = AOT_OP_aten_clone; // exported constants are inputs: a copy is what is left
+        n = 1;
+    }
     const op_facts *f = tr_op(t, op);
     if (f->is_inplace_view && f->functional != AOT_OP_UNKNOWN) {
         return call_inplace_view(t, op, n, args);

@@ -213,8 +213,12 @@ struct aot_tracer {
     bool grad_enabled, in_backward;
     tracer_mode mode;
     aot_str rule;               /* why the next nodes are made */
-    const aot_meta_id *believed; /* types of an opaque gradient; NULL: ask the Dynamo graph */
+    const aot_meta_id *believed; /* types that the next call gives; NULL: by META, by the Dynamo graph */
     unsigned n_believed;
+    aot_op_id believed_op;      /* whose; AOT_OP_UNKNOWN: a custom operator's */
+    bool probing;               /* what is traced is thrown away */
+    unsigned below_aten;        /* expansions around: AOT_LEVEL_ATEN has the outermost composite */
+    aot_namespace *real_names[AOT_N_LEVELS]; /* while probing */
     aot_node_id functional_parent, traced_parent;
     aot_src src;                /* of the node being run */
     const aot_graph *at_graph;
@@ -259,6 +263,12 @@ aot_str tr_believed(aot_tracer *t, const char *what, const char *op);
 aot_value tr_stated_types(aot_tracer *t);
 aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
 aot_value tr_effect(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
+
+/* keep.c: the export path. */
+bool tr_keeps(aot_tracer *t, aot_op_id op); /* whether a composite stays as it is */
+bool tr_keep(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, aot_value *out);
+/* Expands a composite; AOT_LEVEL_ATEN gets the call itself. False: it has no expansion. */
+bool tr_expand_below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, aot_value *out);
 
 /* value.c */
 aot_tensor *tr_tensor_new(aot_tracer *t, aot_meta_id meta);

@@ -32,6 +32,7 @@ void aot_tracer_free(aot_tracer *t)
     }
     for (int l = 0; l < AOT_N_LEVELS; l++) {
         aot_namespace_free(t->level[l].names);
+        aot_namespace_free(t->real_names[l]);
         aot_vec_free(&t->level[l].origins);
         aot_vec_free(&t->level[l].syms);
     }
@@ -342,6 +343,12 @@ static aot_value *complete(aot_tracer *t, const op_facts *f, aot_op_id op, unsig
             out[i] = f->defaults[i]; /* AOT_NONE in the middle of a call stands for the default */
         }
     }
+    for (unsigned i = 0; t->options.export_path && i < want; i++) {
+        aot_span name = f->schema.args[i].name; // torch.export traces with cuDNN switched off
+        if (name.n >= 12 && memcmp(name.s, "cudnn_enable", 12) == 0) {
+            out[i] = aot_v_bool(false);
+        }
+    }
     return out;
 }
 
@@ -406,7 +413,12 @@ static aot_value dispatch(aot_tracer *t, const op_facts *f, aot_op_id op, const 
     unsigned count = f->schema.n_args;
     aot_value out;
     bool above = t->mode == MODE_TOP && (aot_op(op)->flags & AOT_OPF_AUTOGRAD_DECOMP) != 0;
-    if ((f->composite || above) && tr_expand(t, op, count, all, "composite", &out)) {
+    bool kept = t->believed != NULL && t->believed_op == op;
+    if (f->composite && !kept && t->mode == MODE_TOP && tr_keeps(t, op) &&
+        tr_keep(t, op, count, all, &out)) {
+        return out;
+    }
+    if ((f->composite || above) && !kept && tr_expand_below(t, op, count, all, &out)) {
         return out;
     }
     switch (t->mode) {

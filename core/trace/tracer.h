@@ -11,6 +11,7 @@ typedef struct aot_trace_options {
     bool decompose;   /* use Inductor's decomposition table */
     bool core_decompose; /* use the core ATen table */
     const uint8_t *choice; /* aot_op_choice of each operator; NULL: the table alone */
+    bool export_path; /* composites are kept (all, or those chosen where core_decompose) */
     bool opaque;      /* believe a recorded type where an operator has no META rule */
     const char *const *schemas; /* of custom operators: "ns::name(Tensor x) -> Tensor" */
     unsigned n_schemas;

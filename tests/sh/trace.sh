@@ -80,7 +80,7 @@ ok "that names it and where to look" err "no operator is called 'nosuch'; \`aots
 run "$AOTSCOPE" trace "$scratch/norm.txt" --decompose aten.convolution -o "$scratch/x"
 ok "one without a rule too" err "aten.convolution has no decomposition rule here"
 run "$AOTSCOPE" trace "$scratch/norm.txt" --keep aten.linear -o "$scratch/x"
-ok "a composite is expanded before any table is asked" err "aten.linear is a composite"
+ok "a composite is kept on the export path only" err "(--path export)"
 
 # What has no rule: refused as PyTorch would, or believed.
 cat >"$scratch/opaque.txt" <<'END'
@@ -112,6 +112,18 @@ run "$AOTSCOPE" run "$scratch/opaque.txt" --opaque -o "$scratch/opaque.aots"
 run sqlite3 "$scratch/opaque.aots" "select rule from rewrites where stage = 'joint' and rule like 'believed%'"
 ok "the session marks what was believed" out "believed type of torch.magic"
 ok "and the gradients" out "believed gradient of torch.ops.mine.two.default"
+
+# The export path from a Dynamo graph, and from an exported program.
+exported=$AOT_FIXTURES/export/norm_attention
+run "$AOTSCOPE" trace "$exported.log.gz" --path export -o "$scratch/exported"
+ok "the export path is traced" exits 0
+ok "inputs are named and described as in an exported program" grep -qF "PARAMETER target='l.weight'" "$scratch/exported/0.export.txt"
+ok "so are the outputs" grep -qF "BUFFER_MUTATION target='c'" "$scratch/exported/0.export.txt"
+run "$AOTSCOPE" run "$exported.train.pt2" -o "$scratch/exported.aots"
+ok "run takes an exported program" exits 0
+run sqlite3 "$scratch/exported.aots" "select stage, origin from stage_graph order by stage"
+ok "the session holds the program" out "export|recorded"
+ok "and its decomposition" out "inference|derived"
 
 cat >"$scratch/bad.txt" <<'END'
 class GraphModule(torch.nn.Module):

@@ -1,0 +1,90 @@
+/* The inputs of an exported program: by its graph signature, or by where Dynamo found them.
+ *
+ *     L['self']._modules['l']._parameters['weight']  ->  p_l_weight: PARAMETER target='l.weight'
+ *     L['x']                                         ->  x: USER_INPUT
+ *
+ * Mirrors torch/_export/utils.py:placeholder_naming_pass. */
+#include <string.h>
+
+#include "capture/capture.h"
+#include "session/derive.h"
+
+/* The rest of the line "NAME: ..." of the record graph_signature. */
+static const char *line_of(const aot_unit *u, const char *name, aot_arena *a)
+{
+    const aot_record *r = aot_unit_record(u, "graph_signature");
+    size_t n = strlen(name);
+    for (const char *p = r != NULL ? r->text : NULL; p != NULL && *p != '\0';) {
+        const char *end = strchr(p, '\n');
+        end = end != NULL ? end : p + strlen(p);
+        p += strspn(p, " \t");
+        if (strncmp(p, name, n) == 0 && strncmp(p + n, ": ", 2) == 0) {
+            return aot_arena_strndup(a, p + n + 2, (size_t)(end - p) - n - 2);
+        }
+        p = *end != '\0' ? end + 1 : end;
+    }
+    return NULL;
+}
+
+/* Joins what stands in brackets of ._modules['a'] and ._parameters['w'] or ._buffers['b']. */
+static bool target_of(aot_sb *out, const char *source, const char **kind)
+{
+    *kind = NULL;
+    const char *p = strstr(source, "']");
+    while (p != NULL && p[2] == '.') {
+        bool module = strncmp(p + 2, "._modules['", 11) == 0;
+        bool param = strncmp(p + 2, "._parameters['", 14) == 0;
+        bool buffer = strncmp(p + 2, "._buffers['", 11) == 0;
+        if (!module && !param && !buffer) {
+            return false;
+        }
+        const char *from = strchr(p + 2, '\'') + 1, *end = strstr(from, "']");
+        if (end == NULL) {
+            return false;
+        }
+        aot_sb_addz(out, out->n != 0 ? "." : "");
+        aot_sb_add(out, from, (size_t)(end - from));
+        *kind = param ? "PARAMETER" : buffer ? "BUFFER" : NULL;
+        p = end;
+    }
+    return *kind != NULL;
+}
+
+static void from_source(aot_capture_input *x, const char *source, aot_arena *a)
+{
+    aot_sb target = {0};
+    const char *kind;
+    if (target_of(&target, source, &kind)) {
+        bool param = kind[0] == 'P';
+        x->signature = aot_arena_printf(a, "%s target='%s'%s", kind, aot_sb_text(&target),
+                                        param ? "" : " persistent=True");
+        char *name = aot_arena_printf(a, "%s_%s", param ? "p" : "b", aot_sb_text(&target));
+        for (char *p = name; *p != '\0'; p++) {
+            *p = *p == '.' ? '_' : *p;
+        }
+        x->export_name = name;
+    } else if (strncmp(source, "L['", 3) == 0 && strcmp(source + strlen(source) - 2, "']") == 0 &&
+               strchr(source + 3, '[') == NULL) {
+        x->export_name = aot_arena_strndup(a, source + 3, strlen(source) - 5);
+    }
+    aot_sb_free(&target);
+}
+
+void aot_export_inputs(aot_capture_input *in, const aot_unit *u, const aot_graph *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        if (g->nodes.d[i].kind != AOT_PLACEHOLDER) {
+            continue;
+        }
+        aot_capture_input *x = &in[n++];
+        const char *name = aot_text(g->ctx, g->nodes.d[i].target);
+        x->signature = line_of(u, name, g->ctx->arena);
+        const char *source = x->signature == NULL ? aot_input_source(u, name) : NULL;
+        if (x->signature != NULL && strncmp(x->signature, "USER_INPUT", 10) == 0) {
+            x->signature = NULL;
+        } else if (source != NULL) {
+            from_source(x, source, g->ctx->arena);
+        }
+    }
+}
