@@ -15,9 +15,11 @@ static aot_tensor *row_by_column(aot_tracer *t, aot_tensor *row, aot_tensor *col
     return AOT(t, aten_unsqueeze, sum_dim(t, x, 0, true), 0);
 }
 
+/* The casts are made before the rule declines. */
 bool decomp_mm(aot_expand *k)
 {
     aot_tracer *t = k->t;
+    aot_dtype result = dc_opmath(k);
     if (k->op == AOT_OP_aten_mm_dtype || !dc_on_cpu(t, aot_x_tensor(k, 0))) {
         return false;
     }
@@ -28,15 +30,13 @@ bool decomp_mm(aot_expand *k)
     if (!outer && !(aot_dim_is(aot_size(a, 0), 1) && aot_dim_is(aot_size(b, -1), 1))) {
         return false;
     }
-    aot_dtype result = dc_opmath(k);
-    a = aot_x_tensor(k, 0);
-    b = aot_x_tensor(k, 1);
     return dc_give(k, outer ? MUL(a, b) : row_by_column(t, a, b), result);
 }
 
 bool decomp_addmm(aot_expand *k)
 {
     aot_tracer *t = k->t;
+    aot_dtype result = dc_opmath(k);
     aot_tensor *a = aot_x_tensor(k, 1), *b = aot_x_tensor(k, 2), *x;
     bool column = aot_dim_is(aot_size(b, -1), 1);
     bool small = aot_size(b, 0).value <= 16 && aot_size(b, 1).value <= 16;
@@ -44,9 +44,6 @@ bool decomp_addmm(aot_expand *k)
         !(column || small)) {
         return false;
     }
-    aot_dtype result = dc_opmath(k);
-    a = aot_x_tensor(k, 1);
-    b = aot_x_tensor(k, 2);
     if (column) {
         x = row_by_column(t, a, b);
     } else {
@@ -60,6 +57,7 @@ bool decomp_addmm(aot_expand *k)
 bool decomp_bmm(aot_expand *k)
 {
     aot_tracer *t = k->t;
+    aot_dtype result = dc_opmath(k);
     if (k->op == AOT_OP_aten_bmm_dtype || !dc_on_cpu(t, aot_x_tensor(k, 0))) {
         return false;
     }
@@ -67,9 +65,6 @@ bool decomp_bmm(aot_expand *k)
     if (!aot_dim_is(aot_size(a, 1), 1) || !aot_dim_is(aot_size(b, -1), 1)) {
         return false;
     }
-    aot_dtype result = dc_opmath(k);
-    a = aot_x_tensor(k, 0);
-    b = aot_x_tensor(k, 1);
     aot_tensor *x = AOT(t, aten_squeeze_dim, a, 1);
     x = MUL(x, AOT(t, aten_squeeze_dim, b, -1));
     return dc_give(k, AOT(t, aten_unsqueeze, sum_dim(t, x, 1, true), 1), result);

@@ -74,6 +74,7 @@ typedef struct apply {
     const aot_graph *bwd;
     unsigned n_out, n_inputs;
     aot_value saved;
+    const aot_value *out; /* as types */
 } apply;
 
 static void vjp_apply(aot_vjp *b)
@@ -82,7 +83,13 @@ static void vjp_apply(aot_vjp *b)
     aot_tracer *t = aot_vjp_tracer(b);
     aot_value *in = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_value, a->n_out + a->saved.n + 1);
     for (unsigned i = 0; i < a->n_out; i++) {
-        in[i] = aot_v_tensor(aot_vjp_grad_or_zeros(b, i));
+        aot_tensor *g = aot_vjp_grad_or_zeros(b, i);
+        if (g == NULL && a->out[i].kind == AOT_V_TENSOR) { // of an output without gradient
+            const aot_fake *f = aot_type_of(a->out[i].u.t);
+            g = AOT(t, aten_zeros, ((aot_dims){f->size, f->ndim}), aot_v_dtype((aot_dtype)f->dtype),
+                    aot_v_name(t, "torch.strided"), aot_v_device(f->device));
+        }
+        in[i] = aot_v_tensor(g);
     }
     for (unsigned i = 0; i < a->saved.n; i++) {
         in[a->n_out + i] = a->saved.u.items[i];
@@ -137,8 +144,8 @@ aot_value lower_autograd_function(const aot_pycall *k)
     }
     bool single = !aot_v_is_list(both.u.items[0]);
     aot_value out = hop_items(t, both.u.items[0]);
-    *own = (apply){hop_graph(k, 1, "bwd"), out.n, n, hop_items(t, both.u.items[1])};
     aot_value *items = AOT_NEW_ARRAY(a, aot_value, out.n + 1);
+    *own = (apply){hop_graph(k, 1, "bwd"), out.n, n, hop_items(t, both.u.items[1]), items};
     memcpy(items, out.u.items, out.n * sizeof *items);
     unalias(t, k, items, out.n);
     (void)aot_set_grad_enabled(t, grad);

@@ -305,6 +305,16 @@ static aot_value record(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     return out;
 }
 
+/* Whether the formulas that run read self as it was before the write. Products and quotients read it
+ * for the gradient of the other operand alone. */
+static bool reads_self(const aot_value *args, unsigned n, aot_op_id rule_of)
+{
+    bool product = rule_of == AOT_OP_aten_mul_Tensor || rule_of == AOT_OP_aten_div_Tensor ||
+                   rule_of == AOT_OP_aten_div_Tensor_mode;
+    bool other = n > 1 && args[1].kind == AOT_V_TENSOR && args[1].u.t->requires_grad;
+    return (aot_trace_rules_of(rule_of)->saves & AOT_SAVES_SELF) != 0 && (!product || other);
+}
+
 aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
     const op_facts *f = tr_op(t, op);
@@ -326,7 +336,7 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
     grad_fn *fn = NULL;
     if (wanted) {
         const aot_value *saved = args;
-        if (in_place && ((saves & AOT_SAVES_SELF) != 0 || f->is_inplace_view)) {
+        if (in_place && (reads_self(args, n, rule_of) || f->is_inplace_view)) {
             aot_tensor *original;
             if (f->is_inplace_view) { /* the formula reads its sizes and strides as they were */
                 original = tr_alloc(t, 1, sizeof *original);

@@ -82,8 +82,9 @@ static int by_seq(const void *a, const void *b)
     return (x > y) - (x < y); // leaves, UINT64_MAX, come first
 }
 
-/* Counts, for each reachable grad_fn, who sends to it, and marks those on a way to a capture: edges
- * lead to leaves or to earlier sequence numbers. */
+/* Counts, for each reachable grad_fn, who sends to it, and marks those on a way to a capture. Edges
+ * lead to leaves or to earlier sequence numbers, but for those of a view whose history was made anew
+ * while its user was recorded: where such were met once more. */
 static void prepare(engine *e, const grad_edge *roots, unsigned n_roots, fn_list *order)
 {
     for (unsigned i = 0; i < n_roots; i++) {
@@ -101,10 +102,16 @@ static void prepare(engine *e, const grad_edge *roots, unsigned n_roots, fn_list
     if (order->n != 0) {
         qsort(order->d, order->n, sizeof *order->d, by_seq);
     }
-    for (unsigned i = 0; i < order->n; i++) {
-        grad_fn *fn = order->d[i];
-        for (unsigned k = 0; !fn->needed && k < fn->n_edges; k++) {
-            fn->needed = fn->edges[k].fn != NULL && fn->edges[k].fn->needed;
+    for (bool changed = true, late = true; changed && late;) {
+        changed = late = false;
+        for (unsigned i = 0; i < order->n; i++) {
+            grad_fn *fn = order->d[i];
+            for (unsigned k = 0; !fn->needed && k < fn->n_edges; k++) {
+                const grad_fn *to = fn->edges[k].fn;
+                fn->needed = to != NULL && to->needed;
+                changed |= fn->needed;
+                late |= to != NULL && to->seq + 1 > fn->seq + 1; // leaves count as the first
+            }
         }
     }
 }
