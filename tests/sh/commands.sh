@@ -253,4 +253,16 @@ ok "--fits has JSON" out '"no_longer_saved"'
 run "$AOTSCOPE" memory "$ladder" --fits 3parsecs
 ok "--fits takes sizes only" exits 2
 
+run "$AOTSCOPE" diff "$two" "$s" --stat
+ok "a log and its session are the same" exits 0
+run "$AOTSCOPE" diff "$two" --unit 0 --saved --other-set activation_memory_budget=0.1
+ok "diff exits with 1 where settings flip values" exits 1
+ok "and names them" out "addmm"
+run "$AOTSCOPE" diff "$two" --unit 0 --stage forward --other-set activation_memory_budget=0
+ok "diff prints removed nodes" out " - getitem_1"
+run "$AOTSCOPE" diff "$two" --unit 0 --stage forward --other-set activation_memory_budget=0 --json
+ok "diff --json counts" out '"removed": 3'
+run "$AOTSCOPE" diff "$two" --stage nowhere
+ok "diff of an unknown stage exits with 2" exits 2
+
 done_testing
