@@ -72,7 +72,7 @@ static void check_unit(aot_model *m, size_t unit, tally *t, json_t *graphs, bool
         p = NULL;
     }
     aot_arena *a = aot_arena_new();
-    aot_check_result results[AOT_CHECK_MAX + 1];
+    aot_check_result results[AOT_CHECK_MAX + AOT_CHECK_TRACE_MAX];
     size_t n = aot_check_unit(results, u, p, part_err.code != AOT_OK ? &part_err : NULL, a);
     aot_config config;
     if (trace && aot_model_config(m, unit, &config, NULL) == AOT_OK) {
@@ -179,7 +179,7 @@ static const aot_option options[] = {
     {"json", 0, NULL, false, "Print the results as JSON."},
     {"trace", 0, NULL, false,
      "Also trace each Dynamo graph and compare with the recorded joint or inference graph, names of "
-     "intermediate values aside."},
+     "intermediate values aside, and the metadata of inputs and outputs field by field (stage runtime)."},
     {"verbose", 'v', NULL, false, "Name the graphs that are the same, too."},
     {"strict", 0, NULL, false,
      "Exit with 1, too, if a graph was left out or nothing was compared."},

@@ -12,6 +12,21 @@ static void print_summary(const aot_record_summary *s, const char *path)
             s->stats.units, s->stats.units == 1 ? "" : "s", s->n_captured,
             s->n_captured == 1 ? "" : "s", s->n_not_captured, s->n_partitions,
             s->n_partitions == 1 ? "" : "s");
+    if (s->n_captured > 0) {
+        fprintf(stderr,
+                "paths: %u autograd, %u inference, %u export; why: the view units of the session\n",
+                s->n_paths[AOT_PATH_AUTOGRAD], s->n_paths[AOT_PATH_INFERENCE],
+                s->n_paths[AOT_PATH_EXPORT]);
+    }
+    const char *sep = "stages that changed nothing: ";
+    for (int k = 0; k < AOT_N_STAGES; k++) {
+        if (s->n_unchanged[k] > 0) {
+            fprintf(stderr, "%s%s in %u unit%s", sep, aot_stage_get((aot_stage)k)->name,
+                    s->n_unchanged[k], s->n_unchanged[k] == 1 ? "" : "s");
+            sep = ", ";
+        }
+    }
+    fputs(sep[0] == ',' ? "\n" : "", stderr);
     if (s->n_not_captured > 0) {
         fprintf(stderr, "why not: sqlite3 %s 'select unit, error from pass_run where error is not "
                         "null'\n",
@@ -66,8 +81,9 @@ const aot_cmd cmd_run = {
     .summary = "Run the whole pipeline from the Dynamo graph and keep every stage in a session",
     .doc = "Traces each Dynamo graph as AOTAutograd 2.11 does, cuts the joint graph, and records "
            "the stages aten, joint_traced, joint_functional, joint (or inference), joint_cse, "
-           "forward and backward, with the rule that made each node (view rewrites). What the "
-           "input recorded is kept beside them.",
+           "forward, backward and runtime, with the rule that made each node (view rewrites) and what "
+           "each runtime wrapper does (view wrappers). What the input recorded is kept beside them. "
+           "Stages that changed nothing are named at the end.",
     .examples = "aotscope run train.log -o train.aots\n"
                 "aotscope run train.log -o decomp.aots --backend decomp\n"
                 "sqlite3 train.aots 'select * from rewrites where stage = \"joint\"'\n",

@@ -195,6 +195,12 @@ static aot_status stage_text(aot_model *m, size_t unit, aot_stage s, aot_sb *out
         }
         return AOT_OK;
     }
+    if (s == AOT_STAGE_RUNTIME) {
+        const aot_runtime *r = NULL;
+        AOT_TRY(aot_model_runtime(m, unit, &r, err));
+        aot_runtime_print(out, r);
+        return AOT_OK;
+    }
     const aot_graph *g = NULL;
     AOT_TRY(aot_model_graph(m, unit, s, &g, err));
     const aot_partition *p = NULL; // a derived stage: its partition is there
@@ -202,6 +208,20 @@ static aot_status stage_text(aot_model *m, size_t unit, aot_stage s, aot_sb *out
     aot_cmd_warn_passes(u, unit, p->cut, p->config.backend);
     aot_print_graph(out, g, AOT_PRINT_PLAIN);
     return AOT_OK;
+}
+
+/* The graph of the stage before is made, too, to say whether this step changed anything. */
+static const char *unchanged_from(aot_model *m, size_t unit, aot_stage s)
+{
+    const aot_graph *g = NULL;
+    aot_stage before = aot_stage_before(s);
+    if (before == AOT_N_STAGES || aot_model_graph(m, unit, s, &g, NULL) != AOT_OK) {
+        return NULL;
+    }
+    for (; before != AOT_N_STAGES && aot_model_graph(m, unit, before, &g, NULL) != AOT_OK;) {
+        before = aot_stage_before(before);
+    }
+    return aot_model_stage(m, unit, s).same_as;
 }
 
 static aot_status show_stage(aot_model *m, size_t unit, const char *name, want *w, aot_err *err)
@@ -219,6 +239,7 @@ static aot_status show_stage(aot_model *m, size_t unit, const char *name, want *
     }
     aot_sb text = {0};
     aot_status st = stage_text(m, unit, s, &text, err);
+    const char *same = st == AOT_OK && name != NULL ? unchanged_from(m, unit, s) : NULL;
     if (st == AOT_OK && w->json) {
         char label[96];
         aot_stage_status status = aot_model_stage(m, unit, s);
@@ -230,6 +251,13 @@ static aot_status show_stage(aot_model *m, size_t unit, const char *name, want *
             st = AOT_FAIL(err, AOT_E_FORMAT, "the text of stage %s is not UTF-8 and cannot be JSON",
                           aot_stage_get(s)->name);
         } else {
+            json_object_set_new(j, "same_as", same != NULL ? json_string(same) : json_null());
+            const aot_runtime *r = NULL;
+            if (s == AOT_STAGE_RUNTIME && aot_model_runtime(m, unit, &r, NULL) == AOT_OK) {
+                json_t *fields = aot_runtime_json(r);
+                json_object_update(j, fields);
+                json_decref(fields);
+            }
             json_array_append_new(w->units, j);
         }
     } else if (st == AOT_OK) {
@@ -237,6 +265,10 @@ static aot_status show_stage(aot_model *m, size_t unit, const char *name, want *
             print_unit_head(m, unit);
         }
         fwrite(aot_sb_text(&text), 1, text.n, stdout);
+        if (same != NULL) {
+            fprintf(stderr, "unit %zu: %s changed nothing: the same as %s\n", unit,
+                    aot_stage_get(s)->name, same);
+        }
     }
     aot_sb_free(&text);
     return st;
@@ -380,11 +412,15 @@ const aot_cmd cmd_show = {
            "backward, and why it is saved and not recomputed. The total is given twice, with and "
            "without what "
            "shares memory with an input and so costs nothing.\n\n"
+           "The stage runtime is no graph: it lists the wrappers of a call in order, outermost first, "
+           "with what each does to the unit, then ViewAndMutationMeta with the indices that PyTorch "
+           "computes from it, and AOTConfig.\n\n"
            "Stages: dynamo, aten, joint_traced, joint_functional, joint, joint_passes, joint_cse, "
            "forward, "
            "backward, inference, export, runtime.",
     .examples = "aotscope show train.log --units\n"
                 "aotscope show train.log --unit 0/1 --stage forward\n"
+                "aotscope show train.log --unit 0/1 --stage runtime\n"
                 "aotscope show train.log --saved --set activation_memory_budget=0\n"
                 "aotscope show train.log --record aot_forward_graph_fw_metadata\n",
     .options = options,

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 
 #include "capture/capture.h"
+#include "runtime/cut.h"
+#include "session/derive.h"
 #include "session/model.h"
 #include "tui/open_model.h"
 
@@ -17,48 +19,23 @@ typedef struct job {
     int failed;
 } job;
 
-static json_t *inputs_json(const aot_fw_metadata *m)
+/* A graph that cannot be cut has metadata all the same. */
+static void add_cut(aot_fw_metadata *m, const aot_unit *u, const aot_graph *joint,
+                    const aot_config *config)
 {
-    json_t *list = json_array();
-    for (int i = 0; i < m->n_inputs; i++) {
-        const aot_input_info *x = &m->inputs[i];
-        json_array_append_new(
-            list, json_pack("{sb sb sb sb sb sb sb}", "is_leaf", x->is_leaf, "mutates_data",
-                            x->mutates_data, "mutates_metadata", x->mutates_metadata,
-                            "mutations_hidden_from_autograd", x->mutations_hidden_from_autograd,
-                            "mutations_under_no_grad_or_inference_mode",
-                            x->mutations_under_no_grad_or_inference_mode, "requires_grad", x->requires_grad,
-                            "keep_input_mutations", x->keep_input_mutations));
+    aot_partition *p = NULL;
+    if (joint != NULL && aot_derive_partition(&p, u, joint, config, NULL, NULL) == AOT_OK) {
+        aot_metadata_cut(m, p, joint->ctx->arena);
     }
-    return list;
 }
 
-static json_t *outputs_json(const aot_fw_metadata *m)
+static aot_status write_metadata(const job *j, int k, const aot_calling *c, aot_err *err)
 {
-    json_t *list = json_array();
-    for (int i = 0; i < m->n_outputs; i++) {
-        const aot_output_info *x = &m->outputs[i];
-        json_t *o = json_pack("{ss sb}", "output_type", aot_output_type_name(x->type),
-                              "requires_grad", x->requires_grad);
-        json_object_set_new(o, "base_idx",
-                            x->base_idx < 0 ? json_null() : json_integer(x->base_idx));
-        json_array_append_new(list, o);
-    }
-    return list;
-}
-
-static aot_status write_metadata(const job *j, int k, const aot_capture *c, aot_err *err)
-{
-    const aot_fw_metadata *m = &c->meta;
-    json_t *o = json_pack("{ss si ss ss sb sb si si si si}", "format", "aotscope/1", "unit", k,
-                          "path", aot_capture_path_name(c->path), "reason",
-                          c->path_reason, "is_train", m->is_train, "keep_input_mutations",
-                          m->keep_input_mutations, "num_forward_returns", (int)m->n_forward_returns,
-                          "num_intermediate_bases", (int)m->n_intermediate_bases,
-                          "num_mutated_inp_runtime_indices", (int)m->n_mutated_returned,
-                          "num_tangents", (int)m->n_traced_tangents);
-    json_object_set_new(o, "input_info", inputs_json(m));
-    json_object_set_new(o, "output_info", outputs_json(m));
+    json_t *o = json_pack("{s:s, s:i, s:s, s:s, s:i}", "format", "aotscope/1", "unit", k, "path",
+                          aot_capture_path_name(c->path), "reason", c->path_reason, "num_tangents", c->meta.n_traced_tangents);
+    json_t *fields = aot_meta_json(&c->meta);
+    json_object_update(o, fields);
+    json_decref(fields);
     char *text = json_dumps(o, JSON_INDENT(1));
     aot_status s = aot_cmd_write_text(j->a, j->dir, k, "metadata.json", text, strlen(text), err);
     free(text);
@@ -73,17 +50,18 @@ static aot_status one_graph(const job *j, const aot_unit *u, const aot_record *r
     const aot_graph *dynamo;
     aot_capture c = {0};
     aot_status s = aot_record_parse(&dynamo, ctx, u, r, err);
+    aot_config config;
     if (s == AOT_OK) {
-        aot_config config;
         s = aot_cmd_unit_config(&config, j->a, u, err);
         s = s != AOT_OK ? s : aot_capture_run(&c, aot_unit_capture_in(u, dynamo, &config), err);
     }
     if (s == AOT_OK) {
         bool again = aot_unit_source(u) == AOT_STAGE_EXPORT;
-        const char *what = c.path == AOT_PATH_AUTOGRAD           ? "joint.txt"
-                           : c.path == AOT_PATH_EXPORT && !again ? "export.txt"
+        const char *what = c.calling.path == AOT_PATH_AUTOGRAD           ? "joint.txt"
+                           : c.calling.path == AOT_PATH_EXPORT && !again ? "export.txt"
                                                                  : "inference.txt";
         s = aot_cmd_write_graph(j->a, j->dir, k, what, c.graph[AOT_LEVEL_JOINT], err);
+        bool joint = c.calling.path == AOT_PATH_AUTOGRAD;
         if (s == AOT_OK && aot_args_has(j->a, "stages")) {
             s = aot_cmd_write_graph(j->a, j->dir, k, "aten.txt", c.graph[AOT_LEVEL_ATEN], err);
             s = s == AOT_OK ? aot_cmd_write_graph(j->a, j->dir, k, "joint_traced.txt", c.graph[AOT_LEVEL_TRACED], err)
@@ -92,7 +70,10 @@ static aot_status one_graph(const job *j, const aot_unit *u, const aot_record *r
                                           c.graph[AOT_LEVEL_FUNCTIONAL], err)
                             : s;
         }
-        s = s == AOT_OK ? write_metadata(j, k, &c, err) : s;
+        if (s == AOT_OK) {
+            add_cut(&c.calling.meta, u, joint ? c.graph[AOT_LEVEL_JOINT] : NULL, &config);
+            s = write_metadata(j, k, &c.calling, err);
+        }
     }
     aot_capture_free(&c);
     aot_ctx_free(ctx);
@@ -171,7 +152,8 @@ const aot_cmd cmd_trace = {
     .summary = "Trace each Dynamo graph to its joint or forward-only graph, as AOTAutograd 2.11 does",
     .doc = "For the k-th Dynamo graph of the input, writes DIR/k.joint.txt, or DIR/k.inference.txt "
            "where no gradient is wanted, or DIR/k.export.txt for --path export, and DIR/k.metadata.json: which inputs are mutated, what "
-           "outputs alias, which path was taken and why.\n\n"
+           "outputs alias, which path was taken and why, and the fields of ViewAndMutationMeta "
+           "with the indices that PyTorch computes from them.\n\n"
            "The recorded backend is the default. The export path gives a functional graph without a "
            "backward, with the graph signature beside its inputs and outputs; composites are kept "
            "unless --backend decomp asks for the core ATen table. An exported program (.pt2) is "

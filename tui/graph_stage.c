@@ -64,6 +64,32 @@ static void free_stage(graph_stage *st)
     *st = (graph_stage){0};
 }
 
+static void load_runtime(graph_view *gv, graph_stage *st)
+{
+    const aot_runtime *r = NULL;
+    aot_model *m = aot_app_model(gv->v->app);
+    st->status = aot_model_runtime(m, gv->v->unit, &r, &st->err);
+    aot_lines_clear(&gv->runtime);
+    if (st->status == AOT_OK) {
+        aot_sb text = {0};
+        aot_runtime_print(&text, r);
+        aot_lines_take(&gv->runtime, &text);
+    }
+    aot_lines_end(&gv->runtime, 0);
+    gv->status[AOT_STAGE_RUNTIME] = aot_model_stage(m, gv->v->unit, AOT_STAGE_RUNTIME);
+}
+
+/* A stage that is there now may tell that its neighbour changed nothing. */
+static void ask_status(graph_view *gv)
+{
+    for (int i = 0; i < gv->n_bar; i++) {
+        aot_stage s = gv->bar[i];
+        if (gv->stages[s].loaded && gv->stages[s].g != NULL) {
+            gv->status[s] = aot_model_stage(aot_app_model(gv->v->app), gv->v->unit, s);
+        }
+    }
+}
+
 static void load_stage(graph_view *gv, aot_stage s)
 {
     graph_stage *st = &gv->stages[s];
@@ -71,6 +97,10 @@ static void load_stage(graph_view *gv, aot_stage s)
         return;
     }
     st->loaded = true;
+    if (s == AOT_STAGE_RUNTIME) {
+        load_runtime(gv, st);
+        return;
+    }
     st->status = aot_model_graph(aot_app_model(gv->v->app), gv->v->unit, s, &st->g, &st->err);
     if (st->status != AOT_OK) {
         st->g = NULL;
@@ -82,7 +112,12 @@ static void load_stage(graph_view *gv, aot_stage s)
     st->p = follows_cut(s) ? graph_partition(gv) : NULL;
     make_listing(st, s, gv->flags);
     index_names(st);
-    gv->status[s] = aot_model_stage(aot_app_model(gv->v->app), gv->v->unit, s);
+    ask_status(gv);
+}
+
+bool graph_shows_text(graph_view *gv)
+{
+    return gv->v->stage == AOT_STAGE_RUNTIME && gv->subs.n == 0 && gv->runtime.rows.n > 0;
 }
 
 graph_stage *graph_now(graph_view *gv)
@@ -309,9 +344,12 @@ bool graph_leave_sub(graph_view *gv)
 
 /* ---- drawing ---- */
 
-static const char *origin_sign(aot_origin o, bool ascii)
+static const char *origin_sign(const aot_stage_status *s, bool ascii)
 {
-    switch (o) {
+    if (s->same_as != NULL) {
+        return "=";
+    }
+    switch (s->origin) {
     case AOT_ORIGIN_RECORDED: return ascii ? "*" : "●";
     case AOT_ORIGIN_DERIVED: return ascii ? "+" : "○";
     default: return ascii ? "-" : "·";
@@ -329,8 +367,8 @@ static int bar_cols(const graph_view *gv, int from, int to)
 
 void graph_draw_bar(graph_view *gv, aot_canvas *c, int y)
 {
-    static const char legend[] = "● recorded  ○ derived  · missing";
-    static const char legend_ascii[] = "* recorded  + derived  - missing";
+    static const char legend[] = "● recorded  ○ derived  = changed nothing  · missing";
+    static const char legend_ascii[] = "* recorded  + derived  = changed nothing  - missing";
     int now = 0, first = 0, x = 1;
     for (int i = 0; i < gv->n_bar; i++) {
         now = gv->bar[i] == gv->v->stage ? i : now;
@@ -354,7 +392,7 @@ void graph_draw_bar(graph_view *gv, aot_canvas *c, int y)
                           : o == AOT_ORIGIN_RECORDED   ? AOT_STYLE_NORMAL
                                                        : AOT_STYLE_SOURCE;
         aot_canvas_put(c, y, x, style, i == now ? (c->ascii ? "[" : "▸") : " ");
-        aot_canvas_put(c, y, x + 1, style, origin_sign(o, c->ascii));
+        aot_canvas_put(c, y, x + 1, style, origin_sign(&gv->status[gv->bar[i]], c->ascii));
         aot_canvas_put(c, y, x + 2, style, name);
         aot_canvas_put(c, y, x + w - 3, style, i == now ? (c->ascii ? "]" : "◂") : " ");
         x += w - 1;

@@ -53,6 +53,7 @@ typedef struct graph_view {
     const aot_partition *part;
     unsigned flags;           /* for new listings */
     aot_list nodes;
+    aot_lines runtime;        /* the stage that is no graph: its text */
     aot_lines node;           /* the pane of one node */
     aot_node_id node_shown;   /* what it shows, and for which width and stage */
     const aot_graph *node_graph;
@@ -78,6 +79,8 @@ void graph_open_stages(graph_view *gv);
 void graph_close_stages(graph_view *gv);
 /* The stage (or submodule) that is shown, loaded. */
 graph_stage *graph_now(graph_view *gv);
+/* Whether what is shown is the text of the stage runtime. */
+bool graph_shows_text(graph_view *gv);
 /* Shows another stage with the anchored node selected. */
 void graph_go_stage(graph_view *gv, aot_stage s);
 /* The stage n places further in the bar; AOT_N_STAGES at the end. */

@@ -29,6 +29,7 @@ static aot_status open_view(aot_view *v, aot_err *err)
     gv->nodes.keep_cursor = true;
     aot_list_init(&gv->saved, &graph_saved_ops, gv);
     aot_lines_init(&gv->node, NODE_LABELS);
+    aot_lines_init(&gv->runtime, 0);
     graph_open_stages(gv);
     bool chosen = v->stage >= AOT_N_STAGES;
     if (chosen) { // the most telling one that is there
@@ -58,6 +59,7 @@ static void done(aot_view *v)
     aot_list_done(&gv->nodes);
     aot_list_done(&gv->saved);
     aot_lines_done(&gv->node);
+    aot_lines_done(&gv->runtime);
     aot_vec_free(&gv->history);
 }
 
@@ -130,19 +132,21 @@ static void draw_nodes(graph_view *gv, aot_canvas *c, int y, int x, int rows, in
         const aot_graph *g = gv->subs.d[i].at.g;
         aot_sb_addf(&text, " > %s", aot_text(g->ctx, g->attr_name));
     }
-    if (st->g) {
+    bool shows_text = graph_shows_text(gv);
+    if (st->g || shows_text) {
         aot_sb_addf(&text, ": %s", info->sentence);
         if (status->origin == AOT_ORIGIN_DERIVED) {
-            aot_sb_addz(&text, " (derived)");
+            aot_sb_addf(&text, status->same_as ? " (derived; changed nothing: the same as %s)" : " (derived)",
+                        status->same_as);
         }
-    }
-    if (st->g) {
-        list_note(&gv->nodes, &note);
+        list_note(shows_text ? &gv->runtime.list : &gv->nodes, &note);
     }
     head_line(c, y, x, cols, gv->focus == PANE_NODES, aot_sb_text(&text), aot_sb_text(&note));
     aot_sb_free(&text);
     aot_sb_free(&note);
-    if (!st->g) {
+    if (shows_text) {
+        aot_list_draw(&gv->runtime.list, c, y + 1, x, rows - 1, cols, gv->focus == PANE_NODES);
+    } else if (!st->g) {
         graph_draw_missing(gv, c, y + 1, x, rows - 1, cols);
     } else if (st->g->nodes.n == 0) {
         aot_canvas_put(c, y + 2, x + 2, AOT_STYLE_NORMAL, "This graph has no nodes.");
@@ -240,7 +244,13 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
 {
     graph_view *gv = state(v);
     graph_draw_bar(gv, c, y);
-    if (c->cols >= SIDE_MIN_COLS) {
+    graph_now(gv);
+    if (graph_shows_text(gv)) { // there are no nodes to show beside it
+        gv->focus = PANE_NODES;
+        gv->visible[PANE_NODES] = true;
+        gv->visible[PANE_NODE] = gv->visible[PANE_SAVED] = false;
+        draw_nodes(gv, c, y + 1, 0, rows - 1, c->cols);
+    } else if (c->cols >= SIDE_MIN_COLS) {
         draw_wide(gv, c, y + 1, rows - 1);
     } else {
         draw_narrow(gv, c, y + 1, rows - 1);
@@ -446,7 +456,8 @@ static bool act(aot_view *v, aot_action a)
 static aot_list *list(aot_view *v)
 {
     graph_view *gv = state(v);
-    return gv->focus == PANE_NODE ? &gv->node.list : gv->focus == PANE_SAVED ? &gv->saved : &gv->nodes;
+    return graph_shows_text(gv)    ? &gv->runtime.list
+           : gv->focus == PANE_NODE ? &gv->node.list : gv->focus == PANE_SAVED ? &gv->saved : &gv->nodes;
 }
 
 static const char *pane(aot_view *v)
@@ -461,13 +472,16 @@ static bool work(aot_view *v)
     bool more = aot_list_work(&gv->nodes, AOT_SLICE_NS);
     more |= aot_list_work(&gv->saved, AOT_SLICE_NS / 4);
     more |= aot_list_work(&gv->node.list, AOT_SLICE_NS / 4);
+    more |= aot_list_work(&gv->runtime.list, AOT_SLICE_NS / 4);
     return more || graph_load_near(gv);
 }
 
 static void click(aot_view *v, int y, int x)
 {
     graph_view *gv = state(v);
-    if (gv->visible[PANE_NODES] && aot_list_click(&gv->nodes, y, x)) {
+    if (graph_shows_text(gv)) {
+        aot_list_click(&gv->runtime.list, y, x);
+    } else if (gv->visible[PANE_NODES] && aot_list_click(&gv->nodes, y, x)) {
         gv->focus = PANE_NODES;
     } else if (gv->visible[PANE_NODE] && aot_list_click(&gv->node.list, y, x)) {
         gv->focus = PANE_NODE;

@@ -14,8 +14,16 @@ static void fill(aot_view *v)
     const aot_graph *g;
     aot_err err = {0};
     aot_lines_clear(l);
-    aot_status st = aot_model_graph(aot_app_model(v->app), v->unit, v->stage, &g, &err);
-    if (st != AOT_OK) {
+    const aot_runtime *r = NULL;
+    bool runtime = v->stage == AOT_STAGE_RUNTIME;
+    aot_model *m = aot_app_model(v->app);
+    aot_status st = runtime ? aot_model_runtime(m, v->unit, &r, &err)
+                            : aot_model_graph(m, v->unit, v->stage, &g, &err);
+    if (st == AOT_OK && runtime) {
+        aot_sb text = {0};
+        aot_runtime_print(&text, r);
+        aot_lines_take(l, &text);
+    } else if (st != AOT_OK) {
         char why[800];
         aot_lines_addf(l, AOT_STYLE_NOTICE, "%s is not there", aot_stage_get(v->stage)->name);
         aot_lines_wrap(l, 76, AOT_STYLE_NORMAL, aot_err_text(&err, why, sizeof why));
@@ -42,7 +50,8 @@ static void done(aot_view *v)
 
 static void title(aot_view *v, aot_sb *left, aot_sb *right)
 {
-    aot_sb_addf(left, "unit %zu · %s as PyTorch prints it", v->unit, aot_stage_get(v->stage)->name);
+    aot_sb_addf(left, "unit %zu · %s%s", v->unit, aot_stage_get(v->stage)->name,
+                v->stage == AOT_STAGE_RUNTIME ? "" : " as PyTorch prints it");
     aot_list_status(&state(v)->list, right);
 }
 

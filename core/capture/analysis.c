@@ -6,25 +6,6 @@
 #include "capture/internal.h"
 #include "rules/meta_shared.h"
 
-static const struct {
-    const char *name, *sentence;
-} output_types[] = {
-    {"unknown", "not known"},
-#define OUTPUT_TYPE(id, name, sentence) {name, sentence},
-#include "capture/output_types.def"
-#undef OUTPUT_TYPE
-};
-
-const char *aot_output_type_name(aot_output_type t)
-{
-    return output_types[t].name;
-}
-
-const char *aot_output_type_sentence(aot_output_type t)
-{
-    return output_types[t].sentence;
-}
-
 /* ---- inputs --------------------------------------------------------------------------------- */
 
 static aot_input_info input_info(const aot_capture_in *in, const inner_input *known,
@@ -34,7 +15,7 @@ static aot_input_info input_info(const aot_capture_in *in, const inner_input *kn
                            .keep_input_mutations = in->keep_inference_input_mutations,
                            .mutations_hidden_from_autograd = true};
     if (x == NULL) {
-        info.is_leaf = false;
+        info.is_leaf = info.mutations_hidden_from_autograd = false;
         return info;
     }
     unsigned n = aot_trace_mutations(x);
@@ -43,12 +24,7 @@ static aot_input_info input_info(const aot_capture_in *in, const inner_input *kn
     info.mutations_hidden_from_autograd = n == 0;
     info.mutations_under_no_grad_or_inference_mode = n != 0 && aot_trace_mutations_no_grad(x) == n;
     info.requires_grad = aot_requires_grad(x);
-    bool hidden = info.mutations_hidden_from_autograd || info.mutations_under_no_grad_or_inference_mode;
-    bool in_graph = info.keep_input_mutations && info.mutates_data &&
-                    ((!info.mutates_metadata && !info.requires_grad) || hidden);
-    info.mutation = !info.mutates_data && !info.mutates_metadata ? AOT_NOT_MUTATED
-                    : in_graph                                   ? AOT_MUTATED_IN_GRAPH
-                                                                 : AOT_MUTATED_OUT_GRAPH;
+    info.mutation = aot_input_mutation(&info);
     return info;
 }
 
@@ -142,10 +118,35 @@ static int base_index(const bases *b, const aot_tensor *x)
     return -1;
 }
 
-static aot_output_info output_info(aot_tracer *t, const forward_run *r, unsigned i, bases *b)
+static uint64_t dynamic_dims(const aot_tensor *x)
+{
+    const aot_fake *f = aot_type_of(x);
+    uint64_t dims = 0;
+    for (unsigned d = 0; d < f->ndim && d < 64; d++) {
+        dims |= f->size[d].expr != 0 ? (uint64_t)1 << d : 0;
+    }
+    return dims;
+}
+
+/* Whether the wrapper has the views to make the output again from its base. */
+static bool replays_views(const aot_tensor *x, const aot_output_info *o, const aot_fw_metadata *m)
+{
+    unsigned n_parts;
+    aot_trace_parts(x, &n_parts);
+    bool of_input = o->type == AOT_OUT_ALIAS_OF_INPUT && !m->inputs[o->base_idx].mutates_metadata;
+    return n_parts == 0 &&
+           (of_input || (aot_output_is_aliased(o) && o->type != AOT_OUT_IS_INPUT &&
+                         o->type != AOT_OUT_ALIAS_OF_INPUT));
+}
+
+/* How output i relates to inputs and other outputs. */
+static aot_output_info output_alias(aot_tracer *t, const forward_run *r, unsigned i, bases *b)
 {
     aot_tensor *x = tensor_of(r->outputs[i]);
-    aot_output_info info = {AOT_OUT_NON_ALIAS, -1, aot_requires_grad(x), x != NULL};
+    aot_output_info info = {.type = AOT_OUT_NON_ALIAS,
+                            .base_idx = -1,
+                            .requires_grad = aot_requires_grad(x),
+                            .is_tensor = x != NULL};
     if (x == NULL) {
         return info;
     }
@@ -191,16 +192,29 @@ static aot_output_info output_info(aot_tracer *t, const forward_run *r, unsigned
     return info;
 }
 
+static aot_output_info output_info(aot_tracer *t, const forward_run *r, unsigned i, bases *b,
+                                   const aot_fw_metadata *m)
+{
+    aot_output_info o = output_alias(t, r, i, b);
+    const aot_tensor *x = tensor_of(r->outputs[i]);
+    if (x != NULL) {
+        o.dynamic_dims = dynamic_dims(x);
+        o.replays_views = replays_views(x, &o, m);
+    }
+    return o;
+}
+
 /* ---- tangents -------------------------------------------------------------------------------------- */
 
 typedef struct tangents {
     aot_meta_id *meta;
     const char **desc;
+    aot_tangent_info *info;
     unsigned n;
 } tangents;
 
 /* As PyTorch guesses it: the output's sizes in the memory format that its strides suggest. */
-static aot_meta_id tangent_type(aot_tracer *t, const aot_tensor *x)
+static aot_meta_id tangent_type(aot_tracer *t, const aot_tensor *x, bool plain_tensor)
 {
     aot_fake f = *aot_type_of(x);
     aot_ctx *c = aot_tracer_ctx(t);
@@ -212,7 +226,7 @@ static aot_meta_id tangent_type(aot_tracer *t, const aot_tensor *x)
     }
     aot_meta_id plain = aot_fake_meta(c, &f);
     aot_str wrapper = aot_meta_get(c, aot_trace_meta(x))->wrapper;
-    if (wrapper == 0) {
+    if (wrapper == 0 || plain_tensor) {
         return plain;
     }
     aot_sb text = {0};
@@ -222,10 +236,32 @@ static aot_meta_id tangent_type(aot_tracer *t, const aot_tensor *x)
     return m;
 }
 
-static void add_tangent(aot_tracer *t, aot_arena *a, tangents *to, const aot_tensor *x,
-                        const char *of)
+/* "(8, s77)", as Python writes sizes. */
+static const char *sizes_text(aot_tracer *t, aot_arena *a, const aot_tensor *x)
 {
-    to->meta[to->n] = tangent_type(t, x);
+    const aot_fake *f = aot_type_of(x);
+    aot_sb b = {0};
+    for (unsigned d = 0; d < f->ndim; d++) {
+        aot_sb_addz(&b, d > 0 ? ", " : "");
+        if (f->size[d].expr != 0) {
+            aot_sb_addz(&b, aot_text(aot_tracer_ctx(t), f->size[d].expr));
+        } else {
+            aot_sb_addf(&b, "%lld", (long long)f->size[d].value);
+        }
+    }
+    const char *text = aot_arena_printf(a, f->ndim == 1 ? "(%s,)" : "(%s)", aot_sb_text(&b));
+    aot_sb_free(&b);
+    return text;
+}
+
+/* PyTorch expects zeros for a mutated input, which are a plain tensor even where the input is of a
+ * subclass. */
+static void add_tangent(aot_tracer *t, aot_arena *a, tangents *to, const aot_tensor *x,
+                        const char *of, bool of_mutation)
+{
+    to->info[to->n].size = sizes_text(t, a, x);
+    to->info[to->n].desc = aot_arena_printf(a, "TangentAOTInput(output=%s)", of);
+    to->meta[to->n] = tangent_type(t, x, of_mutation);
     to->desc[to->n++] = aot_arena_printf(a, "TangentAOTInput(output=%s)", of);
 }
 
@@ -241,35 +277,39 @@ static void find_tangents(aot_tracer *t, const input_plan *p, const forward_run 
 {
     size_t most = (size_t)r->n_inputs + r->n_outputs + b->of.n + 1;
     tangents to = {AOT_NEW_ARRAY(arena, aot_meta_id, most),
-                   AOT_NEW_ARRAY(arena, const char *, most), 0};
+                   AOT_NEW_ARRAY(arena, const char *, most),
+                   AOT_NEW_ARRAY(arena, aot_tangent_info, most), 0};
     for (unsigned i = 0; i < r->n_inputs; i++) {
         const aot_input_info *info = &a->meta.inputs[i];
         if (info->mutation == AOT_MUTATED_OUT_GRAPH && info->mutates_data && info->requires_grad) {
             add_tangent(t, arena, &to, r->in_tensor[i],
                         aot_arena_printf(
                             arena, "InputMutationAOTOutput(mutated_input=%s)",
-                            p->inner[i].desc));
+                            p->inner[i].desc),
+                        true);
         }
     }
     for (unsigned i = 0; i < r->n_outputs; i++) {
         if (cap_takes_tangent(&a->meta.outputs[i])) {
             add_tangent(t, arena, &to, tensor_of(r->outputs[i]),
-                        aot_arena_printf(arena, "PlainAOTOutput(idx=%u)", i));
+                        aot_arena_printf(arena, "PlainAOTOutput(idx=%u)", i), false);
         }
     }
     for (size_t i = 0; i < b->of.n; i++) {
         add_tangent(t, arena, &to, b->of.d[i],
                     aot_arena_printf(arena,
                                      "IntermediateBaseAOTOutput(base_of=PlainAOTOutput(idx=%u))",
-                                     b->output.d[i]));
+                                     b->output.d[i]),
+                    false);
     }
     a->tangent_meta = to.meta;
     a->tangent_desc = to.desc;
-    a->meta.n_traced_tangents = to.n;
+    a->meta.tangents = to.info;
+    a->meta.n_traced_tangents = (int)to.n;
 }
 
 void cap_analyze(aot_tracer *t, const aot_capture_in *in, const input_plan *p,
-                 const forward_run *r, aot_arena *arena, analysis *a)
+                 const forward_run *r, bool grad_before, aot_arena *arena, analysis *a)
 {
     bases b = {0};
     aot_fw_metadata *m = &a->meta;
@@ -282,18 +322,26 @@ void cap_analyze(aot_tracer *t, const aot_capture_in *in, const input_plan *p,
         m->inputs[i] = input_info(in, &p->inner[i], r->in_tensor[i]);
         m->n_mutated_returned += m->inputs[i].mutation == AOT_MUTATED_OUT_GRAPH;
         a->output_requires_grad |= m->inputs[i].requires_grad && m->inputs[i].mutates_data &&
-                                   !m->inputs[i].mutations_under_no_grad_or_inference_mode;
+                                   !m->inputs[i].mutations_under_no_grad_or_inference_mode &&
+                                   !m->inputs[i].mutations_hidden_from_autograd;
     }
     for (unsigned i = 0; i < r->n_outputs; i++) {
-        aot_output_info o = output_info(t, r, i, &b);
+        aot_output_info o = output_info(t, r, i, &b, m);
         m->outputs[i] = o;
         bool of_input = o.type == AOT_OUT_ALIAS_OF_INPUT || o.type == AOT_OUT_IS_INPUT;
         a->output_requires_grad |=
             o.requires_grad && !(of_input && m->inputs[o.base_idx].requires_grad);
     }
-    m->n_intermediate_bases = (unsigned)b.of.n;
+    m->n_intermediate_bases = (int)b.of.n;
+    m->grad_enabled_mutation =
+        aot_grad_enabled(t) == grad_before || p->rewritten ? -1 : (int)aot_grad_enabled(t);
+    m->deterministic = m->n_symints_saved = m->n_saved_no_vc = m->n_opaque_saved = -1;
+    m->n_donated = m->graphsafe_rng_index = -1;
+    m->absent = (uint64_t)1 << AOT_META_deterministic; // a mode outside of the graph
+    m->n_tokens = aot_trace_token(t) != NULL && !p->rewritten;
     m->n_forward_returns = m->n_mutated_returned + m->n_outputs + m->n_intermediate_bases;
     find_tangents(t, p, r, arena, &b, a);
+    cap_find_slots(p, r, arena, b.of.d, (unsigned)b.of.n, a);
     aot_vec_free(&b.of);
     aot_vec_free(&b.output);
 }

@@ -15,6 +15,7 @@ typedef struct job {
     const char **out_desc; /* descriptors of the outputs, once traced */
     aot_arena *arena; /* of the tracer that is kept */
     bool merged;
+    bool no_grad; /* the caller has disabled gradients */
 } job;
 
 const char *aot_capture_path_name(aot_capture_path p)
@@ -29,7 +30,7 @@ const char *aot_capture_path_name(aot_capture_path p)
 static void run_forward(aot_tracer *t, const job *j, forward_run *r, const aot_value *inputs)
 {
     const input_plan *p = &j->plan;
-    aot_set_grad_enabled(t, !j->in->no_grad);
+    aot_set_grad_enabled(t, !j->no_grad);
     const aot_value *args = cap_outer_args(t, p, inputs);
     for (unsigned i = 0; i < p->n_attrs; i++) {
         aot_tracer_set_attr(t, p->outer[i].name, args[i].u.t);
@@ -52,7 +53,7 @@ static void analyze(aot_tracer *t, void *arg)
     forward_run r = {0};
     cap_make_inputs(t, &j->plan, &r, true);
     run_forward(t, j, &r, r.inputs);
-    cap_analyze(t, j->in, &j->plan, &r, j->arena, &j->found);
+    cap_analyze(t, j->in, &j->plan, &r, !j->no_grad, j->in->dynamo->ctx->arena, &j->found);
     j->plan.token |= aot_trace_token(t) != NULL;
 }
 
@@ -402,7 +403,7 @@ static aot_capture_path choose(const aot_capture_in *in, const analysis *a, cons
 }
 
 /* One forward to look at; what is found is in j->found. */
-static aot_status scout(job *j, aot_err *err)
+static aot_status scout_once(job *j, aot_err *err)
 {
     aot_trace_options dry = j->in->trace;
     dry.dry = true;
@@ -416,11 +417,49 @@ static aot_status scout(job *j, aot_err *err)
     return s;
 }
 
+static aot_status scout(job *j, aot_err *err)
+{
+    AOT_TRY(scout_once(j, err));
+    if (j->in->was_inference && !j->no_grad && j->found.needs_autograd &&
+        j->found.output_requires_grad) {
+        j->no_grad = true;
+        return scout_once(j, err);
+    }
+    return AOT_OK;
+}
+
 static void merge_inputs(aot_tracer *t, void *arg)
 {
     job *j = arg;
     bool inference = !j->found.needs_autograd || !j->found.output_requires_grad;
     j->merged = cap_plan_bases(t, &j->plan, j->found.meta.inputs, inference);
+}
+
+/* What callers are told of the inputs, beside the metadata. */
+static void describe_inputs(aot_calling *c, job *j)
+{
+    aot_arena *a = j->in->dynamo->ctx->arena;
+    const input_plan *p = &j->plan;
+    aot_fw_metadata *m = &j->found.meta;
+    c->outer = AOT_NEW_ARRAY(a, aot_outer_input, p->n_outer + 1);
+    c->n_outer = (int)p->n_outer;
+    c->n_attrs = (int)p->n_attrs;
+    m->static_inputs = AOT_NEW_ARRAY(a, int, p->n_outer + 1);
+    for (unsigned i = 0; i < p->n_outer; i++) {
+        const outer_input *x = &p->outer[i];
+        c->outer[i] = (aot_outer_input){.name = aot_text(j->in->dynamo->ctx, x->name),
+                                        .inner = (int)x->inner,
+                                        .same_as = x->same_as,
+                                        .is_tensor = x->type->val == AOT_VAL_TENSOR,
+                                        .requires_grad = x->known->requires_grad,
+                                        .duplicate = x->duplicate,
+                                        .is_view = x->is_view};
+        if ((x->known->is_static || i < p->n_attrs) && !p->rewritten) {
+            m->static_inputs[m->n_static_inputs++] = (int)i;
+        }
+    }
+    m->grad_mode_unknown = !j->found.needs_autograd && !j->no_grad;
+    c->meta = *m;
 }
 
 static aot_status capture(aot_capture *out, job *j, aot_err *err)
@@ -434,22 +473,22 @@ static aot_status capture(aot_capture *out, job *j, aot_err *err)
     }
     AOT_TRY(scout(j, err));
     if (!export && cap_plan_dedupe(&j->plan, j->found.meta.inputs, j->arena)) {
-        out->deduped = true;
+        out->calling.deduped = true;
         AOT_TRY(scout(j, err));
     }
     if (!export && j->plan.n_inner == j->plan.n_outer) { // twins and overlaps together are refused by neither
         AOT_TRY(aot_tracer_run(out->tracer, merge_inputs, j, err));
     }
     if (j->merged) {
-        out->synthetic_base = true;
+        out->calling.synthetic_base = true;
         AOT_TRY(scout(j, err));
     }
-    out->path = choose(j->in, &j->found, &out->path_reason);
-    bool joint = out->path == AOT_PATH_AUTOGRAD;
+    out->calling.path = choose(j->in, &j->found, &out->calling.path_reason);
+    bool joint = out->calling.path == AOT_PATH_AUTOGRAD;
     j->found.meta.is_train = joint;
     AOT_TRY(aot_tracer_run(out->tracer, joint ? trace_joint : trace_inference, j, err));
     finish_graphs(out, j, joint);
-    out->meta = j->found.meta;
+    describe_inputs(&out->calling, j);
     return AOT_OK;
 }
 

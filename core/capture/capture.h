@@ -12,6 +12,7 @@
 /* What is known of a placeholder or tensor attribute beyond its printed type. */
 typedef struct aot_capture_input {
     bool requires_grad, is_leaf, is_parameter;
+    bool is_static;        /* parameter or buffer: its address stays */
     bool is_view;          /* autograd knows it as a view of another tensor */
     int tensor;            /* equal = the very same tensor; -1: nothing is known */
     int storage;           /* equal = memory shared; -1: its own */
@@ -33,16 +34,34 @@ typedef struct aot_capture_in {
     aot_capture_path path;
     bool keep_inference_input_mutations; /* AOTConfig; Dynamo sets it */
     bool from_export; /* `dynamo` is an exported program's graph */
-    bool no_grad; /* called with gradients disabled: nothing of the graph says so */
+    bool was_inference; /* recorded as such: if nothing of the graph says why, gradients were disabled */
 } aot_capture_in;
 
-typedef struct aot_capture {
-    aot_tracer *tracer;      /* for aot_trace_rule_of; owns the metadata */
+/* An input of the user's function. */
+typedef struct aot_outer_input {
+    const char *name; /* of Dynamo's placeholder */
+    int inner;        /* the graph's input that it is, or is a view of */
+    int same_as;      /* the earlier input that is the very same tensor; -1 */
+    bool is_tensor, requires_grad;
+    bool duplicate;   /* dropped: the graph has it once */
+    bool is_view;     /* made in the graph from a synthetic base */
+} aot_outer_input;
+
+/* How the compiled unit is called. */
+typedef struct aot_calling {
     aot_capture_path path;   /* taken */
     const char *path_reason; /* one sentence, static */
+    aot_outer_input *outer;  /* NULL: not known (no Dynamo graph) */
+    int n_outer;
+    int n_attrs; /* the first of outer are the module's parameters and buffers: num_params_buffers */
     bool deduped, synthetic_base; /* AOTDedupeWrapper and AOTSyntheticBaseWrapper have work to do */
-    const aot_graph *graph[AOT_N_LEVELS];
     aot_fw_metadata meta;
+} aot_calling;
+
+typedef struct aot_capture {
+    aot_tracer *tracer;  /* for aot_trace_rule_of */
+    aot_calling calling; /* in the arena of in->dynamo->ctx */
+    const aot_graph *graph[AOT_N_LEVELS];
 } aot_capture;
 
 /* Runs it. Graphs belong to in->dynamo->ctx. Free with aot_capture_free.

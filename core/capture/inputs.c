@@ -28,6 +28,7 @@ static void add_input(input_plan *p, const aot_capture_in *in, aot_node_id id, a
                                 .name = n->kind == AOT_GET_ATTR ? n->target : n->name,
                                 .desc = desc,
                                 .inner = i,
+                                .same_as = -1,
                                 .type = fake_of(a, g->ctx, n->meta),
                                 .known = x};
     p->inner[p->n_inner++] = (inner_input){.meta = n->meta,
@@ -117,7 +118,7 @@ bool cap_plan_dedupe(input_plan *p, const aot_input_info *info, aot_arena *a)
     bool mutated = false, any = false;
     const int *first = first_same(p, a);
     for (unsigned i = 0; i < p->n_outer; i++) {
-        int k = first[i];
+        int k = p->outer[i].same_as = first[i];
         any |= k >= 0;
         mutated |= k >= 0 && (info[i].mutates_data || info[k].mutates_data ||
                               info[i].mutates_metadata || info[k].mutates_metadata);
@@ -127,8 +128,10 @@ bool cap_plan_dedupe(input_plan *p, const aot_input_info *info, aot_arena *a)
     }
     inner_input *inner = AOT_NEW_ARRAY(a, inner_input, p->n_outer + 1);
     unsigned n = 0;
+    p->rewritten = true;
     for (unsigned i = 0; i < p->n_outer; i++) {
         int k = first[i];
+        p->n_outer_mutated += info[i].mutates_data;
         if (k >= 0) {
             p->outer[i].inner = p->outer[k].inner;
             p->outer[i].duplicate = true;
@@ -317,6 +320,7 @@ bool cap_plan_bases(aot_tracer *t, input_plan *p, const aot_input_info *info, bo
     if (n == 0) {
         return false;
     }
+    p->rewritten = true;
     unsigned *moved = AOT_NEW_ARRAY(a, unsigned, p->n_inner + 1);
     uint8_t *done = AOT_NEW_ARRAY(a, uint8_t, p->n_inner + 1);
     for (unsigned i = 0; i < p->n_outer; i++) {

@@ -11,6 +11,7 @@ typedef struct outer_input {
     const char *desc; /* PlainAOTInput(idx=0) */
     const aot_fake *type;
     const aot_capture_input *known;
+    int same_as;     /* duplicate: of which input; else -1 */
     unsigned inner;  /* the graph's input that it is, or is a view of */
     bool is_view;    /* of a synthetic base */
     bool duplicate;  /* an earlier input is the same tensor */
@@ -29,6 +30,8 @@ typedef struct input_plan {
     inner_input *inner;
     unsigned n_outer, n_inner;
     unsigned n_attrs; /* the first of outer are the module's parameters and buffers */
+    bool rewritten; /* duplicates dropped, or views merged: PyTorch makes the metadata from less then */
+    int n_outer_mutated; /* inputs that were written before duplicates were dropped */
     bool token; /* effects: a token comes before the inputs, and one before the outputs */
 } input_plan;
 
@@ -73,8 +76,12 @@ typedef struct analysis {
 
 /* Whether a gradient comes in for an output of the user's function. */
 bool cap_takes_tangent(const aot_output_info *o);
-/* Fills a->meta and the tangents from a finished forward; memory from arena. */
+/* slots.c: where the values of the user's program are among those of the graph. */
+void cap_find_slots(const input_plan *p, const forward_run *r, aot_arena *arena,
+                    aot_tensor *const *bases, unsigned n_bases, analysis *a);
+/* Fills a->meta and the tangents from a finished forward, which began with gradients enabled or not;
+ * memory from arena. */
 void cap_analyze(aot_tracer *t, const aot_capture_in *in, const input_plan *p,
-                 const forward_run *r, aot_arena *arena, analysis *a);
+                 const forward_run *r, bool grad_before, aot_arena *arena, analysis *a);
 
 #endif

@@ -188,37 +188,15 @@ static aot_output_type output_type(span v)
     return AOT_OUT_UNKNOWN;
 }
 
-static aot_mutation mutation_of(const aot_input_info *in)
-{
-    if (!in->mutates_data && !in->mutates_metadata && !in->mutation_inductor_storage_resize) {
-        return AOT_NOT_MUTATED;
-    }
-    bool writes = in->mutates_data || in->mutates_storage_metadata ||
-                  in->mutation_inductor_storage_resize;
-    bool harmless = (!in->mutates_metadata && !in->requires_grad) ||
-                    in->mutations_hidden_from_autograd ||
-                    in->mutations_under_no_grad_or_inference_mode;
-    return in->keep_input_mutations && writes && harmless ? AOT_MUTATED_IN_GRAPH
-                                                          : AOT_MUTATED_OUT_GRAPH;
-}
-
 static void read_input(aot_input_info *in, span text)
 {
     static const struct {
         const char *name;
         size_t offset;
     } fields[] = {
-#define FIELD(f) {#f, offsetof(aot_input_info, f)}
-        FIELD(is_leaf),
-        FIELD(mutates_data),
-        FIELD(mutates_metadata),
-        FIELD(mutations_hidden_from_autograd),
-        FIELD(mutations_under_no_grad_or_inference_mode),
-        FIELD(mutation_inductor_storage_resize),
-        FIELD(mutates_storage_metadata),
-        FIELD(requires_grad),
-        FIELD(keep_input_mutations),
-#undef FIELD
+#define INPUT_FIELD(name, sentence) {#name, offsetof(aot_input_info, name)},
+#include "capture/input_fields.def"
+#undef INPUT_FIELD
     };
     size_t pos = 0;
     span name, value, list = inside(text);
@@ -229,7 +207,7 @@ static void read_input(aot_input_info *in, span text)
             }
         }
     }
-    in->mutation = mutation_of(in);
+    in->mutation = aot_input_mutation(in);
 }
 
 static void read_inputs(aot_fw_metadata *m, aot_arena *a, span value)
@@ -243,6 +221,19 @@ static void read_inputs(aot_fw_metadata *m, aot_arena *a, span value)
         read_input(&m->inputs[i], item);
         m->n_mutated_returned += m->inputs[i].mutation == AOT_MUTATED_OUT_GRAPH;
     }
+}
+
+/* "{0, 1}" as bits; 0 for None and "set()". */
+static uint64_t dims_of(span value)
+{
+    uint64_t dims = 0;
+    size_t pos = 0;
+    span item, list = inside(value);
+    while (next_item(list, &pos, &item)) {
+        int d = to_int(item, -1);
+        dims |= d >= 0 && d < 64 ? (uint64_t)1 << d : 0;
+    }
+    return dims;
 }
 
 static void read_outputs(aot_fw_metadata *m, aot_arena *a, span value)
@@ -263,8 +254,96 @@ static void read_outputs(aot_fw_metadata *m, aot_arena *a, span value)
                 o->base_idx = to_int(v, -1);
             } else if (span_is(name, "requires_grad")) {
                 o->requires_grad = span_is(v, "True");
+            } else if (span_is(name, "raw_type")) {
+                o->is_tensor = memmem(v.s, v.n, "Tensor", 6) != NULL;
+            } else if (span_is(name, "dynamic_dims")) {
+                o->dynamic_dims = dims_of(v);
+            } else if (span_is(name, "view_meta_sequence")) {
+                o->replays_views = !span_is(v, "None");
             }
         }
+    }
+}
+
+static const char *keep(aot_arena *a, span s)
+{
+    return aot_arena_strndup(a, s.s, s.n);
+}
+
+/* The "name=" field of a repr; empty if it has none. */
+static span field_of(span repr, const char *want)
+{
+    size_t pos = 0;
+    span name, value, fields = inside(repr);
+    while (next_field(fields, &pos, &name, &value)) {
+        if (span_is(name, want)) {
+            return value;
+        }
+    }
+    return (span){repr.s, 0};
+}
+
+/* Both lists of tangents: FakeTensor(..., size=(8, 8)) and TangentAOTInput(...). */
+static void read_tangents(aot_fw_metadata *m, aot_arena *a, span value, bool descs)
+{
+    int n = count_items(value);
+    if (m->tangents == NULL || m->n_traced_tangents < n) {
+        m->tangents = AOT_NEW_ARRAY(a, aot_tangent_info, (size_t)n + 1);
+        m->n_traced_tangents = n;
+    }
+    size_t pos = 0;
+    span item, list = inside(value);
+    for (int i = 0; i < n && next_item(list, &pos, &item); i++) {
+        if (descs) {
+            m->tangents[i].desc = keep(a, item);
+        } else { // of a subclass: the first inner tensor's
+            span size = field_of(item, "size"), first, rest = inside(item);
+            for (size_t at = 0; size.n == 0 && next_item(rest, &at, &first) && rest.n > 0;) {
+                size = field_of(first, "size");
+            }
+            m->tangents[i].size = keep(a, size);
+        }
+    }
+}
+
+static void read_slots(aot_value_places *s, aot_arena *a, span value)
+{
+    s->n = count_items(value);
+    s->of = AOT_NEW_ARRAY(a, aot_value_place, (size_t)s->n + 1);
+    size_t pos = 0;
+    span item, list = inside(value);
+    for (int i = 0; i < s->n && next_item(list, &pos, &item); i++) {
+        span start = field_of(item, "flat_tensor_start_idx");
+        if (start.n > 0) {
+            s->of[i] = (aot_value_place){to_int(start, 0), to_int(field_of(item, "arg_count"), 0)};
+        } else { // before 2.6 a plain tensor was its index
+            span at = field_of(item, "unwrapped_idx");
+            s->of[i] = (aot_value_place){to_int(at.n > 0 ? at : item, 0), 0};
+        }
+    }
+}
+
+static int bool_or_none(span v)
+{
+    return span_is(v, "True") ? 1 : span_is(v, "False") ? 0 : -1;
+}
+
+static void read_list(aot_fw_metadata *m, aot_arena *a, aot_meta_field f, span value)
+{
+    switch (f) {
+    case AOT_META_traced_tangents: read_tangents(m, a, value, false); break;
+    case AOT_META_traced_tangents_descs: read_tangents(m, a, value, true); break;
+    case AOT_META_subclass_inp_meta: read_slots(&m->subclass_in, a, value); break;
+    case AOT_META_subclass_fw_graph_out_meta: read_slots(&m->subclass_out, a, value); break;
+    case AOT_META_subclass_tangent_meta: read_slots(&m->subclass_tangent, a, value); break;
+    case AOT_META_static_input_indices:
+        m->n_static_inputs = int_list(a, value, &m->static_inputs);
+        break;
+    case AOT_META_bw_donated_idxs: m->n_donated = int_list(a, value, &m->donated); break;
+    case AOT_META_indices_of_inputs_that_requires_grad_with_mutations_in_bw:
+        m->n_mutated_in_bw = int_list(a, value, &m->mutated_in_bw);
+        break;
+    default: break;
     }
 }
 
@@ -272,31 +351,67 @@ static void read_field(aot_fw_metadata *m, aot_arena *a, span name, span value)
 {
     if (span_is(name, "output_info")) {
         read_outputs(m, a, value);
-    } else if (span_is(name, "num_intermediate_bases")) {
-        m->n_intermediate_bases = to_int(value, 0);
-    } else if (span_is(name, "tokens")) {
-        m->n_tokens = count_items(value);
-    } else if (span_is(name, "num_backward_tokens")) {
-        m->n_bw_tokens = to_int(value, 0);
-    } else if (span_is(name, "num_symints_saved_for_bw")) {
-        m->n_symints_saved = to_int(value, -1);
-    } else if (span_is(name, "num_graphsafe_rng_states")) {
-        m->n_graphsafe_rng_states = to_int(value, 0);
-    } else if (span_is(name, "traced_tangents")) {
-        m->n_traced_tangents = count_items(value);
-    } else if (span_is(name, "static_input_indices") || span_is(name, "static_parameter_indices")) {
-        m->n_static_inputs = int_list(a, value, &m->static_inputs);
-    } else if (span_is(name, "bw_donated_idxs")) {
-        m->n_donated = int_list(a, value, &m->donated);
+        return;
     }
+    if (span_is(name, "static_parameter_indices")) { // the name before 2.5
+        name = (span){"static_input_indices", strlen("static_input_indices")};
+    }
+    aot_meta_field f = aot_meta_find(name.s, name.n);
+    if (f == AOT_N_META_FIELDS) {
+        return;
+    }
+    m->absent &= ~((uint64_t)1 << f);
+    switch (f) {
+    case AOT_META_num_intermediate_bases: m->n_intermediate_bases = to_int(value, 0); break;
+    case AOT_META_tokens: m->n_tokens = count_items(value); break;
+    case AOT_META_num_backward_tokens: m->n_bw_tokens = to_int(value, 0); break;
+    case AOT_META_num_symints_saved_for_bw:
+        m->n_symints_saved = to_int(value, -1);
+        m->is_cut = true;
+        break;
+    case AOT_META_num_tensors_saved_with_no_vc_check: m->n_saved_no_vc = to_int(value, -1); break;
+    case AOT_META_num_opaque_objects_saved_for_bw: m->n_opaque_saved = to_int(value, -1); break;
+    case AOT_META_num_graphsafe_rng_states: m->n_graphsafe_rng_states = to_int(value, 0); break;
+    case AOT_META_graphsafe_rng_state_index: m->graphsafe_rng_index = to_int(value, -1); break;
+    case AOT_META_is_train: m->is_train = span_is(value, "True"); break;
+    case AOT_META_grad_enabled_mutation: m->grad_enabled_mutation = bool_or_none(value); break;
+    case AOT_META_deterministic: m->deterministic = bool_or_none(value); break;
+    default: read_list(m, a, f, value);
+    }
+}
+
+/* What PyTorch computes is known where all of what it is computed from was read. */
+static uint64_t unread(void)
+{
+    uint64_t bits = 0;
+    for (int f = 0; f < AOT_N_META_FIELDS; f++) {
+        aot_meta_class c = aot_meta_info_of((aot_meta_field)f)->class;
+        bits |= c == AOT_META_TRACED || c == AOT_META_CUT ? (uint64_t)1 << f : 0;
+    }
+    const aot_meta_field unknowable[] = {AOT_META_indices_of_inps_to_detach,
+                                         AOT_META_dynamic_saved_tensors_idxs,
+                                         AOT_META_is_rng_op_functionalized,
+                                         AOT_META_num_outputs_rng_offset};
+    for (size_t i = 0; i < sizeof unknowable / sizeof *unknowable; i++) {
+        bits |= (uint64_t)1 << unknowable[i];
+    }
+    return bits;
 }
 
 bool aot_fw_metadata_parse(aot_fw_metadata *out, aot_arena *a, const char *text, size_t n)
 {
     static const char head[] = "ViewAndMutationMeta(";
     const char *p = n > 0 ? memmem(text, n, head, sizeof head - 1) : NULL;
-    *out = (aot_fw_metadata){.n_symints_saved = -1, .n_traced_tangents = -1, .n_static_inputs = -1,
-                             .n_donated = -1};
+    *out = (aot_fw_metadata){.n_symints_saved = -1,
+                             .n_saved_no_vc = -1,
+                             .n_opaque_saved = -1,
+                             .n_traced_tangents = -1,
+                             .n_static_inputs = -1,
+                             .n_donated = -1,
+                             .grad_enabled_mutation = -1,
+                             .deterministic = -1,
+                             .graphsafe_rng_index = -1,
+                             .absent = unread()};
     if (p == NULL) {
         return false;
     }
@@ -308,6 +423,7 @@ bool aot_fw_metadata_parse(aot_fw_metadata *out, aot_arena *a, const char *text,
             inputs = value;
         } else if (span_is(name, "keep_input_mutations")) {
             out->keep_input_mutations = span_is(value, "True");
+            out->absent &= ~((uint64_t)1 << AOT_META_keep_input_mutations);
         } else {
             read_field(out, a, name, value);
         }

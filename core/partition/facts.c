@@ -262,6 +262,15 @@ static bool is_gradient(const char *desc)
            aot_starts_with(desc, "BackwardToken");
 }
 
+uint32_t part_count_tokens(const aot_graph *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        n += part_is_primal(g, aot_node_at(g, i)) && is_token_input(g, i);
+    }
+    return n;
+}
+
 int part_count_forward_outputs(const aot_graph *g)
 {
     uint32_t n_out, grads = 0;

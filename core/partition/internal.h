@@ -76,6 +76,10 @@ uint32_t part_class_of(part *p, const aot_node *n);
 const aot_what_if *part_what_if(const part *p, const aot_node *n);
 /* Storage group of each node's value; equal = memory shared. Mirrors what fake tensors alias. */
 uint32_t *part_storages(const part *p);
+/* donated.c: saved values that the backward may overwrite, once both modules are built. */
+void part_find_donated(part *p);
+/* Effect tokens that the forward takes, and returns before its other outputs. */
+uint32_t part_count_tokens(const aot_graph *g);
 /* Forward outputs in a joint graph's output list. */
 int part_count_forward_outputs(const aot_graph *g);
 /* Items of the returned list and their number. */

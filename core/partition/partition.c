@@ -175,6 +175,7 @@ static aot_status build(part *p, part_ids *saved, part_ids *sym, part_plan *fw, 
     saved_facts(p, saved, sym);
     p->out->forward = part_plan_build(p, fw);
     p->out->backward = part_plan_build(p, bw);
+    part_find_donated(p);
     return AOT_OK;
 }
 

@@ -78,6 +78,8 @@ typedef struct aot_partition {
     uint32_t n_saved;
     aot_node_id *saved_sym; /* symbolic sizes, in order */
     uint32_t n_saved_sym;
+    int *donated;          /* saved values that the backward may overwrite, counted after the symbols */
+    int n_donated;
     int64_t cut_value;     /* -1: no cut was run */
     int64_t saved_bytes;   /* sum over saved and saved_sym of bytes */
     int64_t saved_new_bytes; /* without what aliases a primal */

@@ -9,14 +9,14 @@ static aot_stage stage_of(const aot_pass_ctx *p, const aot_capture *c, aot_level
     static const aot_stage joint[] = {AOT_STAGE_ATEN, AOT_STAGE_JOINT_TRACED,
                                       AOT_STAGE_JOINT_FUNCTIONAL, AOT_STAGE_JOINT};
     bool again = p->capture_in->from_export; // the program itself is the input
-    if (c->path == AOT_PATH_AUTOGRAD) {
+    if (c->calling.path == AOT_PATH_AUTOGRAD) {
         return joint[l];
     }
     if (l == AOT_LEVEL_ATEN) {
         return again ? AOT_N_STAGES : AOT_STAGE_ATEN;
     }
     return l != AOT_LEVEL_JOINT                      ? AOT_N_STAGES // nothing in between
-           : c->path == AOT_PATH_EXPORT && !again ? AOT_STAGE_EXPORT
+           : c->calling.path == AOT_PATH_EXPORT && !again ? AOT_STAGE_EXPORT
                                                      : AOT_STAGE_INFERENCE;
 }
 
@@ -49,7 +49,9 @@ aot_status pass_capture(aot_pass_ctx *p, aot_err *err)
             aot_pass_set_graph(p, stage, c.graph[l]);
         }
     }
-    p->path_reason = c.path_reason;
+    aot_calling *calling = AOT_NEW(p->capture_in->dynamo->ctx->arena, aot_calling);
+    *calling = c.calling;
+    p->calling = calling;
     for (int l = 0; l < AOT_N_LEVELS && p->observer != NULL && p->observer->on_edit != NULL; l++) {
         report_level(p, &c, (aot_level)l);
     }

@@ -9,13 +9,14 @@
 
 struct aot_partition_in; /* partition/partition.h */
 struct aot_capture_in;   /* capture/capture.h */
+struct aot_calling;
 
 /* What passes work on. Graphs belong to their aot_ctx. */
 typedef struct aot_pass_ctx {
     const aot_graph *graphs[AOT_N_STAGES]; /* NULL where there is none; passes add to it */
     const aot_config *config;
     const struct aot_capture_in *capture_in; /* NULL: there is no Dynamo graph */
-    const char *path_reason;                 /* made by the pass capture: why this path */
+    const struct aot_calling *calling;       /* made by the pass capture */
     const struct aot_partition_in *partition_in; /* its joint graph is that of the stage */
     struct aot_partition *partition; /* made by the pass partition */
     const aot_observer *observer;    /* NULL: nobody listens */

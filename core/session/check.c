@@ -294,8 +294,7 @@ static void compare(aot_check_result *r, const aot_record *rec, const aot_graph 
     aot_sb_free(&got);
 }
 
-/* Why the rules of the writer may be others than ours; NULL if it was 2.11. */
-static const char *other_rules(const aot_unit *u, const aot_graph *cut, aot_arena *a)
+const char *aot_check_other_rules(const aot_unit *u, const aot_graph *cut, aot_arena *a)
 {
     const char *v = u->torch_version != NULL ? u->torch_version : "";
     bool is_trace = aot_unit_record(u, "dynamo_start") != NULL;
@@ -357,7 +356,7 @@ static const char through_passes[] = "through Inductor's joint-graph passes";
  * joint-graph passes; NULL: nothing that is known of, so it is a difference. */
 static const char *why_not_through(const aot_unit *u, const through *t, aot_arena *a)
 {
-    const char *why = t->note[0] != 0 ? t->note : other_rules(u, t->p->cut, a);
+    const char *why = t->note[0] != 0 ? t->note : aot_check_other_rules(u, t->p->cut, a);
     return why != NULL ? why : aot_check_passes_between(u, t->p->cut, "inductor_joint", a);
 }
 
@@ -399,7 +398,7 @@ static void check_one(aot_check_result *r, const aot_unit *u, const aot_record *
     } else if (!compare_through(r, u, rec, p, t, a)) {
         const char *between = aot_check_passes_between(u, p->cut, p->config.backend, a);
         r->verdict = between != NULL ? AOT_CHECK_LEFT_OUT : AOT_CHECK_DIFFERS;
-        r->reason = between != NULL ? between : other_rules(u, p->cut, a);
+        r->reason = between != NULL ? between : aot_check_other_rules(u, p->cut, a);
     }
 }
 

@@ -31,11 +31,17 @@ enum { AOT_CHECK_MAX = 2 }; /* forward, backward */
 size_t aot_check_unit(aot_check_result out[AOT_CHECK_MAX], const aot_unit *u,
                       const aot_partition *partition, const aot_err *part_err, aot_arena *a);
 
+enum { AOT_CHECK_TRACE_MAX = 2 }; /* joint or inference, runtime */
+
 /* Traces the unit's Dynamo graph and compares with its recorded joint or inference graph, names of
- * intermediate values aside. False: the unit has not both. What aotscope cannot trace is left out with
- * the reason. */
-bool aot_check_trace(aot_check_result *r, const aot_unit *u, const aot_config *config,
-                     aot_arena *a);
+ * intermediate values aside, and then with the recorded ViewAndMutationMeta, field by field (stage
+ * runtime). Returns the number of results; 0: the unit has not both graphs. What aotscope cannot trace
+ * is left out with the reason. */
+size_t aot_check_trace(aot_check_result out[AOT_CHECK_TRACE_MAX], const aot_unit *u,
+                       const aot_config *config, aot_arena *a);
+/* Why the rules of the PyTorch that wrote the unit may be others than ours; NULL if it was 2.11. cut: a
+ * graph of the unit, its descriptors tell how old the writer is. */
+const char *aot_check_other_rules(const aot_unit *u, const aot_graph *cut, aot_arena *a);
 
 /* Why the unit's forward and backward do not follow from what was derived: passes ran in between that
  * the derivation has not. NULL if nothing tells so. cut: the graph that was cut, NULL if there is

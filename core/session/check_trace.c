@@ -1,7 +1,9 @@
 /* The recorded joint or forward-only graph against the one that is traced from the Dynamo graph: the
- * same structure, names of intermediate values aside. */
+ * same structure, names of intermediate values aside; and the recorded metadata against the derived. */
+#include "import/fw_metadata.h"
 #include "ir/compare.h"
 #include "ir/text.h"
+#include "runtime/cut.h"
 #include "session/check.h"
 #include "session/derive.h"
 
@@ -42,44 +44,123 @@ static void compare_stage(aot_check_result *r, const aot_graph *recorded, const 
     }
 }
 
-/* Traces under one setting of the backend and compares; r->verdict says what came of it. */
-static void check_under(aot_check_result *r, const aot_unit *u, const aot_record *dyn,
-                        const aot_record *rec, const aot_config *config, aot_arena *a)
+/* ---- the metadata -------------------------------------------------------------------------------- */
+
+typedef struct differences {
+    aot_sb recorded, derived;
+    unsigned n;
+} differences;
+
+enum { FIELDS_NAMED = 8 };
+
+static void on_difference(void *arg, const char *field, const char *recorded, const char *derived)
+{
+    differences *d = arg;
+    if (d->n++ < FIELDS_NAMED) {
+        const char *sep = d->n > 1 ? "; " : "";
+        aot_sb_addf(&d->recorded, "%s%s = %s", sep, field, recorded);
+        aot_sb_addf(&d->derived, "%s%s = %s", sep, field, derived);
+    }
+}
+
+/* Adds what the cut tells: through Inductor's joint-graph passes where something says that they ran. */
+static void add_cut(aot_fw_metadata *m, const aot_unit *u, const aot_graph *joint,
+                    const aot_config *config)
+{
+    aot_partition *p = NULL;
+    aot_config c = *config;
+    if (joint == NULL || aot_derive_partition(&p, u, joint, &c, NULL, NULL) != AOT_OK) {
+        return;
+    }
+    aot_arena *a = joint->ctx->arena;
+    if (strcmp(c.backend, "inductor_joint") != 0 &&
+        aot_check_passes_between(u, p->cut, c.backend, a) != NULL) {
+        memcpy(c.backend, "inductor_joint", sizeof "inductor_joint");
+        if (aot_derive_partition(&p, u, joint, &c, NULL, NULL) != AOT_OK) {
+            return;
+        }
+    }
+    aot_metadata_cut(m, p, a);
+}
+
+static void compare_metadata(aot_check_result *r, const aot_unit *u, const aot_calling *calling,
+                             const aot_graph *joint, const aot_config *config, aot_arena *a)
+{
+    aot_fw_metadata recorded, derived = calling->meta;
+    differences d = {0};
+    *r = (aot_check_result){.stage = AOT_STAGE_RUNTIME, .verdict = AOT_CHECK_SAME};
+    if (!aot_fw_metadata_parse(&recorded, a, u->fw_metadata, strlen(u->fw_metadata))) {
+        r->verdict = AOT_CHECK_LEFT_OUT;
+        r->reason = "the recorded ViewAndMutationMeta cannot be read";
+        return;
+    }
+    add_cut(&derived, u, joint, config);
+    aot_meta_compare(&recorded, &derived, on_difference, &d);
+    if (d.n > 0) {
+        const aot_record *rec = aot_unit_record(u, "aot_forward_graph_fw_metadata");
+        r->verdict = AOT_CHECK_DIFFERS;
+        r->line = 1;
+        r->input_line = rec != NULL ? rec->line : 0;
+        r->recorded = aot_arena_strndup(a, aot_sb_text(&d.recorded), d.recorded.n);
+        r->derived = aot_arena_strndup(a, aot_sb_text(&d.derived), d.derived.n);
+        r->reason = joint != NULL ? aot_check_other_rules(u, joint, a) : NULL;
+    }
+    aot_sb_free(&d.recorded);
+    aot_sb_free(&d.derived);
+}
+
+/* ---- both ---------------------------------------------------------------------------------------- */
+
+/* Traces under one setting of the backend and compares; out[0].verdict says what came of it. */
+static size_t check_under(aot_check_result out[AOT_CHECK_TRACE_MAX], const aot_unit *u,
+                          const aot_record *dyn, const aot_record *rec, const aot_config *config,
+                          aot_arena *a)
 {
     aot_ctx *c = aot_unit_new_ctx(u);
     const aot_graph *dynamo, *recorded, *graphs[AOT_N_STAGES] = {NULL};
+    const aot_calling *calling = NULL;
     aot_err err = {0};
+    aot_check_result *r = &out[0];
+    size_t n = 1;
     aot_status s = aot_record_parse(&dynamo, c, u, dyn, &err);
     s = s == AOT_OK ? aot_record_parse(&recorded, c, u, rec, &err) : s;
-    s = s == AOT_OK ? aot_derive_capture(graphs, u, dynamo, config, NULL, NULL, &err) : s;
+    s = s == AOT_OK ? aot_derive_capture(graphs, u, dynamo, config, NULL, &calling, &err) : s;
     *r = (aot_check_result){.stage = rec->stage, .verdict = AOT_CHECK_LEFT_OUT};
     if (s == AOT_OK) {
         compare_stage(r, recorded, graphs[rec->stage], a);
         r->line = 1;
         r->input_line = rec->line;
+        if (u->fw_metadata != NULL) { // what is cut is the recorded graph, as for the forward
+            compare_metadata(&out[n++], u, calling,
+                             rec->stage == AOT_STAGE_JOINT ? recorded : NULL, config, a);
+        }
     } else {
         r->verdict = s == AOT_E_UNSUPPORTED ? AOT_CHECK_LEFT_OUT : AOT_CHECK_ERROR;
         r->reason = aot_arena_strndup(a, err.msg, strlen(err.msg));
     }
     aot_ctx_free(c);
+    return n;
 }
 
-bool aot_check_trace(aot_check_result *r, const aot_unit *u, const aot_config *config,
-                     aot_arena *a)
+size_t aot_check_trace(aot_check_result out[AOT_CHECK_TRACE_MAX], const aot_unit *u,
+                       const aot_config *config, aot_arena *a)
 {
     static const char *const backends[] = {"aot_eager", "decomp"};
     const aot_record *rec = traced_record(u), *dyn = aot_unit_stage(u, AOT_STAGE_DYNAMO);
     if (rec == NULL || rec->text == NULL || dyn == NULL || dyn->text == NULL) {
-        return false;
+        return 0;
     }
-    check_under(r, u, dyn, rec, config, a);
+    size_t n = check_under(out, u, dyn, rec, config, a);
     bool unsaid = strcmp(config->backend, "auto") == 0; // a log need not say which backend it was
-    for (int i = 0; unsaid && r->verdict != AOT_CHECK_SAME && i < 2; i++) {
+    for (int i = 0; unsaid && out[0].verdict != AOT_CHECK_SAME && i < 2; i++) {
         aot_config other = *config;
-        aot_check_result again;
+        aot_check_result again[AOT_CHECK_TRACE_MAX];
         memcpy(other.backend, backends[i], strlen(backends[i]) + 1);
-        check_under(&again, u, dyn, rec, &other, a);
-        *r = again.verdict == AOT_CHECK_SAME ? again : *r;
+        size_t n_again = check_under(again, u, dyn, rec, &other, a);
+        if (again[0].verdict == AOT_CHECK_SAME) {
+            memcpy(out, again, sizeof again);
+            n = n_again;
+        }
     }
-    return true;
+    return n;
 }

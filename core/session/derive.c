@@ -91,9 +91,9 @@ static bool text_has(const aot_unit *u, aot_stage s, const char *what)
     return r != NULL && r->text != NULL && strstr(r->text, what) != NULL;
 }
 
-/* Whether the backend decomposes by Inductor's table: as set, as recorded, else as the recorded graph
+/* As set, as recorded, else as the recorded graph
  * shows: the table leaves no t and no detach, and makes operators of prims. */
-static bool decomposes(const aot_unit *u, const aot_config *config)
+bool aot_unit_decomposes(const aot_unit *u, const aot_config *config)
 {
     if (strcmp(config->backend, "auto") != 0) {
         return strcmp(config->backend, "aot_eager") != 0;
@@ -138,7 +138,7 @@ const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dy
         .dynamo = dynamo,
         .inputs = inputs,
         .from_export = again,
-        .trace = {.decompose = !export && decomposes(u, config),
+        .trace = {.decompose = !export && aot_unit_decomposes(u, config),
                   .export_path = export,
                   .core_decompose = export && core_table(config, again),
                   .choice = aot_op_choices(config, a),
@@ -147,7 +147,7 @@ const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dy
                 : strcmp(config->path, "autograd") == 0  ? AOT_PATH_AUTOGRAD
                 : strcmp(config->path, "inference") == 0 ? AOT_PATH_INFERENCE
                                                          : AOT_PATH_AUTO,
-        .no_grad = strcmp(config->path, "auto") == 0 && has_text(u, AOT_STAGE_INFERENCE) &&
+        .was_inference = strcmp(config->path, "auto") == 0 && has_text(u, AOT_STAGE_INFERENCE) &&
                    !has_text(u, AOT_STAGE_JOINT),
         .keep_inference_input_mutations = !export && config->keep_inference_input_mutations};
     in->trace.schemas = aot_unit_op_schemas(u, a, &in->trace.n_schemas);
@@ -156,7 +156,7 @@ const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dy
 
 aot_status aot_derive_capture(const aot_graph *graphs[AOT_N_STAGES], const aot_unit *u,
                               const aot_graph *dynamo, const aot_config *config,
-                              const aot_observer *observer, const char **path_reason,
+                              const aot_observer *observer, const aot_calling **calling,
                               aot_err *err)
 {
     aot_pass_ctx p = {.config = config,
@@ -168,8 +168,8 @@ aot_status aot_derive_capture(const aot_graph *graphs[AOT_N_STAGES], const aot_u
     for (int s = 0; s < AOT_N_STAGES; s++) {
         graphs[s] = s == AOT_STAGE_DYNAMO ? graphs[s] : p.graphs[s];
     }
-    if (path_reason != NULL) {
-        *path_reason = p.path_reason;
+    if (calling != NULL) {
+        *calling = p.calling;
     }
     return AOT_OK;
 }
@@ -234,6 +234,12 @@ aot_stage_status aot_unit_stage_status_under(const aot_unit *u, aot_stage s,
         return (aot_stage_status){.origin = AOT_ORIGIN_MISSING,
                                   .reason = "only Inductor's backend has it: --set "
                                             "backend=inductor_joint derives it"};
+    }
+    if (s == AOT_STAGE_RUNTIME && (has_text(u, AOT_STAGE_DYNAMO) || u->fw_metadata != NULL)) {
+        return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
+                                  .reason = has_text(u, AOT_STAGE_DYNAMO)
+                                                ? "from the Dynamo graph and the cut"
+                                                : "from the recorded ViewAndMutationMeta"};
     }
     return (aot_stage_status){.origin = AOT_ORIGIN_MISSING,
                               .reason = aot_unit_missing_reason(u, s)};

@@ -5,6 +5,7 @@
 #include "import/unit.h"
 #include "ir/event.h"
 #include "partition/partition.h"
+#include "runtime/wrappers.h"
 #include "session/model.h"
 
 /* Recorded configuration (backend inductor_joint where Inductor compiled), then the assignments. Errors: E_USAGE (an assignment). */
@@ -31,11 +32,19 @@ aot_stage aot_unit_source(const aot_unit *u);
 void aot_export_inputs(struct aot_capture_input *in, const aot_unit *u, const aot_graph *g);
 /* The stages that follow from the Dynamo graph: graphs[s] is set for those that
  * it gives and that are not set yet. Graphs
- * belong to dynamo->ctx. *path_reason says why this path was taken; may be NULL. */
+ * and *calling belong to dynamo->ctx; calling may be NULL. */
 AOT_NODISCARD aot_status aot_derive_capture(const aot_graph *graphs[AOT_N_STAGES],
                                             const aot_unit *u, const aot_graph *dynamo,
                                             const aot_config *config, const aot_observer *observer,
-                                            const char **path_reason, aot_err *err);
+                                            const aot_calling **calling, aot_err *err);
+/* Whether the backend decomposes by Inductor's table. */
+bool aot_unit_decomposes(const aot_unit *u, const aot_config *config);
+/* The wrappers around the unit. calling NULL: from the logged metadata; partition NULL: not cut. All of
+ * it is in a. Errors: E_PIPELINE (nothing says how the unit is called). */
+AOT_NODISCARD aot_status aot_derive_runtime(aot_runtime **out, const aot_unit *u,
+                                            const aot_calling *calling,
+                                            const aot_partition *partition,
+                                            const aot_config *config, aot_arena *a, aot_err *err);
 /* Whether the capture makes the stage, from the Dynamo graph. */
 bool aot_stage_is_captured(aot_stage s);
 /* Runs the passes from the joint graph to forward and backward: Inductor's joint-graph passes first,

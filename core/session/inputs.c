@@ -262,6 +262,7 @@ static void describe(aot_capture_input *x, const aot_unit *u, const aot_input_de
     x->requires_grad = d->requires_grad;
     x->is_leaf = d->is_leaf;
     x->is_parameter = d->is_parameter;
+    x->is_static = d->is_parameter;
     x->is_view = d->is_view;
     x->tensor = d->tensor;
     x->offset = d->offset;
@@ -309,6 +310,7 @@ aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo
         } else {
             in[i].is_parameter = in[i].requires_grad = strstr(name, "_parameters_") != NULL;
         }
+        in[i].is_static |= strstr(name, "_parameters_") != NULL || strstr(name, "_buffers_") != NULL;
     }
     return in;
 }

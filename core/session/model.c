@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/compare.h"
 #include "session/derive.h"
 #include "session/query.h"
 #include "session/record_inputs.h"
@@ -30,9 +31,13 @@ typedef struct slot {
     aot_err partition_err;
     bool partition_tried;
     const aot_graph *captured[AOT_N_STAGES]; /* derived from the Dynamo graph */
-    const char *path_reason;
+    const aot_calling *calling;
     aot_err capture_err, capture_why[AOT_N_STAGES];
     bool capture_tried;
+    bool compared[AOT_N_STAGES], same[AOT_N_STAGES]; /* with the stage before */
+    aot_runtime *runtime;
+    aot_err runtime_err;
+    bool runtime_tried;
 } slot;
 
 struct aot_model {
@@ -355,7 +360,7 @@ static aot_status capture(aot_model *m, size_t unit, aot_err *err)
         if (parse_stage(s, from != AOT_N_STAGES ? from : AOT_STAGE_DYNAMO, &s->capture_err) == AOT_OK) {
             aot_status st =
                 aot_derive_capture(s->captured, s->unit, s->graphs[from], &config, NULL,
-                                   &s->path_reason, &s->capture_err);
+                                   &s->calling, &s->capture_err);
             (void)st; /* kept in capture_err */
         }
     }
@@ -374,7 +379,7 @@ static aot_status captured_stage(aot_model *m, size_t unit, aot_stage stage, con
                                    s->captured[AOT_STAGE_EXPORT] != NULL      ? "export"
                                    : s->captured[AOT_STAGE_INFERENCE] != NULL ? "inference"
                                                                               : "autograd",
-                                   s->path_reason != NULL ? s->path_reason : "");
+                                   s->calling != NULL ? s->calling->path_reason : "");
 }
 
 /* The joint graph: recorded, or derived from the Dynamo graph. */
@@ -413,22 +418,74 @@ aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **
     return AOT_OK;
 }
 
+aot_status aot_model_runtime(aot_model *m, size_t unit, const aot_runtime **out, aot_err *err)
+{
+    slot *s = slot_at(m, unit);
+    if (!s->runtime_tried) {
+        aot_config config;
+        const aot_partition *p = NULL;
+        bool dynamo = aot_unit_stage_status(s->unit, AOT_STAGE_DYNAMO).origin == AOT_ORIGIN_RECORDED;
+        AOT_TRY(aot_model_config(m, unit, &config, err));
+        s->runtime_tried = true;
+        if (dynamo && capture(m, unit, &s->runtime_err) != AOT_OK) {
+            dynamo = false; // then what was logged
+        }
+        if (s->ctx == NULL) {
+            s->ctx = aot_unit_new_ctx(s->unit);
+        }
+        if (aot_model_partition(m, unit, &p, NULL) != AOT_OK) {
+            p = NULL;
+        }
+        aot_err *why = s->runtime_err.code == AOT_OK ? &s->runtime_err : NULL; // the first tells more
+        if (aot_derive_runtime(&s->runtime, s->unit, dynamo ? s->calling : NULL, p, &config,
+                               s->ctx->arena, why) != AOT_OK) {
+            s->runtime = NULL;
+        }
+    }
+    *out = s->runtime;
+    return s->runtime != NULL ? AOT_OK : take_err(&s->runtime_err, err);
+}
+
 /* Of a slot whose partition is there. */
 static const aot_graph *derived_graph(const slot *s, aot_stage stage)
 {
-    switch (stage) {
-    case AOT_STAGE_JOINT_PASSES:
-        return s->graphs[stage];
-    case AOT_STAGE_FORWARD:
-        return s->partition->forward;
-    case AOT_STAGE_BACKWARD:
-        return s->partition->backward;
-    default:
-        return s->partition->cut;
-    }
+    return stage == AOT_STAGE_JOINT_PASSES ? s->graphs[stage]
+           : stage == AOT_STAGE_FORWARD    ? s->partition->forward
+           : stage == AOT_STAGE_BACKWARD   ? s->partition->backward
+                                           : s->partition->cut;
 }
 
-aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage stage)
+/* The graph of a stage, if it was made or read already. */
+static const aot_graph *known_graph(const aot_model *m, const slot *s, aot_stage stage)
+{
+    aot_origin origin = status_of(m, s, stage).origin;
+    if (origin == AOT_ORIGIN_DERIVED && aot_stage_is_captured(stage)) {
+        return s->captured[stage];
+    }
+    return origin == AOT_ORIGIN_DERIVED && s->partition != NULL ? derived_graph(s, stage)
+                                                                : s->graphs[stage];
+}
+
+/* Compared once, when both graphs are there. */
+static const char *unchanged_from(const aot_model *m, slot *s, aot_stage stage)
+{
+    aot_stage before = aot_stage_before(stage);
+    if (before == AOT_STAGE_JOINT_PASSES && known_graph(m, s, before) == NULL) {
+        before = AOT_STAGE_JOINT; // only Inductor's backend has passes
+    }
+    const aot_graph *a = before != AOT_N_STAGES ? known_graph(m, s, before) : NULL;
+    const aot_graph *b = a != NULL ? known_graph(m, s, stage) : NULL;
+    if (b == NULL) {
+        return NULL;
+    }
+    if (!s->compared[stage]) {
+        s->compared[stage] = true;
+        s->same[stage] = aot_graph_same_structure(a, b, NULL);
+    }
+    return s->same[stage] ? aot_stage_get(before)->name : NULL;
+}
+
+static aot_stage_status stage_status(aot_model *m, size_t unit, aot_stage stage)
 {
     slot *s = slot_at(m, unit);
     aot_stage_status status = status_of(m, s, stage);
@@ -449,6 +506,11 @@ aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage stage)
         status.n_nodes = s->captured[stage] != NULL ? (uint32_t)s->captured[stage]->nodes.n : 0;
         return status;
     }
+    if (stage == AOT_STAGE_RUNTIME) {
+        return s->runtime_tried && s->runtime == NULL
+                   ? (aot_stage_status){.origin = AOT_ORIGIN_MISSING, .reason = s->runtime_err.msg}
+                   : status;
+    }
     if (status.origin == AOT_ORIGIN_DERIVED && s->partition_tried && s->partition == NULL) {
         status = (aot_stage_status){.origin = AOT_ORIGIN_MISSING, .reason = s->partition_err.msg};
     }
@@ -457,6 +519,15 @@ aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage stage)
         g = derived_graph(s, stage);
     }
     status.n_nodes = g != NULL ? (uint32_t)g->nodes.n : 0;
+    return status;
+}
+
+aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage stage)
+{
+    aot_stage_status status = stage_status(m, unit, stage);
+    if (status.origin != AOT_ORIGIN_MISSING) {
+        status.same_as = unchanged_from(m, slot_at(m, unit), stage);
+    }
     return status;
 }
 
@@ -473,6 +544,10 @@ aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot
         return AOT_OK;
     case AOT_ORIGIN_DERIVED:
         break;
+    }
+    if (stage == AOT_STAGE_RUNTIME) {
+        return AOT_FAIL(err, AOT_E_PIPELINE, "runtime is no graph: `aotscope show --stage runtime` "
+                                             "lists the wrappers");
     }
     if (aot_stage_is_captured(stage)) {
         return captured_stage(m, unit, stage, out, err);

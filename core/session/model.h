@@ -8,6 +8,7 @@
 #include "ir/graph.h"
 #include "partition/partition.h"
 #include "pipeline/stage.h"
+#include "runtime/wrappers.h"
 
 typedef struct aot_model aot_model;
 
@@ -17,6 +18,8 @@ typedef struct aot_stage_status {
     aot_origin origin;
     const char *reason; /* MISSING: why and how to get it. DERIVED: from what. Borrowed. */
     uint32_t n_nodes;   /* 0 until the graph was read */
+    const char *same_as; /* the stage before, if the step from it changed nothing; NULL: it did, or
+                            one of the graphs was not read yet */
 } aot_stage_status;
 
 typedef struct aot_model_options {
@@ -58,6 +61,9 @@ AOT_NODISCARD aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage s,
 /* The partition of a unit that has a joint graph, under its recorded configuration and settings. */
 AOT_NODISCARD aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **out,
                                              aot_err *err);
+/* How the unit is called: the stage runtime, which is no graph. Kept by the model. Errors: E_PIPELINE. */
+AOT_NODISCARD aot_status aot_model_runtime(aot_model *m, size_t unit, const aot_runtime **out,
+                                           aot_err *err);
 /* The settings in force for a unit: recorded configuration, then --set. */
 AOT_NODISCARD aot_status aot_model_config(aot_model *m, size_t unit, aot_config *out, aot_err *err);
 

@@ -76,7 +76,8 @@ static void record_checks(job *j, const aot_unit *u, const aot_partition *p,
  * pass. Gives the joint graph that is to be cut: the recorded one, unless the run starts from Dynamo's
  * graph or there is no other. */
 static const aot_graph *derive_from_dynamo(job *j, const aot_unit *u, const aot_graph *dynamo,
-                                           const aot_graph *joint, const aot_config *config)
+                                           const aot_graph *joint, const aot_config *config,
+                                           const aot_calling **calling)
 {
     const aot_graph *graphs[AOT_N_STAGES] = {NULL};
     aot_err err = {0};
@@ -84,13 +85,24 @@ static const aot_graph *derive_from_dynamo(job *j, const aot_unit *u, const aot_
         graphs[AOT_STAGE_JOINT] = joint; /* nothing to record twice */
     }
     aot_status st = aot_derive_capture(graphs, u, dynamo, config,
-                                       aot_recorder_observer(j->recorder), NULL, &err);
+                                       aot_recorder_observer(j->recorder), calling, &err);
     if (st != AOT_OK) {
         j->sum->n_not_captured++;
         return j->opt->from_dynamo ? NULL : joint;
     }
     j->sum->n_captured++;
+    j->sum->n_paths[(*calling)->path]++;
     return j->opt->from_dynamo || joint == NULL ? graphs[AOT_STAGE_JOINT] : joint;
+}
+
+static void record_runtime(job *j, const aot_unit *u, const aot_calling *calling,
+                           const aot_partition *p, const aot_config *config, aot_ctx *ctx)
+{
+    aot_runtime *r = NULL;
+    if (aot_unit_stage_status(u, AOT_STAGE_RUNTIME).origin == AOT_ORIGIN_DERIVED &&
+        aot_derive_runtime(&r, u, calling, p, config, ctx->arena, NULL) == AOT_OK) {
+        aot_recorder_runtime(j->recorder, r);
+    }
 }
 
 static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
@@ -122,8 +134,9 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
         }
         aot_recorder_commit(j->recorder);
         aot_partition *p = NULL;
+        const aot_calling *calling = NULL;
         if (dynamo != NULL) {
-            joint = derive_from_dynamo(j, u, dynamo, joint, &config);
+            joint = derive_from_dynamo(j, u, dynamo, joint, &config, &calling);
         }
         if (joint != NULL) {
             if (aot_derive_partition(&p, u, joint, &config, aot_recorder_observer(j->recorder),
@@ -134,6 +147,7 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
             }
         }
         aot_recorder_begin(j->recorder);
+        record_runtime(j, u, calling, p, &config, ctx);
         record_checks(j, u, p, part_err.code != AOT_OK ? &part_err : NULL);
         aot_recorder_commit(j->recorder);
         st = aot_recorder_status(j->recorder, err);
@@ -222,6 +236,9 @@ aot_status aot_record_inputs(const char *const *inputs, size_t n_inputs,
         aot_status input_st = AOT_OK;
         st = record_one(&j, inputs[i], &input_st, &input_err, &own_err);
         sum->n_failed_inputs += input_st != AOT_OK;
+    }
+    for (int s = 0; s < AOT_N_STAGES && j.recorder != NULL; s++) {
+        sum->n_unchanged[s] = aot_recorder_unchanged(j.recorder, (aot_stage)s);
     }
     aot_recorder_free(j.recorder);
     bool nothing = st == AOT_OK && sum->n_failed_inputs == n_inputs && sum->stats.units == 0;

@@ -9,6 +9,8 @@ typedef struct aot_record_summary {
     aot_import_stats stats; /* over all inputs */
     uint32_t n_inputs, n_failed_inputs;
     uint32_t n_partitions, n_unreadable_graphs;
+    uint32_t n_unchanged[AOT_N_STAGES]; /* units in which the step to a stage changed nothing */
+    uint32_t n_paths[4];                /* of those traced, by aot_capture_path */
     uint32_t n_captured, n_not_captured; /* Dynamo graphs traced, and those that could not be */
     uint32_t n_same, n_differ, n_left_out,
         n_errors; /* checks, one a recorded forward or backward */

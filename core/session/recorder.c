@@ -37,7 +37,7 @@ static const char *const sql[N_STMTS] = {
     [S_CONFIG] = "INSERT OR REPLACE INTO config VALUES (?,?,?,?,?)",
     [S_STAGE_GRAPH] =
         "INSERT INTO stage_graph (unit, stage, origin, record, pass_run, text, n_nodes, n_opaque, "
-        "seconds, error) VALUES (?,?,?,?,?,?,?,?,?,?)",
+        "seconds, error, same_as) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
     [S_MISSING] = "INSERT OR REPLACE INTO missing_stage VALUES (?,?,?)",
     [S_NODE] = "INSERT INTO node VALUES "
                "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -56,6 +56,8 @@ static const char *const sql[N_STMTS] = {
     [S_EDIT] =
         "INSERT INTO edit (pass_run, kind, node, replacement, rule, stage, unit) VALUES "
         "(?,'replace',?,?,?,?,?)",
+    [S_WRAPPER] = "INSERT INTO wrapper VALUES (?,?,?,?,?)",
+    [S_PATH] = "UPDATE unit SET path=?, path_reason=? WHERE id=?",
 };
 
 /* ---- binding --------------------------------------------------------------------------------- */
@@ -513,6 +515,7 @@ aot_status aot_recorder_unit(aot_recorder *r, const aot_unit *u, const aot_confi
     aot_recorder_begin(r);
     add_unit_row(r, u);
     r->current = u;
+    memset(r->stages, 0, sizeof r->stages);
     r->n_records = u->records.n;
     r->record_of = aot_xrealloc(r->record_of, (u->records.n + 1) * sizeof *r->record_of);
     for (size_t i = 0; i < u->records.n; i++) {

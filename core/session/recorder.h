@@ -6,6 +6,7 @@
 #include "import/unit.h"
 #include "ir/event.h"
 #include "pipeline/config.h"
+#include "runtime/wrappers.h"
 #include "session/check.h"
 #include "session/session.h"
 
@@ -34,6 +35,10 @@ void aot_recorder_graph(aot_recorder *r, const aot_record *rec, const aot_graph 
 /* A stage that the unit lacks. */
 void aot_recorder_missing(aot_recorder *r, aot_stage s, const char *reason);
 void aot_recorder_check(aot_recorder *r, const aot_check_result *c);
+/* The stage runtime, with its wrappers. */
+void aot_recorder_runtime(aot_recorder *r, const aot_runtime *runtime);
+/* In how many units the step to a stage changed nothing. */
+uint32_t aot_recorder_unchanged(const aot_recorder *r, aot_stage s);
 /* Says of the unit's partition how far it holds ("Inductor changed the joint graph first"). */
 void aot_recorder_partition_note(aot_recorder *r, const char *text);
 void aot_recorder_note(aot_recorder *r, const aot_import_note *n); /* of no unit */

@@ -4,6 +4,7 @@
  * node of the graph that was cut. */
 #include <math.h>
 
+#include "ir/compare.h"
 #include "ir/text.h"
 #include "session/derive.h"
 #include "session/recorder_internal.h"
@@ -55,7 +56,7 @@ static void add_operators(aot_recorder *r, const char *stage, const char *origin
 
 static void add_stage_graph(aot_recorder *r, aot_stage stage, const char *origin,
                             sqlite3_int64 record, sqlite3_int64 text, const aot_graph *g,
-                            const char *error)
+                            const char *error, const char *same_as)
 {
     sqlite3_stmt *q = aot_rec_take(r, S_STAGE_GRAPH);
     aot_rec_bind_unit(q, 1, r->unit);
@@ -69,6 +70,7 @@ static void add_stage_graph(aot_recorder *r, aot_stage stage, const char *origin
         sqlite3_bind_int64(q, 8, g->n_opaque);
     }
     aot_rec_bind_text(q, 10, error);
+    aot_rec_bind_text(q, 11, same_as);
     aot_rec_run(r, S_STAGE_GRAPH);
     if (g != NULL) {
         add_operators(r, aot_stage_get(stage)->name, origin, g);
@@ -88,7 +90,10 @@ void aot_recorder_graph(aot_recorder *r, const aot_record *rec, const aot_graph 
         aot_err_text(err, msg, sizeof msg);
     }
     add_stage_graph(r, rec->stage, "recorded", record, aot_rec_text_id(r, rec->text, rec->len), g,
-                    msg);
+                    msg, NULL);
+    if (rec->stage == AOT_STAGE_JOINT && r->stages[AOT_STAGE_JOINT] == NULL) {
+        r->stages[AOT_STAGE_JOINT] = g; // the one that stays in memory
+    }
 }
 
 void aot_recorder_missing(aot_recorder *r, aot_stage s, const char *reason)
@@ -149,13 +154,64 @@ static void on_pass_end(void *arg, const char *pass, const aot_pass_report *repo
     r->pass_run = 0;
 }
 
+/* The stage before, if the step to this one changed nothing. */
+static const char *unchanged_from(aot_recorder *r, aot_stage s, const aot_graph *g)
+{
+    aot_stage before = aot_stage_before(s);
+    while (before != AOT_N_STAGES && r->stages[before] == NULL) {
+        before = aot_stage_before(before);
+    }
+    bool same = before != AOT_N_STAGES && aot_graph_same_structure(r->stages[before], g, NULL);
+    r->n_unchanged[s] += same;
+    return same ? aot_stage_get(before)->name : NULL;
+}
+
+uint32_t aot_recorder_unchanged(const aot_recorder *r, aot_stage s)
+{
+    return r->n_unchanged[s];
+}
+
 static void on_graph(void *arg, unsigned stage, const aot_graph *g)
 {
     aot_recorder *r = arg;
     aot_sb b = {0};
+    r->stages[stage] = g;
     aot_print_graph(&b, g, AOT_PRINT_PLAIN);
     add_stage_graph(r, (aot_stage)stage, "derived", 0, aot_rec_text_id(r, aot_sb_text(&b), b.n), g,
-                    NULL);
+                    NULL, unchanged_from(r, (aot_stage)stage, g));
+    aot_sb_free(&b);
+}
+
+static void add_wrapper(aot_recorder *r, unsigned idx, const aot_wrapper_use *u)
+{
+    aot_sb does = {0};
+    for (unsigned i = 0; i < u->n_does; i++) {
+        aot_sb_addf(&does, "%s%s", i > 0 ? "\n" : "", u->does[i]);
+    }
+    sqlite3_stmt *q = aot_rec_take(r, S_WRAPPER);
+    aot_rec_bind_unit(q, 1, r->unit);
+    sqlite3_bind_int64(q, 2, idx);
+    aot_rec_bind_text_always(q, 3, u->info->name);
+    sqlite3_bind_int(q, 4, u->n_does > 0);
+    aot_rec_bind_text_always(q, 5, u->n_does > 0 ? aot_sb_text(&does) : u->idle);
+    aot_rec_run(r, S_WRAPPER);
+    aot_sb_free(&does);
+}
+
+void aot_recorder_runtime(aot_recorder *r, const aot_runtime *runtime)
+{
+    aot_sb b = {0};
+    aot_runtime_print(&b, runtime);
+    add_stage_graph(r, AOT_STAGE_RUNTIME, "derived", 0, aot_rec_text_id(r, aot_sb_text(&b), b.n),
+                    NULL, NULL, NULL);
+    for (unsigned i = 0; i < runtime->n_uses; i++) {
+        add_wrapper(r, i, &runtime->uses[i]);
+    }
+    sqlite3_stmt *q = aot_rec_take(r, S_PATH);
+    aot_rec_bind_text_always(q, 1, aot_capture_path_name(runtime->calling->path));
+    aot_rec_bind_text(q, 2, runtime->calling->path_reason);
+    aot_rec_bind_unit(q, 3, r->unit);
+    aot_rec_run(r, S_PATH);
     aot_sb_free(&b);
 }
 

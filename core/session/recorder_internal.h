@@ -29,6 +29,8 @@ typedef enum stmt_id {
     S_CHECK,
     S_UNIT_OF,
     S_EDIT,
+    S_WRAPPER,
+    S_PATH,
     N_STMTS
 } stmt_id;
 
@@ -43,6 +45,8 @@ struct aot_recorder {
     int64_t *record_of;      /* session ids of the unit's records, by index */
     const aot_unit *current; /* the unit that record_of belongs to; compared, never read later */
     size_t n_records;
+    const aot_graph *stages[AOT_N_STAGES]; /* of the unit, as long as its context lives */
+    uint32_t n_unchanged[AOT_N_STAGES];
     uint8_t *op_done; /* by aot_op_id */
     uint32_t n_batch;
 };

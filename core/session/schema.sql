@@ -27,6 +27,7 @@ CREATE TABLE unit (
     input TEXT, torch_version TEXT, backend TEXT, cache TEXT, seconds REAL,
     fw_metadata INTEGER REFERENCES text, config INTEGER REFERENCES text,
     static_inputs TEXT, n_forward_outputs INTEGER,
+    path_reason TEXT, -- why AOTAutograd took this path; NULL where it was not derived
     -- of the partition that aotscope made; NULL without one
     n_saved INTEGER, saved_bytes INTEGER, saved_new_bytes INTEGER, cut_value INTEGER, rung TEXT,
     n_vertices INTEGER, n_edges INTEGER, n_cut_nodes INTEGER, partition_note TEXT);
@@ -39,11 +40,13 @@ CREATE TABLE record (
 CREATE INDEX record_unit ON record (unit, id);
 
 -- The graphs, as texts: recorded ones point to their record, derived ones to the pass that made them.
+-- same_as names the stage before, where the step from it changed nothing. The stage runtime is no
+-- graph: its text lists the wrappers.
 CREATE TABLE stage_graph (
     id INTEGER PRIMARY KEY, unit INTEGER NOT NULL REFERENCES unit, stage TEXT NOT NULL,
     origin TEXT NOT NULL CHECK (origin IN ('recorded', 'derived')),
     record INTEGER REFERENCES record, pass_run INTEGER, text INTEGER REFERENCES text,
-    n_nodes INTEGER, n_opaque INTEGER, seconds REAL, error TEXT);
+    n_nodes INTEGER, n_opaque INTEGER, seconds REAL, error TEXT, same_as TEXT);
 CREATE INDEX stage_graph_unit ON stage_graph (unit, stage);
 CREATE INDEX stage_graph_record ON stage_graph (record);
 
@@ -119,6 +122,13 @@ CREATE TABLE edit (
     kind TEXT NOT NULL, stage TEXT, node TEXT, replacement TEXT, rule TEXT);
 CREATE INDEX edit_unit ON edit (unit, stage);
 
+-- The runtime wrappers of a unit, outermost first: what each does, one thing a line, or why it does
+-- nothing.
+CREATE TABLE wrapper (
+    unit INTEGER NOT NULL REFERENCES unit, idx INTEGER NOT NULL, name TEXT NOT NULL,
+    works INTEGER NOT NULL, does TEXT NOT NULL,
+    PRIMARY KEY (unit, idx)) WITHOUT ROWID;
+
 -- Live bytes after each node. Nothing writes it yet: `aotscope memory` tells them.
 CREATE TABLE mem_event (
     unit INTEGER NOT NULL REFERENCES unit, side TEXT NOT NULL, idx INTEGER NOT NULL, node TEXT NOT NULL,
@@ -138,7 +148,7 @@ CREATE VIEW rewrites AS
 SELECT unit, stage, replacement AS node, node AS made_for, rule FROM edit ORDER BY id;
 
 CREATE VIEW units AS
-SELECT u.id AS unit, u.label, nullif(u.rank, -1) AS rank, u.title, u.path,
+SELECT u.id AS unit, u.label, nullif(u.rank, -1) AS rank, u.title, u.path, u.path_reason,
     (SELECT max(n_nodes) FROM stage_graph g WHERE g.unit = u.id
         AND g.stage IN ('joint', 'inference', 'export', 'dynamo')) AS nodes,
     u.n_saved, u.saved_bytes, u.rung, u.torch_version, u.backend, u.cache, round(u.seconds, 3) AS seconds,
@@ -178,6 +188,10 @@ SELECT u.label, i.idx, i.source, i.dtype, i.size, i.stride, i.device, i.storage,
     i.requires_grad, i.is_parameter, i.is_view, i.unit
 FROM input i JOIN unit u ON u.id = i.unit ORDER BY i.unit, i.idx;
 
+CREATE VIEW wrappers AS
+SELECT u.label, w.idx, w.name, w.works, w.does, w.unit
+FROM wrapper w JOIN unit u ON u.id = w.unit ORDER BY w.unit, w.idx;
+
 CREATE VIEW notes AS
 SELECT u.label, n.kind, n.file, n.line, n.text, n.unit
 FROM note n LEFT JOIN unit u ON u.id = n.unit ORDER BY n.id;
@@ -202,6 +216,7 @@ SELECT u.label, s.name AS stage,
     coalesce((SELECT group_concat(DISTINCT g.origin) FROM stage_graph g
         WHERE g.unit = u.id AND g.stage = s.name), 'missing') AS origin,
     (SELECT max(g.n_nodes) FROM stage_graph g WHERE g.unit = u.id AND g.stage = s.name) AS nodes,
+    (SELECT max(g.same_as) FROM stage_graph g WHERE g.unit = u.id AND g.stage = s.name) AS same_as,
     m.reason, u.id AS unit
 FROM unit u CROSS JOIN stage s LEFT JOIN missing_stage m ON m.unit = u.id AND m.stage = s.name
 ORDER BY u.id, s.idx;

@@ -26,15 +26,20 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
 {
     tally *t = arg;
     aot_arena *a = aot_arena_new();
-    aot_check_result r;
+    aot_check_result results[AOT_CHECK_TRACE_MAX];
     aot_config config;
-    if (aot_unit_config(&config, u, NULL, 0, err) == AOT_OK && aot_check_trace(&r, u, &config, a)) {
+    size_t n = 0;
+    if (aot_unit_config(&config, u, NULL, 0, err) == AOT_OK) {
+        n = aot_check_trace(results, u, &config, a);
+    }
+    for (size_t i = 0; i < n; i++) { // the graph, then the metadata
+        const aot_check_result *r = &results[i];
         t->n++;
-        t->n_same += r.verdict == AOT_CHECK_SAME;
-        if (r.verdict == AOT_CHECK_DIFFERS) {
-            printf("# %s: want %s\n# got %s\n", t->name, r.recorded, r.derived);
-        } else if (r.verdict != AOT_CHECK_SAME) {
-            printf("# %s: %s\n", t->name, r.reason);
+        t->n_same += r->verdict == AOT_CHECK_SAME;
+        if (r->verdict == AOT_CHECK_DIFFERS) {
+            printf("# %s: want %s\n# got %s\n", t->name, r->recorded, r->derived);
+        } else if (r->verdict != AOT_CHECK_SAME) {
+            printf("# %s: %s\n", t->name, r->reason);
         }
     }
     aot_arena_free(a);

@@ -202,7 +202,7 @@ ok "a picture is drawn of it" grep -q "true_graph_0" "$scratch/pt2.svg"
 run "$AOTSCOPE" help stages
 ok "help says from what a stage is derived" out "aotscope derives it"
 run "$AOTSCOPE" show "$one" --stage runtime
-ok "a stage that is not built says so" err "does not build it yet"
+ok "the stage that is no graph is shown as text" out "wrappers in call order, outermost first"
 run "$AOTSCOPE" export "$one" -o "$scratch/picture.jpg"
 ok "an ending that names no format is refused" err "should end in .svg"
 ok "and nothing is written" test ! -e "$scratch/picture.jpg"

@@ -42,6 +42,48 @@ run "$AOTSCOPE" trace "$scratch/many.txt" -o "$scratch/many"
 ok "a call that writes 300 tensors is traced" exits 0
 ok "and all of them are copied back" [ "$(grep -c 'aten.copy_.default' "$scratch/many/0.inference.txt")" = 300 ]
 
+# The runtime stage: wrappers in call order, what each does; recorded as rows of the session.
+wrap=$AOT_FIXTURES/runtime/trace.log.gz
+runtime() { run "$AOTSCOPE" show "$wrap" --unit "$1" --stage runtime; }
+runtime 0
+ok "the runtime stage is shown" exits 0
+ok "with the path and its reason" out "path: autograd (an input and an output"
+ok "a write inside of the graph raises the version" out "raises the version of input 0 (l_x_)"
+ok "an output that is a view of an input is made again" out "makes output 1 again as a view of input 0 (l_x_)"
+ok "saved values have their place" out "values 3 to 4 of what the forward returns"
+ok "and a slice" out "tensors_saved_for_backwards_slice = slice(3, None, None)"
+ok "a wrapper without work says why" out "EffectTokensWrapper: does nothing here, no operator has side effects"
+ok "AOTConfig is shown" out "partition_fn = min_cut_rematerialization_partition"
+runtime 1
+ok "a mutated input is copied back" out "copies output 0 of the graph back into input 0 (l_x_), since it was mutated"
+runtime 2
+ok "views of an intermediate come from its base" out "makes output 1 again as a view of base 0 of intermediates, output 3 of the graph"
+ok "the base is dropped" out "drops output 3 of the graph"
+runtime 5
+ok "an input without a gradient is detached" out "detaches input 0 (l_y_): it has a grad_fn, but gets no gradient"
+run "$AOTSCOPE" show "$seed/dedupe_mutated.txt" --stage runtime
+ok "a tensor that is given twice is dropped" out "drops input 1 (l_y_): it is the same tensor as input 0 (l_x_)"
+run "$AOTSCOPE" show "$seed/dedupe_untouched.txt" --stage runtime
+ok "not where it is only read" out "AOTDedupeWrapper: does nothing here, the tensors that are given twice are not mutated"
+run "$AOTSCOPE" show "$AOT_FIXTURES/oracle/two_tensor_subclass/trace.log.gz" --stage runtime
+ok "a tensor subclass is taken apart" out "takes input 0 (l_x_) apart into inputs 0 to 1 of the graph"
+run "$AOTSCOPE" show "$AOT_FIXTURES/oracle/effect_tokens_print/trace.log.gz" --stage runtime
+ok "effects have their tokens" out "passes a token (None) before the inputs"
+runtime 16
+ok "overlapping inputs get one base" out "passes the base of input 0 (l_a_) and input 1 (l_b_) as one input, input 0 of the graph"
+ok "order: duplicates outermost, tokens innermost" [ "$(grep -n 'AOTDedupeWrapper\|AOTSyntheticBaseWrapper\|  RuntimeWrapper\|AOTDispatchAutograd\|FakifiedOutWrapper\|FunctionalizedRng\|AOTDispatchSubclass\|EffectTokens' "$scratch/out" | sed 's/.*  //; s/:.*//' | tr '\n' ' ')" = "AOTDedupeWrapper AOTSyntheticBaseWrapper RuntimeWrapper AOTDispatchAutograd FakifiedOutWrapper FunctionalizedRngRuntimeWrapper AOTDispatchSubclassWrapper EffectTokensWrapper " ]
+run "$AOTSCOPE" show "$wrap" --unit 0 --stage runtime --set debug_assert=True
+ok "DebugAssertWrapper checks when asked for" out "raises an error if input 0 (l_x_) requires grad"
+run "$AOTSCOPE" show "$wrap" --unit 1 --stage runtime --json
+ok "as JSON, too" out '"num_mutated_inp_runtime_indices": 1'
+run "$AOTSCOPE" trace "$wrap" -o "$scratch/wrap"
+ok "k.metadata.json has what PyTorch computes" grep -q '"tensors_saved_for_backwards_slice"' "$scratch/wrap/1.metadata.json"
+run "$AOTSCOPE" run "$wrap" -o "$scratch/wrap.aots"
+ok "run tells the paths" err "paths: 16 autograd, 1 inference, 0 export"
+ok "and the stages that changed nothing" err "stages that changed nothing: "
+run "$AOTSCOPE" show "$wrap" --unit 3 --stage joint_cse
+ok "so does show" err "joint_cse changed nothing: the same as joint"
+
 run "$AOTSCOPE" trace "$log" --backend nonsense -o "$scratch/x"
 ok "an unknown backend is a usage error" exits 2
 ok "that names the known ones" err "aot_eager, decomp or inductor_joint"
