@@ -148,9 +148,15 @@ aot_status meta_native_group_norm(aot_call *k)
 
 aot_status meta_native_group_norm_backward(aot_call *k)
 {
-    aot_fake t;
-    AOT_TRY(aot_call_need(k, 1, "input", &t));
-    push_grad(k, 1, "input", aot_call_flag(k, 9, "output_mask", 0));
+    aot_fake in[2], t;
+    AOT_TRY(aot_call_need(k, 0, "grad_out", &in[0]));
+    AOT_TRY(aot_call_need(k, 1, "input", &in[1]));
+    t = in[1];
+    if (aot_call_flag(k, 9, "output_mask", 0)) { // the decomposition's sum of products of both
+        AOT_TRY(aot_push_elementwise(k, in, 2, t.dtype));
+    } else {
+        aot_call_push_none(k);
+    }
     for (unsigned i = 1; i < 3; i++) {
         if (aot_call_flag(k, 9, "output_mask", i)) {
             aot_push_vector(k, &t, t.dtype, aot_call_int(k, 6, "C", 1));
