@@ -15,6 +15,7 @@ make_one()
 make_one aotscope.1 help --man
 make_one commands.md help --markdown
 make_one tables.md ops --markdown
+make_one diagnosis.md help diagnosis --markdown
 make_one completion/aotscope help --completion bash
 make_one completion/_aotscope help --completion zsh
 make_one completion/aotscope.fish help --completion fish

@@ -2,6 +2,7 @@
  * few ways to say what went wrong. A mistyped name is answered with the nearest one (edit distance
  * with transpositions, at most a third of its length). */
 #include "tui/cmd.h"
+#include "tui/diagnosis.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -271,6 +272,10 @@ int aot_cmd_fail(const aot_err *err)
     aot_cmd_progress_end();
     fflush(stdout); // so that what was printed stands before the error
     fprintf(stderr, "aotscope: %s\n", aot_err_text(err, text, sizeof text));
+    const aot_diagnosis *d = aot_diagnosis_of(err->msg);
+    if (d != NULL) {
+        fprintf(stderr, "  likely cause: %s\n  see: %s\n", d->cause, d->command);
+    }
     return AOT_EXIT_ERROR;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tui/cmd.h"
+#include "tui/diagnosis.h"
 #include "tui/help.h"
 
 static int print(aot_sb *text)
@@ -19,7 +20,8 @@ static int topic(const char *name)
         void (*page)(aot_sb *out, bool color);
     } topics[] = {{"settings", aot_help_settings},
                   {"stages", aot_help_stages},
-                  {"keys", aot_help_keys}};
+                  {"keys", aot_help_keys},
+                  {"diagnosis", aot_help_diagnosis}};
     aot_sb out = {0};
     for (size_t i = 0; i < sizeof topics / sizeof *topics; i++) {
         if (strcmp(topics[i].name, name) == 0) {
@@ -46,6 +48,10 @@ static int run(const aot_args *a)
         aot_help_man(&out);
         return print(&out);
     }
+    if (aot_args_has(a, "markdown") && a->n_inputs > 0 && strcmp(a->inputs[0], "diagnosis") == 0) {
+        aot_help_diagnosis_markdown(&out);
+        return print(&out);
+    }
     if (aot_args_has(a, "markdown")) {
         aot_help_markdown(&out);
         return print(&out);
@@ -66,14 +72,14 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"man", 0, NULL, false, "Print the man page (roff)."},
-    {"markdown", 0, NULL, false, "Print the reference as Markdown."},
+    {"markdown", 0, NULL, false, "Print the reference, or the topic diagnosis, as Markdown."},
     {"completion", 0, "SHELL", false, "Print the completion of bash, zsh or fish."},
     {0},
 };
 
 const aot_cmd cmd_help = {
     .name = "help",
-    .synopsis = "[COMMAND | settings | stages | keys]",
+    .synopsis = "[COMMAND | settings | stages | keys | diagnosis]",
     .summary = "Help on a command or a topic",
     .doc = "Without an argument, lists the commands. The man page, docs/commands.md and the shell "
            "completions are made by the options.",

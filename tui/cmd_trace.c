@@ -31,8 +31,10 @@ static void add_cut(aot_fw_metadata *m, const aot_unit *u, const aot_graph *join
 
 static aot_status write_metadata(const job *j, int k, const aot_calling *c, aot_err *err)
 {
-    json_t *o = json_pack("{s:s, s:i, s:s, s:s, s:i}", "format", "aotscope/1", "unit", k, "path",
-                          aot_capture_path_name(c->path), "reason", c->path_reason, "num_tangents", c->meta.n_traced_tangents);
+    json_t *o = json_pack("{s:s, s:i, s:s, s:s, s:i, s:b, s:b}", "format", "aotscope/1", "unit", k,
+                          "path", aot_capture_path_name(c->path), "reason", c->path_reason,
+                          "num_tangents", c->meta.n_traced_tangents, "deduped",
+                          c->deduped, "synthetic_base", c->synthetic_base);
     json_t *fields = aot_meta_json(&c->meta);
     json_object_update(o, fields);
     json_decref(fields);
