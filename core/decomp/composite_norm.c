@@ -1,6 +1,6 @@
 /* Normalizations as PyTorch calls them under the Python dispatcher on the CPU.
  *
- *     batch_norm       _native_batch_norm_legit or one of its kinds
+ *     batch_norm       _native_batch_norm_legit or one of its kinds, beside an empty reserve
  *     layer_norm       native_layer_norm
  *     group_norm       native_group_norm of the contiguous input
  *     instance_norm    batch_norm of [1, N * C, ...] with repeated weights
@@ -31,8 +31,17 @@ static aot_value native_batch_norm(aot_tracer *t, const aot_value *a)
                        a[6], a[7]);
 }
 
+/* An empty tensor for cuDNN's use: nobody reads it, and it takes a name. */
+static aot_tensor *reserve_space(aot_tracer *t, const aot_tensor *input)
+{
+    return AOT(t, aten_empty_memory_format, aot_v_ints(t, 1, (const int64_t[]){0}),
+               aot_v_name(t, "torch.uint8"), aot_v_name(t, "torch.strided"),
+               aot_v_device(aot_device_of(input)));
+}
+
 bool composite_batch_norm(aot_expand *k)
 {
+    reserve_space(k->t, aot_x_tensor(k, 0));
     aot_value r = native_batch_norm(k->t, k->args);
     return aot_x_give(k, aot_v_item(r, 0));
 }
@@ -40,10 +49,8 @@ bool composite_batch_norm(aot_expand *k)
 bool composite_batch_norm_impl_index(aot_expand *k)
 {
     aot_tracer *t = k->t;
+    aot_tensor *reserve = reserve_space(t, aot_x_tensor(k, 0));
     aot_value r = native_batch_norm(t, k->args);
-    aot_tensor *reserve = AOT(t, aten_empty_memory_format, aot_v_ints(t, 1, (const int64_t[]){0}),
-                              aot_v_name(t, "torch.uint8"), aot_v_name(t, "torch.strided"),
-                              aot_v_device(aot_device_of(aot_x_tensor(k, 0))));
     aot_value all[] = {r.u.items[0], r.u.items[1], r.u.items[2], aot_v_tensor(reserve),
                        aot_v_int(0)};
     return aot_x_give_value(k, aot_v_tuple(t, 5, all));

@@ -246,3 +246,13 @@ static aot_tensor *trilinear_i3(const aot_each *e)
 }
 
 GRAD_EACH(vjp_trilinear, {0, trilinear_i1}, {1, trilinear_i2}, {2, trilinear_i3})
+
+/* transformers: grouped_mm_fallback(input, weight, offs) */
+void vjp_grouped_mm_fallback(aot_vjp *b)
+{
+    aot_value both = AOT_V(aot_vjp_tracer(b), transformers_grouped_mm_fallback_backward,
+                           aot_vjp_in(b, 0), aot_vjp_in(b, 1), aot_vjp_in(b, 2),
+                           aot_vjp_grad(b, 0));
+    aot_vjp_set(b, 0, aot_v_item(both, 0));
+    aot_vjp_set(b, 1, aot_v_item(both, 1));
+}

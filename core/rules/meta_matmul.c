@@ -191,6 +191,35 @@ aot_status meta_addr(aot_call *k)
     return aot_push_elementwise(k, in, 2, d);
 }
 
+/* ---- groups of rows ------------------------------------------------------------------------- */
+
+/* transformers: grouped_mm_fallback(input [S, K], weight [G, K, N], offs [G]) -> [S, N] */
+aot_status meta_grouped_mm_fallback(aot_call *k)
+{
+    aot_fake x, w;
+    AOT_TRY(aot_call_need(k, 0, "input", &x));
+    AOT_TRY(aot_call_need(k, 1, "weight", &w));
+    AOT_TRY(check_rank(k, &x, 2, "input"));
+    AOT_TRY(check_rank(k, &w, 3, "weight"));
+    aot_fake out = aot_fake_make(k, x.dtype, 2, (aot_dim[]){x.size[0], w.size[2]}, x.device);
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+/* -> (like input, like weight) */
+aot_status meta_grouped_mm_fallback_backward(aot_call *k)
+{
+    static const char *const names[] = {"input", "weight"};
+    for (unsigned i = 0; i < 2; i++) {
+        aot_fake like, out;
+        AOT_TRY(aot_call_need(k, i, names[i], &like));
+        out = like;
+        aot_fake_set_empty_like(k, &out, &like);
+        aot_call_push(k, &out);
+    }
+    return AOT_OK;
+}
+
 /* ---- distances ----------------------------------------------------------------------------- */
 
 aot_status meta_cdist_forward(aot_call *k)

@@ -212,6 +212,14 @@ void outs_learnable_quant_backward(aot_outs *o)
     aot_outs_push_like(o, 3, "zero_point", true);
 }
 
+/* ---- libraries ----------------------------------------------------------------------------- */
+
+void outs_grouped_mm_fallback_backward(aot_outs *o)
+{
+    aot_outs_push_like(o, 0, "input", true);
+    aot_outs_push_like(o, 1, "weight", true);
+}
+
 /* ---- collectives --------------------------------------------------------------------------- */
 
 /* Each like its input, dimension 0 times (or over) the group. */

@@ -305,14 +305,12 @@ static aot_value record(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     return out;
 }
 
-/* Whether the formulas that run read self as it was before the write. Products and quotients read it
- * for the gradient of the other operand alone. */
-static bool reads_self(const aot_value *args, unsigned n, aot_op_id rule_of)
+/* Whether what an in-place form overwrites must be kept for the backward. */
+static bool reads_self(unsigned saves, unsigned n, const aot_value *args)
 {
-    bool product = rule_of == AOT_OP_aten_mul_Tensor || rule_of == AOT_OP_aten_div_Tensor ||
-                   rule_of == AOT_OP_aten_div_Tensor_mode;
-    bool other = n > 1 && args[1].kind == AOT_V_TENSOR && args[1].u.t->requires_grad;
-    return (aot_trace_rules_of(rule_of)->saves & AOT_SAVES_SELF) != 0 && (!product || other);
+    return (saves & AOT_SAVES_SELF) != 0 ||
+           ((saves & AOT_SAVES_SELF_FOR_1) != 0 && n > 1 && any_requires_grad(1, &args[1])) ||
+           ((saves & AOT_SAVES_SELF_FOR_2) != 0 && n > 2 && any_requires_grad(1, &args[2]));
 }
 
 aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
@@ -336,7 +334,7 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
     grad_fn *fn = NULL;
     if (wanted) {
         const aot_value *saved = args;
-        if (in_place && (reads_self(args, n, rule_of) || f->is_inplace_view)) {
+        if (in_place && (f->is_inplace_view || reads_self(saves, n, args))) {
             aot_tensor *original;
             if (f->is_inplace_view) { /* the formula reads its sizes and strides as they were */
                 original = tr_alloc(t, 1, sizeof *original);
@@ -349,13 +347,6 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
             aot_value *own = tr_alloc(t, n + 1, sizeof *own);
             memcpy(own, args, n * sizeof *own);
             own[0] = aot_v_tensor(original);
-            saved = own;
-        } else if (in_place && f->is_inplace_view) { // formulas read the sizes from before
-            aot_tensor *before = tr_alloc(t, 1, sizeof *before);
-            aot_value *own = tr_alloc(t, n + 1, sizeof *own);
-            *before = *args[0].u.t;
-            memcpy(own, args, n * sizeof *own);
-            own[0] = aot_v_tensor(before);
             saved = own;
         }
         fn = new_op_fn(t, op, rule_of, n, args, 8);

@@ -1,7 +1,6 @@
 /* The backward: grad_fns in the order in which PyTorch's engine runs them.
  * Mirrors torch/csrc/autograd/engine.cpp (dependencies, ready queue, validate_outputs),
  * input_buffer.cpp and functions/tensor.cpp:CopySlices. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "trace/internal.h"
@@ -76,15 +75,9 @@ static void visit(engine *e, grad_fn *fn, fn_list *order)
     }
 }
 
-static int by_seq(const void *a, const void *b)
-{
-    uint64_t x = (*(grad_fn *const *)a)->seq + 1, y = (*(grad_fn *const *)b)->seq + 1;
-    return (x > y) - (x < y); // leaves, UINT64_MAX, come first
-}
-
-/* Counts, for each reachable grad_fn, who sends to it, and marks those on a way to a capture. Edges
- * lead to leaves or to earlier sequence numbers, but for those of a view whose history was made anew
- * while its user was recorded: where such were met once more. */
+/* Counts, for each reachable grad_fn, who sends to it, and marks those on a way to a capture.
+ * Sequence numbers do not order them: the history of a view that is made anew while a call collects
+ * its edges is younger than the call. */
 static void prepare(engine *e, const grad_edge *roots, unsigned n_roots, fn_list *order)
 {
     for (unsigned i = 0; i < n_roots; i++) {
@@ -99,18 +92,26 @@ static void prepare(engine *e, const grad_edge *roots, unsigned n_roots, fn_list
             }
         }
     }
-    if (order->n != 0) {
-        qsort(order->d, order->n, sizeof *order->d, by_seq);
+    fn_list sorted = {0}; // each after all that send to it
+    for (unsigned i = 0; i < order->n; i++) {
+        if (order->d[i]->n_deps == 0) {
+            list_push(e->t, &sorted, order->d[i]);
+        }
     }
-    for (bool changed = true, late = true; changed && late;) {
-        changed = late = false;
-        for (unsigned i = 0; i < order->n; i++) {
-            grad_fn *fn = order->d[i];
-            for (unsigned k = 0; !fn->needed && k < fn->n_edges; k++) {
-                const grad_fn *to = fn->edges[k].fn;
-                fn->needed = to != NULL && to->needed;
-                changed |= fn->needed;
-                late |= to != NULL && to->seq + 1 > fn->seq + 1; // leaves count as the first
+    for (unsigned i = 0; i < sorted.n; i++) {
+        grad_fn *fn = sorted.d[i];
+        for (unsigned k = 0; k < fn->n_edges; k++) {
+            if (fn->edges[k].fn != NULL && --fn->edges[k].fn->n_deps == 0) {
+                list_push(e->t, &sorted, fn->edges[k].fn);
+            }
+        }
+    }
+    for (unsigned i = sorted.n; i-- > 0;) {
+        grad_fn *fn = sorted.d[i];
+        for (unsigned k = 0; k < fn->n_edges; k++) {
+            if (fn->edges[k].fn != NULL) {
+                fn->needed |= fn->edges[k].fn->needed;
+                fn->edges[k].fn->n_deps++;
             }
         }
     }

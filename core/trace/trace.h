@@ -354,7 +354,8 @@ bool aot_x_give_tuple(aot_expand *k, unsigned n, aot_tensor *const *x);
  * (tools/autograd/derivatives.yaml and FunctionsManual.cpp as shown by what it traces). Broadcasting
  * is undone and dtypes are cast back by the engine, as validate_outputs does.
  * The SAVES cell of the row says which outputs the formula reads (RESULT, RESULT1 ... RESULT7)
- * and whether it reads self (SELF), which in-place forms must clone. The GRADS cell of an operator
+ * and whether it reads self, which in-place forms must clone: SELF, or SELF_FOR_1 and SELF_FOR_2 where
+ * only the gradient of that argument reads it. The GRADS cell of an operator
  * with several outputs says which of them have a gradient; without it only the first one has
  * (output_differentiability in derivatives.yaml). */
 typedef struct aot_vjp aot_vjp;
@@ -397,6 +398,8 @@ enum {
     AOT_SAVES_RESULT5 = 1 << 6,
     AOT_SAVES_RESULT6 = 1 << 7,
     AOT_SAVES_RESULT7 = 1 << 8,
+    AOT_SAVES_SELF_FOR_1 = 1 << 9, /* argument 0, if argument 1 needs a gradient */
+    AOT_SAVES_SELF_FOR_2 = 1 << 10,
     AOT_SAVES_N_RESULTS = 8
 };
 
