@@ -191,3 +191,9 @@ bool composite_tile(aot_expand *k)
     }
     return aot_x_give(k, AOT(k->t, aten_repeat, x, ((aot_dims){reps, n})));
 }
+
+/* item(self): the element of a one-element tensor as a number */
+bool composite_item(aot_expand *k)
+{
+    return aot_x_give_value(k, AOT_V(k->t, aten__local_scalar_dense, aot_x_tensor(k, 0)));
+}

@@ -49,9 +49,48 @@ aot_value lower_split(const aot_pycall *k)
                                 : AOT_V(k->t, aten_split_Tensor, x, *size, dim);
 }
 
+/* [0, 1, Ellipsis] as letters of an equation: capitals come first. */
+static void add_subscripts(aot_tracer *t, aot_sb *b, aot_value list)
+{
+    for (unsigned i = 0; i < list.n; i++) {
+        aot_value v = list.u.items[i];
+        int64_t at = v.kind == AOT_V_INT ? v.u.dim.value : -1;
+        if (v.kind == AOT_V_ELLIPSIS) {
+            aot_sb_addz(b, "...");
+        } else if (at < 0 || at >= 52) {
+            aot_sb_free(b);
+            aot_trace_fail(t, AOT_E_RANGE, "einsum: a subscript is not within 0 to 51");
+        } else {
+            aot_sb_addf(b, "%c", (int)(at < 26 ? 'A' + at : 'a' + at - 26));
+        }
+    }
+}
+
+/* einsum(x, [0, 1], y, [1, 2], [0, 2]): subscripts after each operand, those of the output last. */
+static aot_value einsum_of_lists(const aot_pycall *k)
+{
+    aot_value *operands = AOT_NEW_ARRAY(aot_tracer_arena(k->t), aot_value, k->n / 2 + 1);
+    aot_sb b = {0};
+    for (unsigned i = 0; i + 1 < k->n; i += 2) {
+        operands[i / 2] = k->args[i];
+        aot_sb_addz(&b, i != 0 ? "," : "");
+        add_subscripts(k->t, &b, k->args[i + 1]);
+    }
+    if (k->n % 2 == 1) {
+        aot_sb_addz(&b, "->");
+        add_subscripts(k->t, &b, k->args[k->n - 1]);
+    }
+    aot_value equation = aot_v_str(k->t, b.d);
+    aot_sb_free(&b);
+    return AOT_V(k->t, aten_einsum, equation, aot_v_list(k->t, k->n / 2, operands));
+}
+
 /* einsum(equation, x, y ...) or einsum(equation, [x, y ...]) */
 aot_value lower_einsum(const aot_pycall *k)
 {
+    if (k->n >= 2 && k->args[0].kind == AOT_V_TENSOR && aot_v_is_list(k->args[1])) {
+        return einsum_of_lists(k);
+    }
     if (k->n < 2 || k->args[0].kind != AOT_V_STR) {
         aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "einsum without an equation");
     }

@@ -2,6 +2,7 @@
  * for index and index_put_. Mirrors torch/csrc/autograd/python_variable_indexing.cpp and
  * ATen/TensorIndexing.h. */
 #include "lower/internal.h"
+#include "trace/layer.h"
 
 typedef struct indexer {
     aot_tracer *t;
@@ -93,7 +94,8 @@ static void record(indexer *ix, aot_tensor *index)
 static void by_tensor(indexer *ix, aot_tensor *index)
 {
     char kind = aot_dtype_get(aot_dtype_of(index))->kind;
-    if (aot_ndim(index) != 0 || kind == 'f' || kind == 'c') {
+    if (aot_ndim(index) != 0 || kind == 'f' || kind == 'c' ||
+        aot_layer_is_batched_by_any(index)) {
         record(ix, index);
     } else if (kind == 'b' || aot_dtype_of(index) == AOT_U8) {
         ix->x = AOT(ix->t, aten_unsqueeze, ix->x, (int64_t)ix->dim);

@@ -154,6 +154,19 @@ static aot_value attr_of(runner *r, aot_node_id id)
     return aot_tracer_attr(r->t, r->g, id);
 }
 
+/* Python arithmetic on symbols that gives a symbolic float or truth value. */
+static bool is_symbolic_number(const runner *r, const aot_node *n, const aot_pycall *k)
+{
+    const aot_meta *m = aot_meta_get(r->g->ctx, n->meta);
+    bool number = m->val == AOT_VAL_SYM && m->sym_kind != AOT_SYM_INT && !k->is_method &&
+                  k->n_kw == 0 && !aot_starts_with(k->target, "torch.ops."), any = false;
+    for (unsigned i = 0; number && i < k->n; i++) {
+        number = aot_v_is_number(k->args[i]);
+        any |= aot_v_is_symbol(k->args[i]);
+    }
+    return number && any;
+}
+
 static aot_value call_of(runner *r, const aot_node *n)
 {
     aot_pycall k = {.t = r->t, .target = text_of(r, n->target), .n = n->n_args, .n_kw = n->n_kwargs};
@@ -168,7 +181,8 @@ static aot_value call_of(runner *r, const aot_node *n)
     k.kw_names = names;
     k.kw = values;
     k.is_method = n->kind == AOT_CALL_METHOD;
-    return aot_lower_call(&k);
+    return is_symbolic_number(r, n, &k) ? aot_trace_number(r->t, k.target, k.n, k.args)
+                                        : aot_lower_call(&k);
 }
 
 aot_value aot_interpret(aot_tracer *t, const aot_graph *g, unsigned n, const aot_value *inputs)

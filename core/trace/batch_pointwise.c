@@ -88,6 +88,9 @@ aot_value batch_binary(batch_call *k)
             at[n++] = i;
         }
     }
+    if (n < 2) { // the other operand is a number
+        return batch_unary(k);
+    }
     batched a = b_in(k, at[0]), b = b_in(k, at[1]);
     if (a.x == NULL || b.x == NULL) {
         unsigned x = a.x == NULL ? 1 : 0;

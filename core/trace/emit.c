@@ -262,6 +262,14 @@ static aot_node_id emit_get_attr(aot_tracer *t, aot_level l, aot_value v)
     return tr_emit(t, l, n, aot_text(t->c, v.name), 0, NULL);
 }
 
+/* Quoted as repr does. */
+static aot_arg str_arg(aot_tracer *t, aot_str s)
+{
+    const char *text = aot_text(t->c, s);
+    bool within = strchr(text, '\'') != NULL && strchr(text, '"') == NULL;
+    return (aot_arg){.kind = AOT_ARG_STR, .quote = within ? '"' : '\'', .u.s = s};
+}
+
 static aot_arg to_arg(aot_tracer *t, aot_level l, aot_value v);
 
 static aot_arg items_arg(aot_tracer *t, aot_level l, aot_value v, aot_arg_kind kind)
@@ -284,9 +292,11 @@ static aot_arg to_arg(aot_tracer *t, aot_level l, aot_value v)
     case AOT_V_BOOL:
         return v.u.dim.expr != 0 ? sym_arg(t, l, v.u.dim)
                                  : (aot_arg){.kind = AOT_ARG_BOOL, .u.i = v.u.dim.value};
-    case AOT_V_FLOAT: return (aot_arg){.kind = AOT_ARG_FLOAT, .u.f = v.u.f};
+    case AOT_V_FLOAT:
+        return v.name != 0 ? sym_arg(t, l, (aot_dim){.expr = v.name})
+                           : (aot_arg){.kind = AOT_ARG_FLOAT, .u.f = v.u.f};
     case AOT_V_COMPLEX: return complex_arg(t, v.u.z);
-    case AOT_V_STR: return (aot_arg){.kind = AOT_ARG_STR, .quote = '\'', .u.s = v.u.s};
+    case AOT_V_STR: return str_arg(t, v.u.s);
     case AOT_V_DTYPE:
         return (aot_arg){.kind = AOT_ARG_NAME,
                          .u.s = interned(t, aot_dtype_get((aot_dtype)v.u.dim.value)->torch_name)};
@@ -316,7 +326,7 @@ static bool same_value(aot_value a, aot_value b)
     case AOT_V_INT:
     case AOT_V_BOOL:
     case AOT_V_DTYPE: return aot_dim_same(a.u.dim, b.u.dim);
-    case AOT_V_FLOAT: return a.u.f == b.u.f;
+    case AOT_V_FLOAT: return a.name == b.name && (a.name != 0 || a.u.f == b.u.f);
     case AOT_V_COMPLEX: return a.u.z[0] == b.u.z[0] && a.u.z[1] == b.u.z[1];
     case AOT_V_STR:
     case AOT_V_DEVICE:
@@ -451,6 +461,8 @@ void tr_bind(aot_tracer *t, aot_level l, aot_node_id id, aot_value result)
         bind_items(t, l, id, result);
     } else if (result.kind == AOT_V_INT || result.kind == AOT_V_BOOL) {
         tr_sym_of_node(t, l, result.u.dim, id);
+    } else if (result.kind == AOT_V_FLOAT) {
+        tr_sym_of_node(t, l, (aot_dim){.expr = result.name}, id);
     }
 }
 
@@ -491,6 +503,11 @@ aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     aot_graph *g = t->level[AOT_LEVEL_JOINT].g;
     if (f->schema.n_returns == 0) {
         return aot_v_none();
+    }
+    if (op == AOT_OP_aten__local_scalar_dense) { // what the element is, only the program's graph says
+        aot_value number = tr_stated_number(t, &g->nodes.d[id].meta);
+        tr_bind(t, AOT_LEVEL_JOINT, id, number);
+        return number;
     }
     if (op >= AOT_N_OPS || (t->believed != NULL && t->believed_op == op)) {
         aot_value stated = tr_stated_types(t);

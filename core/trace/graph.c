@@ -158,14 +158,13 @@ static void mark(void *arg, aot_node_id id)
     ((uint8_t *)arg)[id] = 1;
 }
 
+/* Under torch.compile random operators that nobody reads go too (unless Inductor falls back to eager's). */
 static bool stays(const aot_node *n)
 {
     if (n->kind != AOT_CALL_FUNCTION) {
         return n->kind == AOT_PLACEHOLDER || n->kind == AOT_OUTPUT;
     }
-    const aot_op_info *o = aot_op(n->op);
-    return (o->flags & (AOT_OPF_MUTATES | AOT_OPF_SIDE_EFFECT)) != 0 ||
-           (o->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0;
+    return (aot_op(n->op)->flags & (AOT_OPF_MUTATES | AOT_OPF_SIDE_EFFECT)) != 0;
 }
 
 /* Subgraphs stay modules of the graph, also those that nobody calls any more. */

@@ -261,6 +261,11 @@ bool tr_may_believe(const aot_tracer *t, aot_op_id op);
 /* What nodes are marked by: "believed type of aten.foo.default". */
 aot_str tr_believed(aot_tracer *t, const char *what, const char *op);
 aot_value tr_stated_types(aot_tracer *t);
+
+/* number.c: what the node being run is stated to be; *meta as stated. */
+aot_value tr_stated_number(aot_tracer *t, aot_meta_id *meta);
+
+/* custom.c */
 aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
 aot_value tr_effect(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
 

@@ -129,6 +129,14 @@ bool aot_layer_is_batched(const aot_tracer *t, const aot_tensor *x)
     return tr_in_vmap(t) && tr_is_batched(t, x);
 }
 
+bool aot_layer_is_batched_by_any(const aot_tensor *x)
+{
+    while (x->layer != 0 && x->bdim < 0) {
+        x = x->value;
+    }
+    return x->layer != 0;
+}
+
 void tr_refresh(aot_tracer *t, aot_tensor *x)
 {
     x->meta = x->bdim >= 0 ? logical_meta(t, x->value, (unsigned)x->bdim) : x->value->meta;

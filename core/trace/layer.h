@@ -33,6 +33,7 @@ aot_tensor *aot_layer_wrap_grad(aot_tracer *t, aot_tensor *x, unsigned layer);
 aot_tensor *aot_layer_unwrap_grad(aot_tracer *t, aot_tensor *x, unsigned layer);
 /* The innermost layer is a vmap and x has its batch. */
 bool aot_layer_is_batched(const aot_tracer *t, const aot_tensor *x);
+bool aot_layer_is_batched_by_any(const aot_tensor *x); /* by this vmap layer or one further out */
 /* x.requires_grad_() of a tensor of a grad layer. */
 void aot_layer_require_grad(aot_tracer *t, aot_tensor *x);
 /* torch.autograd.grad of a grad layer's tensors, in the middle of the forward; as aot_trace_backward,

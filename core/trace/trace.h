@@ -45,7 +45,7 @@ typedef enum aot_value_kind {
     AOT_V_NONE,
     AOT_V_TENSOR,
     AOT_V_INT,     /* u.dim; symbolic if u.dim.expr != 0 */
-    AOT_V_FLOAT,
+    AOT_V_FLOAT,   /* u.f; a symbolic one if name, its expression, is not 0 */
     AOT_V_BOOL,    /* u.dim.value; a symbolic truth value if u.dim.expr != 0 */
     AOT_V_COMPLEX, /* u.z */
     AOT_V_STR,     /* u.s */
@@ -64,7 +64,7 @@ typedef enum aot_value_kind {
 typedef struct aot_value {
     uint8_t kind;
     uint32_t n;
-    aot_str name; /* AOT_V_GRAPH: attribute */
+    aot_str name; /* AOT_V_GRAPH: attribute; AOT_V_FLOAT: expression */
     union {
         aot_tensor *t;
         aot_dim dim;
@@ -313,6 +313,14 @@ aot_value aot_trace_custom(aot_tracer *t, const char *target, unsigned n, const 
                            unsigned n_kw, const aot_str *kw_names, const aot_value *kw);
 /* Whether recorded types are believed where a rule is missing. */
 bool aot_trace_opaque(const aot_tracer *t);
+/* A Python operator or function on numbers whose result the Dynamo graph states as a symbolic float or
+ * truth value; it is written where Python calls it. target: "operator.mul", "torch.sym_sqrt". */
+aot_value aot_trace_number(aot_tracer *t, const char *target, unsigned n, const aot_value *args);
+static inline bool aot_v_is_symbol(aot_value v)
+{
+    return (v.kind == AOT_V_FLOAT && v.name != 0) ||
+           ((v.kind == AOT_V_INT || v.kind == AOT_V_BOOL) && v.u.dim.expr != 0);
+}
 /* Lowering's own memory; NULL when a trace begins. */
 void **aot_tracer_lower_slot(aot_tracer *t);
 
