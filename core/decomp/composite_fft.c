@@ -265,3 +265,69 @@ bool composite_stft(aot_expand *k)
     x = vector ? AOT(t, aten_squeeze__dim, x, 0) : x;
     return aot_x_give(k, aot_x_bool(k, 7) ? x : AOT(t, aten_view_as_real, x));
 }
+
+/* ---- istft ------------------------------------------------------------------------------------------------ */
+
+/* The window of n_fft values: a shorter one is centred. */
+static aot_tensor *full_window(aot_expand *k, const aot_tensor *x, int64_t n_fft)
+{
+    aot_tracer *t = k->t;
+    aot_tensor *window = aot_x_tensor(k, 4);
+    aot_dtype real = aot_dtype_of(x) == AOT_C128 ? AOT_F64 : aot_dtype_of(x) == AOT_C32 ? AOT_F16 : AOT_F32;
+    int64_t size = aot_x_int(k, 3, n_fft), left = (n_fft - size) / 2;
+    if (window == NULL) {
+        window = AOT(t, aten_ones, aot_v_ints(t, 1, &size), aot_v_dtype(real), AOT_NONE,
+                     aot_v_device(aot_device_of(x)), aot_v_bool(false));
+    }
+    int64_t pad[2] = {left, n_fft - size - left};
+    return size == n_fft ? window : AOT(t, aten_constant_pad_nd, window, aot_v_ints(t, 2, pad), 0);
+}
+
+/* Frames added up where they overlap. */
+static aot_tensor *overlapped(aot_tracer *t, aot_tensor *frames, aot_dim length, int64_t n_fft, int64_t hop)
+{
+    aot_dim size[2] = {aot_size(frames, 0), length};
+    return AOT(t, aten_unfold_backward, frames, ((aot_dims){size, 2}), 1, n_fft, hop);
+}
+
+/* istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length,
+ * return_complex): the frames' inverse transforms, divided by what the windows add up to */
+bool composite_istft(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_ctx *c = aot_tracer_ctx(t);
+    aot_tensor *x = aot_x_tensor(k, 0);
+    int64_t n_fft = aot_x_int(k, 1, 0), hop = aot_x_int(k, 2, n_fft / 4), dim = 2;
+    int64_t norm = aot_x_bool(k, 6) ? NORM_ROOT_N : NORM_N, start = aot_x_bool(k, 5) ? n_fft / 2 : 0;
+    bool matrix = aot_ndim(x) == 2;
+    bool onesided = aot_x_is_none(k, 7) ? !aot_dim_is(aot_size(x, -2), n_fft) : aot_x_bool(k, 7);
+    aot_tensor *window = full_window(k, x, n_fft);
+    x = matrix ? AOT(t, aten_unsqueeze, x, 0) : x;
+    x = AOT(t, aten_transpose_int, x, 1, 2);
+    if (aot_x_bool(k, 9)) {
+        x = AOT(t, aten__fft_c2c, x, aot_v_ints(t, 1, &dim), norm, false);
+    } else {
+        x = onesided ? x : AOT(t, aten_slice_Tensor, x, -1, 0, n_fft / 2 + 1);
+        x = AOT(t, aten__fft_c2r, x, aot_v_ints(t, 1, &dim), norm, n_fft);
+    }
+    aot_dim frames = aot_size(x, 1);
+    aot_dim length = aot_dim_mul(c, aot_dim_of(hop), aot_dim_sub(c, frames, aot_dim_of(1)));
+    length = aot_dim_add(c, length, aot_dim_of(n_fft));
+    int64_t row[3] = {1, 1, n_fft};
+    aot_dim grid[3] = {aot_dim_of(1), frames, aot_dim_of(n_fft)};
+    x = AOT(t, aten_mul_Tensor, x, AOT(t, aten_view, window, aot_v_ints(t, 3, row)));
+    x = overlapped(t, x, length, n_fft, hop);
+    window = AOT(t, aten_expand, AOT(t, aten_pow_Tensor_Scalar, window, 2), ((aot_dims){grid, 3}));
+    window = overlapped(t, window, length, n_fft, hop);
+    aot_dim end = aot_dim_sub(c, length, aot_dim_of(start));
+    end = aot_x_is_none(k, 8) ? end : aot_dim_add(c, aot_x_dim(k, 8, 0), aot_dim_of(start));
+    x = AOT(t, aten_slice_Tensor, x, 1, start, end);
+    window = AOT(t, aten_slice_Tensor, window, 1, start, end);
+    x = AOT(t, aten_div_Tensor, x, window);
+    x = matrix ? AOT(t, aten_squeeze_dim, x, 0) : x;
+    if (end.value > length.value) { /* longer than the frames reach */
+        aot_dim pad[2] = {aot_dim_of(0), aot_dim_sub(c, end, length)};
+        x = AOT(t, aten_constant_pad_nd, x, ((aot_dims){pad, 2}), 0);
+    }
+    return aot_x_give(k, x);
+}

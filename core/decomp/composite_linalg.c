@@ -303,6 +303,12 @@ bool composite_matrix_rank(aot_expand *k)
     aot_tensor *x = aot_x_tensor(k, 0), *atol, *rtol, *s, *most;
     bool old = k->n == 3; /* (self, tol, hermitian): tol is absolute */
     int64_t last = -1;
+    if (aot_dim_is(aot_numel(t, x), 0)) { /* no largest singular value */
+        aot_dims batch = {aot_sizes(x).d, aot_ndim(x) - 2};
+        x = AOT(t, aten_empty_memory_format, batch, aot_v_dtype(AOT_I64),
+                aot_v_name(t, "torch.strided"), aot_v_device(aot_device_of(x)));
+        return aot_x_give(k, AOT(t, aten_fill__Scalar, x, 0));
+    }
     if (old) {
         atol = given(t, k->args[1], x);
         rtol = tolerance(t, 0, x);

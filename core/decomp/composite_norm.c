@@ -39,18 +39,37 @@ static aot_tensor *reserve_space(aot_tracer *t, const aot_tensor *input)
                aot_v_device(aot_device_of(input)));
 }
 
+/* The whole of a batch norm of no elements: they have no statistics. */
+static aot_value empty_batch_norm(aot_tracer *t, const aot_value *a)
+{
+    aot_tensor *x = AOT(t, aten_clone, a[0]);
+    if (a[1].kind == AOT_V_TENSOR) {
+        x = AOT(t, aten_mul_Tensor, x, AOT(t, aten_select_int, a[1], 0, 0));
+    }
+    if (a[2].kind == AOT_V_TENSOR) {
+        x = AOT(t, aten_add_Tensor, x, AOT(t, aten_select_int, a[2], 0, 0));
+    }
+    aot_value all[3] = {aot_v_tensor(x), aot_v_none(), aot_v_none()};
+    return aot_v_tuple(t, 3, all);
+}
+
+static aot_value any_batch_norm(aot_expand *k)
+{
+    bool empty = aot_dim_is(aot_numel(k->t, aot_x_tensor(k, 0)), 0);
+    return empty ? empty_batch_norm(k->t, k->args) : native_batch_norm(k->t, k->args);
+}
+
 bool composite_batch_norm(aot_expand *k)
 {
     reserve_space(k->t, aot_x_tensor(k, 0));
-    aot_value r = native_batch_norm(k->t, k->args);
-    return aot_x_give(k, aot_v_item(r, 0));
+    return aot_x_give(k, aot_v_item(any_batch_norm(k), 0));
 }
 
 bool composite_batch_norm_impl_index(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *reserve = reserve_space(t, aot_x_tensor(k, 0));
-    aot_value r = native_batch_norm(t, k->args);
+    aot_value r = any_batch_norm(k);
     aot_value all[] = {r.u.items[0], r.u.items[1], r.u.items[2], aot_v_tensor(reserve),
                        aot_v_int(0)};
     return aot_x_give_value(k, aot_v_tuple(t, 5, all));

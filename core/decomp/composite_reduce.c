@@ -342,6 +342,14 @@ bool composite_gradient(aot_expand *k)
 
 /* ---- histogramdd ---------------------------------------------------------------------------------------- */
 
+/* histogramdd.TensorList_bins(self, bins, range, weight, density): the edges are given back */
+bool composite_histogramdd_edges(aot_expand *k)
+{
+    aot_value both[2] = {{0}, k->args[1]};
+    both[0] = AOT_V(k->t, aten__histogramdd_from_bin_tensors, k->args[0], k->args[1], k->args[3], k->args[4]);
+    return aot_x_give_value(k, aot_v_tuple(k->t, 2, both));
+}
+
 /* histogramdd(self, bins, range, weight, density): counts and the edges of the bins */
 bool composite_histogramdd(aot_expand *k)
 {

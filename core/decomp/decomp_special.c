@@ -53,6 +53,16 @@ bool decomp_sinc(aot_expand *k)
     return dc_give(k, AOT(t, aten_where_ScalarSelf, zero, 1, x), result);
 }
 
+/* special_ndtr(self) as PyTorch's kernel calls it: (1 + erf(self / sqrt(2))) / 2 */
+bool composite_special_ndtr(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_tensor *x = AOT(t, aten_mul_Scalar, aot_x_tensor(k, 0), M_SQRT1_2);
+    x = AOT(t, aten_erf, x);
+    x = AOT(t, aten_add_Scalar, x, 1);
+    return aot_x_give(k, AOT(t, aten_mul_Scalar, x, 0.5));
+}
+
 bool decomp_special_log_ndtr(aot_expand *k)
 {
     aot_tracer *t = k->t;

@@ -115,6 +115,10 @@ static void product_grad(aot_tracer *t, aot_tensor *grad, aot_tensor *result, ao
     aot_tensor *gv[MAX_REFLECTORS + 1], *gt[MAX_REFLECTORS], *s, *v;
     unsigned first, n_cols;
 
+    *g_input = *g_tau = NULL;
+    if (grad == NULL || aot_dim_is(aot_numel(t, input), 0) || aot_dim_is(aot_numel(t, tau), 0)) {
+        return;
+    }
     r.n = (unsigned)aot_size(tau, -1).value;
     if (r.n == 0 || r.n > MAX_REFLECTORS) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "a product of %u reflectors has no gradient rule", r.n);

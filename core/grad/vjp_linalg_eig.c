@@ -53,10 +53,11 @@ static aot_tensor *eig_grad(aot_tracer *t, aot_tensor *gl, aot_tensor *gv, aot_t
         return of_values(t, gl, v, hermitian);
     }
     x = aot_grad_mm(t, aot_grad_mh(t, v), gv);
+    diagonal = aot_grad_diagonal(t, x); /* PyTorch takes it in both cases */
     if (hermitian) {
         x = AOT(t, aten_mul_Scalar, skew(t, x), 0.5);
     } else {
-        diagonal = AOT(t, aten_real, aot_grad_diagonal(t, x));
+        diagonal = AOT(t, aten_real, diagonal);
         y = AOT(t, aten_mul_Tensor, v, row(t, diagonal));
         x = aot_grad_sub(t, x, aot_grad_mm(t, aot_grad_mh(t, v), y));
         l = aot_grad_conj(t, l);

@@ -112,7 +112,7 @@ aot_status meta_eye(aot_call *k)
     return push_shape(k, size, 2, AOT_F32, cpu(k));
 }
 
-/* linspace(start, end, steps) */
+/* linspace, logspace (start, end, steps), whose ends may be tensors */
 aot_status meta_linspace(aot_call *k)
 {
     aot_dim n = aot_call_int(k, 2, "steps", 0);
@@ -152,6 +152,72 @@ aot_status meta_arange(aot_call *k)
         }
     }
     return push_shape(k, &n, 1, floats ? AOT_F32 : AOT_I64, cpu(k));
+}
+
+/* range(start, end), range.step(start, end, step): the end is included */
+aot_status meta_range(aot_call *k)
+{
+    double start = float_of(aot_call_arg(k, 0, "start"), 0);
+    double end = float_of(aot_call_arg(k, 1, "end"), 0);
+    double step = float_of(aot_call_arg(k, 2, "step"), 1);
+    double count = step != 0 ? floor((end - start) / step) + 1 : 0;
+    aot_dim n = aot_dim_of(count > 0 && count < 9e18 ? (int64_t)count : 0);
+    return push_shape(k, &n, 1, AOT_F32, cpu(k));
+}
+
+static int64_t clamp(int64_t v, int64_t low, int64_t high)
+{
+    return v < low ? low : v > high ? high : v;
+}
+
+/* How many of the elements of a matrix are on the diagonal or below it. */
+static int64_t below_diagonal(int64_t rows, int64_t columns, int64_t diagonal)
+{
+    if (rows == 0 || columns == 0) {
+        return 0;
+    }
+    int64_t any = clamp(rows + diagonal, 0, rows); /* rows with an element */
+    int64_t whole = clamp(rows - columns + diagonal + 1, 0, any); /* rows with all of them */
+    int64_t slanted = any - whole, first = clamp(diagonal + 1, 1, columns);
+    return whole * columns + slanted * first + slanted * (slanted - 1) / 2;
+}
+
+static aot_status push_indices(aot_call *k, bool upper)
+{
+    int64_t rows = aot_call_int(k, 0, "row", 0).value, cols = aot_call_int(k, 1, "col", 0).value;
+    int64_t diagonal = aot_call_int(k, 2, "offset", 0).value;
+    int64_t n = upper ? rows * cols - below_diagonal(rows, cols, diagonal - 1)
+                      : below_diagonal(rows, cols, diagonal);
+    aot_dim size[2] = {aot_dim_of(2), aot_dim_of(n)};
+    return push_shape(k, size, 2, AOT_I64, cpu(k));
+}
+
+aot_status meta_tril_indices(aot_call *k)
+{
+    return push_indices(k, false);
+}
+
+aot_status meta_triu_indices(aot_call *k)
+{
+    return push_indices(k, true);
+}
+
+/* empty_permuted(size, physical_layout): the dimensions from the outermost in memory */
+aot_status meta_empty_permuted(aot_call *k)
+{
+    AOT_TRY(push_sized(k, 0, "size", AOT_F32, cpu(k)));
+    aot_fake *t = &k->outs.d[k->outs.n - 1];
+    aot_dim stride = aot_dim_of(1);
+    for (unsigned i = t->ndim; i-- > 0;) {
+        int64_t d = aot_call_item(k, 1, "physical_layout", i, i).value;
+        if (d < 0 || d >= t->ndim) {
+            return AOT_FAIL(k->err, AOT_E_SHAPE, "empty_permuted: dimension %lld is out of range",
+                            (long long)d);
+        }
+        t->stride[d] = stride;
+        stride = aot_dim_mul(k->c, stride, t->size[d]);
+    }
+    return AOT_OK;
 }
 
 /* empty_strided(size, stride), and new_empty_strided(self, size, stride) from position 1 */

@@ -96,3 +96,37 @@ aot_status meta_foreach_like(aot_call *k)
 {
     return each_of_self(k, false);
 }
+
+/* _chunk_cat(tensors, dim, num_chunks): each tensor padded and cut into chunks along dim, a chunk
+ * laid out flat; equal chunks are joined. */
+aot_status meta_chunk_cat(aot_call *k)
+{
+    aot_fake first, t;
+    unsigned n = aot_call_n_items(k, 0, "tensors");
+    aot_dim chunks = aot_call_int(k, 2, "num_chunks", 1), width = aot_dim_of(0);
+    if (!aot_call_tensor_item(k, 0, "tensors", 0, &first)) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "_chunk_cat expects a list of tensors");
+    }
+    unsigned d = aot_fake_dim(&first, aot_call_int(k, 1, "dim", 0).value);
+    for (unsigned i = 0; i < n; i++) {
+        if (!aot_call_tensor_item(k, 0, "tensors", i, &t) || d >= t.ndim) {
+            return AOT_FAIL(k->err, AOT_E_SHAPE, "_chunk_cat: tensor %u has no such dimension", i);
+        }
+        aot_dim up = aot_dim_add(k->c, t.size[d], aot_dim_sub(k->c, chunks, aot_dim_of(1)));
+        aot_dim chunk = aot_dim_floordiv(k->c, up, chunks);
+        for (unsigned j = d + 1; j < t.ndim; j++) {
+            chunk = aot_dim_mul(k->c, chunk, t.size[j]);
+        }
+        width = aot_dim_add(k->c, width, chunk);
+    }
+    aot_dim size[AOT_FAKE_MAX_NDIM + 2];
+    memcpy(size, first.size, d * sizeof *size);
+    size[d] = chunks;
+    size[d + 1] = width;
+    if (d + 2 > AOT_FAKE_MAX_NDIM) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "_chunk_cat: %u dimensions", d + 2);
+    }
+    t = aot_fake_make(k, (aot_dtype)first.dtype, d + 2, size, first.device);
+    aot_call_push(k, &t);
+    return AOT_OK;
+}

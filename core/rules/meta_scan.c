@@ -102,6 +102,90 @@ aot_status meta_histc(aot_call *k)
     return AOT_OK;
 }
 
+/* histogram.bin_ct: the counts and the edges between them */
+aot_status meta_histogram(aot_call *k)
+{
+    aot_fake t;
+    AOT_TRY(aot_call_need(k, 0, "self", &t));
+    aot_dim bins = aot_call_int(k, 1, "bins", 100);
+    aot_push_vector(k, &t, (aot_dtype)t.dtype, bins);
+    aot_push_vector(k, &t, (aot_dtype)t.dtype, aot_dim_add(k->c, bins, aot_dim_of(1)));
+    return AOT_OK;
+}
+
+/* histogram.bins_tensor: the same with the edges given */
+aot_status meta_histogram_edges(aot_call *k)
+{
+    aot_fake t, bins;
+    AOT_TRY(aot_call_need(k, 0, "self", &t));
+    AOT_TRY(aot_call_need(k, 1, "bins", &bins));
+    aot_dim edges = aot_fake_numel(k->c, &bins);
+    aot_push_vector(k, &t, (aot_dtype)t.dtype, aot_dim_sub(k->c, edges, aot_dim_of(1)));
+    aot_push_vector(k, &t, (aot_dtype)t.dtype, edges);
+    return AOT_OK;
+}
+
+/* _histogramdd_bin_edges(self, bins): a list, one tensor for each coordinate */
+aot_status meta_histogramdd_bin_edges(aot_call *k)
+{
+    aot_fake t;
+    AOT_TRY(aot_call_need(k, 0, "self", &t));
+    unsigned n = aot_call_n_items(k, 1, "bins");
+    k->is_list = true;
+    for (unsigned i = 0; i < n; i++) {
+        aot_dim bins = aot_call_item(k, 1, "bins", i, 0);
+        aot_push_vector(k, &t, (aot_dtype)t.dtype, aot_dim_add(k->c, bins, aot_dim_of(1)));
+    }
+    return AOT_OK;
+}
+
+static aot_status push_grid(aot_call *k, bool edges)
+{
+    aot_fake t, bins;
+    aot_dim size[AOT_FAKE_MAX_NDIM];
+    unsigned n = aot_call_n_items(k, 1, "bins");
+    AOT_TRY(aot_call_need(k, 0, "self", &t));
+    if (n > AOT_FAKE_MAX_NDIM) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: %u dimensions", aot_text(k->c, k->n->name), n);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        size[i] = edges ? aot_dim_of(0) : aot_call_item(k, 1, "bins", i, 0);
+        if (edges && aot_call_tensor_item(k, 1, "bins", i, &bins)) {
+            size[i] = aot_dim_sub(k->c, aot_fake_numel(k->c, &bins), aot_dim_of(1));
+        }
+    }
+    t = aot_fake_new((aot_dtype)t.dtype, n, size, t.device);
+    aot_call_push(k, &t);
+    return AOT_OK;
+}
+
+/* _histogramdd_from_bin_cts(self, bins) */
+aot_status meta_histogramdd_counts(aot_call *k)
+{
+    return push_grid(k, false);
+}
+
+/* _histogramdd_from_bin_tensors(self, bins) */
+aot_status meta_histogramdd_counts_edges(aot_call *k)
+{
+    return push_grid(k, true);
+}
+
+/* _unique(self, sorted, return_inverse): PyTorch runs the kernel on zeros, which are all the same. */
+aot_status meta_unique(aot_call *k)
+{
+    aot_fake t;
+    AOT_TRY(aot_call_need(k, 0, "self", &t));
+    aot_push_vector(k, &t, (aot_dtype)t.dtype,
+                    aot_dim_of(aot_dim_is(aot_fake_numel(k->c, &t), 0) ? 0 : 1));
+    if (aot_call_bool(k, 2, "return_inverse", false)) {
+        aot_push_contiguous(k, &t, AOT_I64);
+    } else {
+        aot_push_vector(k, &t, AOT_I64, aot_dim_of(0));
+    }
+    return AOT_OK;
+}
+
 /* bucketize and searchsorted: the values' sizes; a number has none. */
 static void push_positions(aot_call *k, const aot_fake *values, const aot_fake *boundaries,
                            bool int32)
