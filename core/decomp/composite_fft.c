@@ -263,7 +263,8 @@ bool composite_stft(aot_expand *k)
                 : AOT(t, aten__fft_r2c, x, aot_v_ints(t, 1, &dim), norm, onesided);
     x = AOT(t, aten_transpose_, x, 1, 2);
     x = vector ? AOT(t, aten_squeeze__dim, x, 0) : x;
-    return aot_x_give(k, aot_x_bool(k, 7) ? x : AOT(t, aten_view_as_real, x));
+    bool as_complex = aot_x_is_none(k, 7) ? complex : aot_x_bool(k, 7);
+    return aot_x_give(k, as_complex ? x : AOT(t, aten_view_as_real, x));
 }
 
 /* ---- istft ------------------------------------------------------------------------------------------------ */

@@ -157,6 +157,22 @@ void vjp_linalg_det(aot_vjp *b)
     aot_vjp_set(b, 0, AOT(t, aten_linalg_lu_solve, lu, pivots, d, true, !is_transposed(a)));
 }
 
+/* The gradient of log det: that of log|det|, less i times what turns the sign. */
+static aot_tensor *log_det_grad(aot_tracer *t, aot_tensor *of_sign, aot_tensor *of_log,
+                                aot_tensor *sign)
+{
+    /* -1j is written (-0-1j) */
+    aot_value i = {.kind = AOT_V_COMPLEX, .u.z = {of_log ? 0.0 : -0.0, of_log ? 1 : -1}};
+    aot_tensor *x;
+
+    if (of_sign == NULL) {
+        return AOT(t, aten_to_dtype, of_log, aot_v_dtype(aot_dtype_of(sign)));
+    }
+    x = AOT(t, aten_mul_Tensor, aot_grad_conj(t, of_sign), sign);
+    x = AOT(t, aten_mul_Scalar, AOT(t, aten_imag, x), i);
+    return of_log != NULL ? aot_grad_sub(t, of_log, x) : x;
+}
+
 /* _linalg_slogdet(A) -> (sign, logabsdet, LU, pivots); a real sign is constant. */
 void vjp_linalg_slogdet(aot_vjp *b)
 {
@@ -164,13 +180,14 @@ void vjp_linalg_slogdet(aot_vjp *b)
     aot_tensor *a = aot_vjp_in(b, 0), *lu = aot_vjp_out(b, 2), *pivots = aot_vjp_out(b, 3), *d;
 
     no_double(t, "slogdet");
-    if (aot_is_complex(a)) {
-        aot_trace_fail(t, AOT_E_UNSUPPORTED, "slogdet: complex matrices have no gradient rule yet");
+    d = aot_vjp_grad(b, 1);
+    if (aot_is_complex(a) && (d != NULL || aot_vjp_grad(b, 0) != NULL)) {
+        d = log_det_grad(t, aot_vjp_grad(b, 0), d, aot_vjp_out(b, 0));
     }
-    if (aot_vjp_grad(b, 1) == NULL) {
+    if (d == NULL) {
         return;
     }
-    d = diagonal_of(t, aot_vjp_grad(b, 1), pivots);
+    d = diagonal_of(t, d, pivots);
     aot_vjp_set(b, 0, AOT(t, aten_linalg_lu_solve, lu, pivots, d, true, !is_transposed(a)));
 }
 

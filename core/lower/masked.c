@@ -1,6 +1,7 @@
 /* torch.masked: reductions over what a mask leaves; elements that are masked out are replaced by the
  * value that does not change the result. Mirrors torch/masked/_ops.py for strided tensors. */
 #include "lower/internal.h"
+#include "rules/meta_shared.h"
 
 #include <math.h>
 
@@ -115,11 +116,12 @@ static aot_value as_dtype(const masked *m, aot_tensor *x)
     return AOT_V(m->t, aten_to_dtype, x, m->dtype);
 }
 
-/* masked sum; integers are summed as int64 */
+/* masked sum; integers are summed as int64, unless another dtype is wanted */
 static aot_tensor *sum(const masked *m)
 {
+    bool wanted = aot_l_given(m->k, UINT32_MAX, "dtype") || m->dtype.u.dim.value != (int64_t)x_dtype(m);
     char kind = aot_dtype_get(x_dtype(m))->kind;
-    bool widened = !aot_l_given(m->k, UINT32_MAX, "dtype") && (kind == 'i' || kind == 'u' || kind == 'b');
+    bool widened = !wanted && (kind == 'i' || kind == 'u' || kind == 'b');
     aot_tensor *x = combined(m, "sum");
     return AOT(m->t, aten_sum_dim_IntList, x, m->dims, m->keep,
                widened ? aot_v_dtype(AOT_I64) : m->dtype);
@@ -149,6 +151,13 @@ static aot_tensor *count(const masked *m)
     return sum(&c);
 }
 
+/* The dtype asked for, or the input's; real if that is complex. */
+static aot_value real_dtype(const masked *m)
+{
+    aot_dtype d = m->dtype.kind == AOT_V_DTYPE ? (aot_dtype)m->dtype.u.dim.value : aot_dtype_of(m->x);
+    return aot_v_dtype(aot_dtype_real(d));
+}
+
 /* std, var: the mean of squares around the mean */
 static aot_value variance(masked *m)
 {
@@ -170,7 +179,7 @@ static aot_value variance(masked *m)
     total = sum(&squares);
     n = keep.u.dim.value == 0 ? AOT(m->t, aten_reshape, n, aot_sizes(total)) : n;
     if (correction != 0) {
-        n = AOT(m->t, aten_to_dtype, n, m->dtype);
+        n = AOT(m->t, aten_to_dtype, n, real_dtype(m));
         n = AOT(m->t, aten_subtract_Tensor, n, correction);
         aot_tensor *zero = AOT(m->t, aten_new_zeros, n, aot_v_list(m->t, 0, NULL), AOT_NONE, AOT_NONE,
                                AOT_NONE, false);

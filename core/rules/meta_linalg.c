@@ -5,6 +5,7 @@
  *
  * Mirrors: torch/_meta_registrations.py:linalg_*_meta, torch/_prims_common:
  * make_contiguous_strides_for with row_major=False. */
+#include "ops/op_ids.h"
 #include "rules/meta_shared.h"
 
 #include <string.h>
@@ -158,9 +159,42 @@ static aot_status solve(aot_call *k, unsigned a_pos, const char *a_name, unsigne
     return AOT_OK;
 }
 
+/* Whether an argument is lazily conjugated: the views that made it are looked through. */
+static bool is_conj(const aot_call *k, unsigned pos, const char *name)
+{
+    const aot_arg *a = aot_call_arg(k, pos, name);
+    bool conj = false;
+    while (a != NULL && a->kind == AOT_ARG_NODE) {
+        const aot_node *n = aot_node_at(k->g, a->u.node);
+        if (n->op == 0 || !(aot_op(n->op)->flags & AOT_OPF_ALIASES) || n->n_args == 0) {
+            break;
+        }
+        conj ^= n->op == AOT_OP_aten__conj;
+        a = aot_node_args(k->g, n);
+    }
+    return conj;
+}
+
+/* linalg_solve_triangular(self, B, ...): by columns, unless self is one that BLAS conjugates. */
 aot_status meta_solve_triangular(aot_call *k)
 {
-    return solve(k, 0, "self", 1, "B", true);
+    aot_fake a, b, rows;
+    AOT_TRY(need_matrix(k, 0, "self", &a));
+    AOT_TRY(need_matrix(k, 1, "B", &b));
+    AOT_TRY(broadcast_batch(k, &b, &a, &rows));
+    unsigned n = a.ndim;
+    aot_dim stride = a.stride[n - 1];
+    bool broadcast = rows.ndim != n;
+    for (unsigned i = 0; !broadcast && i + 2 < n; i++) {
+        broadcast = !aot_dim_equal_hint(rows.size[i], a.size[i]);
+    }
+    a.stride[n - 1] = a.stride[n - 2];
+    a.stride[n - 2] = stride;
+    stride = a.size[n - 1];
+    a.size[n - 1] = a.size[n - 2];
+    a.size[n - 2] = stride;
+    bool as_is = !broadcast && aot_fake_is_contiguous(&a) && is_conj(k, 0, "self");
+    return solve(k, 0, "self", 1, "B", !as_is);
 }
 
 /* linalg_lu_solve(LU, pivots, B, *, left, adjoint) */

@@ -323,13 +323,14 @@ aot_status meta_native_dropout(aot_call *k)
     return AOT_OK;
 }
 
-/* The layout that the gradient's strides suggest. */
+/* The layout that the gradient's strides suggest; times a float, an integer becomes one. */
 aot_status meta_native_dropout_backward(aot_call *k)
 {
     aot_fake in[2], out;
     AOT_TRY(aot_call_need(k, 0, "grad_output", &in[0]));
     AOT_TRY(aot_call_need(k, 1, "mask", &in[1]));
-    AOT_TRY(aot_fake_elementwise(k, in, 2, in[0].dtype, &out));
+    aot_dtype d = aot_promote_types((aot_dtype)in[0].dtype, AOT_B8);
+    AOT_TRY(aot_fake_elementwise(k, in, 2, aot_dtype_is_float(d) ? d : AOT_F32, &out));
     aot_fake_to_format(k, &out, aot_fake_suggest(&in[0]));
     aot_call_push(k, &out);
     return AOT_OK;

@@ -45,7 +45,7 @@ static bool knows_conj(aot_op_id op)
     case AOT_OP_aten_bmm:
     case AOT_OP_aten_baddbmm:
     case AOT_OP_aten_baddbmm_:
-    case AOT_OP_aten__linalg_svd: return true;
+    case AOT_OP_aten_linalg_solve_triangular: return true;
     default: return false;
     }
 }
@@ -53,7 +53,8 @@ static bool knows_conj(aot_op_id op)
 static bool knows_neg(aot_op_id op)
 {
     return op == AOT_OP_aten_clone || op == AOT_OP_aten_copy_ || op == AOT_OP_aten_empty_like ||
-           op == AOT_OP_aten_full_like || op == AOT_OP_aten_neg || op == AOT_OP_aten__unsafe_view;
+           op == AOT_OP_aten_full_like || op == AOT_OP_aten_neg || op == AOT_OP_aten__unsafe_view ||
+           op == AOT_OP_aten_linalg_solve_triangular;
 }
 
 bool tr_must_resolve(aot_op_id op, const aot_tensor *x)
