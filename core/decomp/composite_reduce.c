@@ -219,7 +219,7 @@ static aot_tensor *steps(aot_tracer *t, aot_tensor *x, const aot_tensor *y, aot_
 {
     aot_dim shape[AOT_FAKE_MAX_NDIM];
     unsigned n = aot_ndim(y), d = aot_wrap_dim(t, dim.u.dim.value, n);
-    if (aot_ndim(x) == 1 && n > 1) {
+    if (aot_ndim(x) == 1) {
         for (unsigned i = 0; i < n; i++) {
             shape[i] = i == d ? aot_size(x, 0) : aot_dim_of(1);
         }

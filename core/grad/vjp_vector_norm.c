@@ -1,5 +1,6 @@
 /* Gradients of p-norms (norm_backward in FunctionsManual.cpp) and of renorm. */
 #include "grad/vjp_vector_norm.h"
+#include "rules/meta_shared.h"
 
 #include <math.h>
 
@@ -128,7 +129,11 @@ static aot_dtype accumulate_type(const aot_tensor *x)
 {
     aot_dtype d = aot_dtype_of(x);
 
-    return d == AOT_BF16 || d == AOT_F16 ? AOT_F32 : d == AOT_F32 ? AOT_F64 : d;
+    return d == AOT_BF16 || d == AOT_F16 ? AOT_F32
+           : d == AOT_F32               ? AOT_F64
+           : d == AOT_C32               ? AOT_C64
+           : d == AOT_C64               ? AOT_C128
+                                        : d;
 }
 
 /* renorm(self, p, dim, maxnorm) */
@@ -150,6 +155,10 @@ void vjp_renorm(aot_vjp *b)
     dims = (aot_dims){d, n_dims};
     norm = AOT(t, aten_linalg_vector_norm, self, p, dims, true, acc);
     x = AOT(t, aten_mul_Tensor, aot_grad_conj(t, self), grad);
+    if (aot_is_complex(self)) {
+        x = AOT(t, aten_real, x);
+        acc = aot_v_dtype(aot_dtype_real(accumulate_type(self)));
+    }
     x = AOT(t, aten_sum_dim_IntList, x, dims, true, acc);
     nb = aot_grad_norm(t, x, self, aot_vjp_float(b, 1, 2), norm, dims, true);
     inverse = AOT(t, aten_reciprocal, AOT(t, aten_add_Scalar, norm, 1e-7));

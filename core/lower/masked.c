@@ -93,7 +93,8 @@ static double identity(const masked *m, const char *op)
 static aot_tensor *input_mask(const masked *m)
 {
     aot_tensor *mask = m->mask;
-    if (aot_ndim(mask) != aot_ndim(m->x)) {
+    if (!aot_dims_eq(aot_sizes(mask), aot_sizes(m->x))) {
+        mask = AOT(m->t, aten_clone, mask);
         mask = AOT(m->t, aten_broadcast_to, mask, aot_sizes(m->x));
     }
     return aot_dtype_of(mask) == AOT_B8 ? mask : AOT(m->t, aten_ne_Scalar, mask, 0);
@@ -169,6 +170,7 @@ static aot_value variance(masked *m)
         m->dtype = aot_v_dtype(AOT_F32);
     }
     m->keep = aot_v_bool(true);
+    m->mask = m->mask != NULL ? input_mask(m) : NULL; /* made once */
     aot_tensor *n = count(m), *total = sum(m);
     aot_tensor *mean = AOT(m->t, aten_divide_Tensor, total, n);
     aot_tensor *x = AOT(m->t, aten_subtract_Tensor, m->x, mean);
@@ -202,6 +204,7 @@ aot_value lower_masked_reduce(const aot_pycall *k)
         return aot_v_tensor(prod(&m));
     }
     if (is(m.name, "mean")) {
+        m.mask = m.mask != NULL ? input_mask(&m) : NULL;
         aot_tensor *n = count(&m), *total = sum(&m);
         return AOT_V(t, aten_div_Tensor, total, n);
     }

@@ -132,6 +132,9 @@ aot_status meta_stack(aot_call *k)
         aot_meta_insert_dim(&t, d, aot_dim_of(n), aot_dim_mul(k->c, t.stride[d], size));
         t.size[d + 1] = size;
     }
+    if (aot_fake_numel(k->c, &t).value == 0) { /* a view of nothing is laid out anew */
+        aot_fake_set_contiguous(k->c, &t);
+    }
     aot_call_push(k, &t);
     return AOT_OK;
 }
