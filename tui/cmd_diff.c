@@ -27,7 +27,8 @@ typedef struct compared {
     aot_diff_counts counts;
 } compared;
 
-/* ---- printing ----------------------------------------------------------------------------------- */
+/* ---- printing -----------------------------------------------------------------------------------
+ */
 
 static const char *node_line(aot_sb *b, const aot_graph *g, aot_node_id id)
 {
@@ -131,9 +132,10 @@ static json_t *compared_json(const compared *c)
             json_array_append_new(edits, edit_json(c, &c->edits.d[i]));
         }
     }
-    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:o}", "what", c->title, "same", (int)c->counts.n[AOT_EDIT_SAME],
-                     "changed", (int)c->counts.n[AOT_EDIT_CHANGED], "removed", (int)c->counts.n[AOT_EDIT_REMOVED],
-                     "added", (int)c->counts.n[AOT_EDIT_ADDED], "edits", edits);
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:o}", "what", c->title, "same",
+                     (int)c->counts.n[AOT_EDIT_SAME], "changed", (int)c->counts.n[AOT_EDIT_CHANGED],
+                     "removed", (int)c->counts.n[AOT_EDIT_REMOVED], "added",
+                     (int)c->counts.n[AOT_EDIT_ADDED], "edits", edits);
 }
 
 static void report(job *j, const compared *c)
@@ -147,8 +149,9 @@ static void report(job *j, const compared *c)
     }
     printf("%s: %s", c->title, same ? "the same" : "");
     if (!same) {
-        printf("%u same, %u changed, %u removed, %u added", c->counts.n[AOT_EDIT_SAME], c->counts.n[AOT_EDIT_CHANGED],
-               c->counts.n[AOT_EDIT_REMOVED], c->counts.n[AOT_EDIT_ADDED]);
+        printf("%u same, %u changed, %u removed, %u added", c->counts.n[AOT_EDIT_SAME],
+               c->counts.n[AOT_EDIT_CHANGED], c->counts.n[AOT_EDIT_REMOVED],
+               c->counts.n[AOT_EDIT_ADDED]);
     }
     putchar('\n');
     if (!same && !j->stat) {
@@ -160,14 +163,16 @@ static void report(job *j, const compared *c)
     }
 }
 
-/* ---- what is compared ----------------------------------------------------------------------------- */
+/* ---- what is compared
+ * ----------------------------------------------------------------------------- */
 
 static bool has_stage(aot_model *m, size_t unit, aot_stage s)
 {
     return aot_model_stage(m, unit, s).origin != AOT_ORIGIN_MISSING;
 }
 
-static aot_status compare_stages(job *j, size_t left, aot_stage s, size_t right, aot_stage other, aot_err *err)
+static aot_status compare_stages(job *j, size_t left, aot_stage s, size_t right, aot_stage other,
+                                 aot_err *err)
 {
     compared c = {0};
     char a[96], b[96];
@@ -176,8 +181,9 @@ static aot_status compare_stages(job *j, size_t left, aot_stage s, size_t right,
     aot_unit_label(&aot_model_unit(j->left, left)->key, a, sizeof a);
     aot_unit_label(&aot_model_unit(j->right, right)->key, b, sizeof b);
     bool same_label = strcmp(a, b) == 0, same_stage = s == other;
-    snprintf(c.title, sizeof c.title, "%s%s%s %s%s%s", a, same_label ? "" : " and ", same_label ? "" : b,
-             aot_stage_get(s)->name, same_stage ? "" : " and ", same_stage ? "" : aot_stage_get(other)->name);
+    snprintf(c.title, sizeof c.title, "%s%s%s %s%s%s", a, same_label ? "" : " and ",
+             same_label ? "" : b, aot_stage_get(s)->name, same_stage ? "" : " and ",
+             same_stage ? "" : aot_stage_get(other)->name);
     c.counts = aot_graph_diff(&c.edits, c.a, c.b);
     report(j, &c);
     aot_vec_free(&c.edits);
@@ -203,8 +209,8 @@ static bool is_saved(const aot_partition *p, aot_node_id id)
 
 static json_t *flip_json(const aot_partition *p, aot_node_id id, const char *side)
 {
-    return json_pack("{s:s, s:s, s:I}", "saved_only", side, "name", aot_node_name(p->cut, id), "bytes",
-                     (json_int_t)p->nodes[id].bytes);
+    return json_pack("{s:s, s:s, s:I}", "saved_only", side, "name", aot_node_name(p->cut, id),
+                     "bytes", (json_int_t)p->nodes[id].bytes);
 }
 
 /* What only one side saves; values are matched by structure. */
@@ -238,13 +244,14 @@ static aot_status compare_saved(job *j, size_t left, size_t right, aot_err *err)
     j->n_differ += flips != 0;
     aot_unit_label(&aot_model_unit(j->left, left)->key, label, sizeof label);
     if (j->list != NULL) {
-        json_array_append_new(j->list, json_pack("{s:s, s:I, s:I, s:O}", "what", label, "left_saved_bytes",
-                                                 (json_int_t)p->saved_bytes, "right_saved_bytes",
-                                                 (json_int_t)q->saved_bytes, "flips", list));
+        json_array_append_new(j->list,
+                              json_pack("{s:s, s:I, s:I, s:O}", "what", label, "left_saved_bytes",
+                                        (json_int_t)p->saved_bytes, "right_saved_bytes",
+                                        (json_int_t)q->saved_bytes, "flips", list));
     } else {
         printf("%s saved: %s, then %s; %u value%s of one side only\n", label,
-               aot_format_bytes(a, sizeof a, p->saved_bytes), aot_format_bytes(b, sizeof b, q->saved_bytes), flips,
-               flips == 1 ? "" : "s");
+               aot_format_bytes(a, sizeof a, p->saved_bytes),
+               aot_format_bytes(b, sizeof b, q->saved_bytes), flips, flips == 1 ? "" : "s");
         if (!j->stat) {
             aot_sb out = {0};
             aot_table_print(&out, t, AOT_TABLE_NO_HEAD, 0, 0);
@@ -289,7 +296,8 @@ static aot_status compare_units(job *j, size_t left, size_t right, aot_err *err)
     return AOT_OK;
 }
 
-/* ---- which units ----------------------------------------------------------------------------------- */
+/* ---- which units
+ * ----------------------------------------------------------------------------------- */
 
 /* The unit of the right side with the label of one of the left, else the one at its place. */
 static size_t partner(const job *j, size_t left)
@@ -369,14 +377,18 @@ static aot_status check_other_settings(const aot_args *a, aot_err *err)
 static int run(const aot_args *a)
 {
     aot_err err = {0};
-    job j = {.a = a, .stat = aot_args_has(a, "stat"), .saved = aot_args_has(a, "saved"),
-             .sides = aot_args_has(a, "side-by-side"), .list = aot_args_has(a, "json") ? json_array() : NULL};
+    job j = {.a = a,
+             .stat = aot_args_has(a, "stat"),
+             .saved = aot_args_has(a, "saved"),
+             .sides = aot_args_has(a, "side-by-side"),
+             .list = aot_args_has(a, "json") ? json_array() : NULL};
     aot_status s = check_other_settings(a, &err);
     s = s == AOT_OK ? aot_cmd_open_one(&j.left, a, a->inputs[0], &err) : s;
     s = s == AOT_OK ? open_right(&j, &err) : s;
     s = s == AOT_OK ? compare_all(&j, &err) : s;
     if (s == AOT_OK && j.n_compared == 0 && j.n_differ == 0) {
-        s = AOT_FAIL(&err, AOT_E_PIPELINE, "the two sides have no stage in common (aotscope info tells what they hold)");
+        s = AOT_FAIL(&err, AOT_E_PIPELINE,
+                     "the two sides have no stage in common (aotscope info tells what they hold)");
     }
     if (s == AOT_OK && j.list != NULL) {
         json_t *o = aot_cmd_json();
@@ -392,7 +404,8 @@ static int run(const aot_args *a)
 static const aot_option options[] = {
     {"stage", 's', "STAGE", false, "This stage only; without it all that both sides have."},
     {"other-stage", 0, "STAGE", false, "The right side's stage, where it is another one."},
-    {"unit", 'u', "N|LABEL", false, "One unit of the left side; else all, each with the right side's of its label."},
+    {"unit", 'u', "N|LABEL", false,
+     "One unit of the left side; else all, each with the right side's of its label."},
     {"other-unit", 0, "N|LABEL", false, "The right side's unit, where it is another one."},
     {"saved", 0, NULL, false, "Compare what is saved for the backward."},
     {"stat", 0, NULL, false, "Counts only."},
@@ -405,10 +418,13 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_diff = {
     .name = "diff",
-    .synopsis = "INPUT [INPUT] [--stage STAGE] [--unit N|LABEL] [--saved] [--stat | --side-by-side] [--json]",
+    .synopsis = "INPUT [INPUT] [--stage STAGE] [--unit N|LABEL] [--saved] [--stat | "
+                "--side-by-side] [--json]",
     .summary = "Compare graphs, stages, units, settings, ranks or versions by structure",
-    .doc = "Nodes are matched by what they compute, not by name: a graph whose values were renamed is the same graph. "
-           "With one INPUT the right side is the same input with another stage (--other-stage), unit (--other-unit) or "
+    .doc = "Nodes are matched by what they compute, not by name: a graph whose values were renamed "
+           "is the same graph. "
+           "With one INPUT the right side is the same input with another stage (--other-stage), "
+           "unit (--other-unit) or "
            "setting (--other-set). Exit code 0 where all is the same, 1 where something differs.",
     .examples = "aotscope diff train.log --stage joint --other-stage joint_cse\n"
                 "aotscope diff train.log --saved --other-set activation_memory_budget=0.5\n"

@@ -10,7 +10,8 @@
 #include "viewers/format.h"
 #include "viewers/table.h"
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------
+ */
 
 static void print_value(const aot_explain *x)
 {
@@ -18,7 +19,8 @@ static void print_value(const aot_explain *x)
     const aot_node *n = aot_node_at(g, x->id);
     const aot_src *src = &g->srcs.d[n->src];
     char type[160], bytes[32], op[160], source[300];
-    printf("%s = %s   %s   %s   %s\n", aot_node_name(g, x->id), aot_format_op(op, sizeof op, g, x->id),
+    printf("%s = %s   %s   %s   %s\n", aot_node_name(g, x->id),
+           aot_format_op(op, sizeof op, g, x->id),
            aot_format_type(type, sizeof type, g->ctx, n->meta),
            aot_format_bytes(bytes, sizeof bytes, x->p->nodes[x->id].bytes),
            aot_verdict_words(x->p, x->id));
@@ -42,15 +44,17 @@ static void print_rules(const aot_explain *x)
         printf("  ban      %s, but a view, a tag or the budget overrules it\n",
                aot_ban_text((aot_ban)n->ban_asked));
     } else {
-        printf("  ban      none: %s\n", n->required_fw ? "it may be recomputed" : "it is no part of the forward");
+        printf("  ban      none: %s\n",
+               n->required_fw ? "it may be recomputed" : "it is no part of the forward");
     }
     printf("  weight   %s\n", aot_weight_words(weight, sizeof weight, x->p, x->id));
     if (n->policy != AOT_POLICY_NONE) {
         printf("  tag      %s\n", aot_policy_name((aot_policy)n->policy));
     }
     if (n->sink != AOT_SINK_NONE) {
-        printf("  sink     %s\n", n->sink == AOT_SINK_IN ? "made in the backward, or to be recomputed"
-                                                          : "the backward needs its value");
+        printf("  sink     %s\n", n->sink == AOT_SINK_IN
+                                      ? "made in the backward, or to be recomputed"
+                                      : "the backward needs its value");
     }
     printf("  decided  %s\n", x->p->rung);
     aot_arena_free(a);
@@ -129,13 +133,15 @@ static void print_text(const aot_explain *x)
     if (x->changes.n == 0) {
         return;
     }
-    printf("\nWhat would change it (now: saved in all %s, recompute %.4g flops; * another verdict)\n",
-           aot_format_bytes(bytes, sizeof bytes, x->p->saved_bytes), x->p->recompute_flops);
+    printf(
+        "\nWhat would change it (now: saved in all %s, recompute %.4g flops; * another verdict)\n",
+        aot_format_bytes(bytes, sizeof bytes, x->p->saved_bytes), x->p->recompute_flops);
     print_limit(x);
     print_changes(x);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------------------
+ */
 
 static json_t *names_json(const aot_graph *g, const aot_node_id *ids, size_t n)
 {
@@ -148,7 +154,9 @@ static json_t *names_json(const aot_graph *g, const aot_node_id *ids, size_t n)
 
 static json_t *weight_json(int64_t weight)
 {
-    return weight == AOT_WEIGHT_INF ? json_string("inf") : weight < 0 ? json_null() : json_integer(weight);
+    return weight == AOT_WEIGHT_INF ? json_string("inf")
+           : weight < 0             ? json_null()
+                                    : json_integer(weight);
 }
 
 static json_t *string_or_null(const char *s)
@@ -161,8 +169,9 @@ static json_t *change_json(const aot_change *c)
     if (c->failed) {
         return json_pack("{s:s, s:s}", "change", c->what, "error", c->failure);
     }
-    return json_pack("{s:s, s:s, s:I, s:f}", "change", c->what, "verdict", aot_verdict_name(c->verdict),
-                     "saved_bytes", (json_int_t)c->saved_bytes, "recompute_flops", c->recompute_flops);
+    return json_pack("{s:s, s:s, s:I, s:f}", "change", c->what, "verdict",
+                     aot_verdict_name(c->verdict), "saved_bytes", (json_int_t)c->saved_bytes,
+                     "recompute_flops", c->recompute_flops);
 }
 
 static json_t *explain_json(const aot_explain *x)
@@ -174,18 +183,21 @@ static json_t *explain_json(const aot_explain *x)
     for (size_t i = 0; i < x->changes.n; i++) {
         json_array_append_new(changes, change_json(&x->changes.d[i]));
     }
-    json_t *o = json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:I, s:f}", "name", aot_node_name(g, x->id),
-                          "verdict", aot_verdict_name((aot_verdict)n->verdict), "bytes",
-                          (json_int_t)n->bytes, "reason", aot_node_reason(x->p, x->id, a), "rung",
-                          x->p->rung, "tag", aot_policy_name((aot_policy)n->policy), "saved_bytes",
-                          (json_int_t)x->p->saved_bytes, "recompute_flops", x->p->recompute_flops);
+    json_t *o =
+        json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:I, s:f}", "name", aot_node_name(g, x->id),
+                  "verdict", aot_verdict_name((aot_verdict)n->verdict), "bytes",
+                  (json_int_t)n->bytes, "reason", aot_node_reason(x->p, x->id, a), "rung",
+                  x->p->rung, "tag", aot_policy_name((aot_policy)n->policy), "saved_bytes",
+                  (json_int_t)x->p->saved_bytes, "recompute_flops", x->p->recompute_flops);
     json_object_set_new(o, "ban", string_or_null(aot_ban_text((aot_ban)n->ban)));
     json_object_set_new(o, "ban_asked", string_or_null(aot_ban_text((aot_ban)n->ban_asked)));
     json_object_set_new(o, "weight", weight_json(n->weight));
     json_object_set_new(o, "weight_limit", weight_json(x->weight_limit));
     json_object_set_new(o, "distance", x->weighed ? json_integer(x->near) : json_null());
     json_object_set_new(o, "materialized", json_boolean(n->materialized));
-    json_object_set_new(o, "made_of", names_json(g, g->in + g->in_off[x->id], g->in_off[x->id + 1] - g->in_off[x->id]));
+    json_object_set_new(
+        o, "made_of",
+        names_json(g, g->in + g->in_off[x->id], g->in_off[x->id + 1] - g->in_off[x->id]));
     json_object_set_new(o, "recomputed_from", names_json(g, x->saved_above.d, x->saved_above.n));
     json_object_set_new(o, "read_by", names_json(g, x->readers.d, x->readers.n));
     json_object_set_new(o, "changes", changes);
@@ -193,7 +205,8 @@ static json_t *explain_json(const aot_explain *x)
     return o;
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command ------------------------------------------------------------------------------
+ */
 
 static bool has_value(aot_model *m, size_t unit, const char *name)
 {
@@ -227,7 +240,8 @@ static aot_status choose_unit(size_t *unit, aot_model *m, const aot_args *a, aot
     return AOT_OK;
 }
 
-static aot_status explain(aot_explain *out, aot_model *m, size_t unit, const char *name, aot_err *err)
+static aot_status explain(aot_explain *out, aot_model *m, size_t unit, const char *name,
+                          aot_err *err)
 {
     const aot_graph *joint;
     aot_config config;
@@ -262,7 +276,8 @@ static int run(const aot_args *a)
 }
 
 static const aot_option options[] = {
-    {"unit", 'u', "N|LABEL", false, "The unit, by number or label; without it the first that has the value."},
+    {"unit", 'u', "N|LABEL", false,
+     "The unit, by number or label; without it the first that has the value."},
     {"json", 0, NULL, false, "Print JSON."},
     AOT_OPTION_SET,
     {0},
@@ -272,13 +287,19 @@ const aot_cmd cmd_explain = {
     .name = "explain",
     .synopsis = "INPUT NODE [--unit N|LABEL] [--set NAME=VALUE]... [--json]",
     .summary = "Why a value is saved or recomputed, and what would change it",
-    .doc = "NODE is a value of the graph that is cut (show --stage joint_cse prints it). Says which rules applied, "
-           "with their numbers: the ban with PyTorch's own reason, the weight as bytes times the distance factor "
-           "(doubled where the value need not exist in memory), the tag; what it is made of again and who reads it "
-           "in the backward. Then the weight below which it would be saved, and single changes, each tried by cutting "
-           "again: a tag on the value, each setting that decides about bans; with what all saved values take then.",
-    .examples = "aotscope explain train.log gelu\n"
-                "aotscope explain train.log addmm_2 --unit 0/1 --set activation_memory_budget=0.5\n",
+    .doc = "NODE is a value of the graph that is cut (show --stage joint_cse prints it). Says "
+           "which rules applied, "
+           "with their numbers: the ban with PyTorch's own reason, the weight as bytes times the "
+           "distance factor "
+           "(doubled where the value need not exist in memory), the tag; what it is made of again "
+           "and who reads it "
+           "in the backward. Then the weight below which it would be saved, and single changes, "
+           "each tried by cutting "
+           "again: a tag on the value, each setting that decides about bans; with what all saved "
+           "values take then.",
+    .examples =
+        "aotscope explain train.log gelu\n"
+        "aotscope explain train.log addmm_2 --unit 0/1 --set activation_memory_budget=0.5\n",
     .options = options,
     .min_inputs = 2,
     .max_inputs = 2,

@@ -14,20 +14,22 @@ typedef struct job {
     const char *only; /* a rule's name, or NULL */
     bool quiet;       /* collected as JSON, nothing is printed */
     json_t *list;
-    unsigned n[3];    /* by level */
+    unsigned n[3]; /* by level */
     size_t n_units, n_cut;
     bool failed;
 } job;
 
-static json_t *finding_json(const aot_unit *u, size_t unit, const aot_partition *p, const aot_finding *f)
+static json_t *finding_json(const aot_unit *u, size_t unit, const aot_partition *p,
+                            const aot_finding *f)
 {
     char label[96];
     const aot_graph *g = p->cut;
     const aot_src *src = &g->srcs.d[aot_node_at(g, f->node)->src];
-    json_t *j = json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I}", "input", u->input, "unit", (int)unit,
-                          "label", aot_unit_label(&u->key, label, sizeof label), "rule", f->rule->name, "level",
-                          aot_finding_level_name(f->rule->level), "node", aot_node_name(g, f->node), "message",
-                          f->message, "remedy", f->rule->remedy, "bytes", (json_int_t)f->bytes);
+    json_t *j = json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I}", "input", u->input,
+                          "unit", (int)unit, "label", aot_unit_label(&u->key, label, sizeof label),
+                          "rule", f->rule->name, "level", aot_finding_level_name(f->rule->level),
+                          "node", aot_node_name(g, f->node), "message", f->message, "remedy",
+                          f->rule->remedy, "bytes", (json_int_t)f->bytes);
     if (src->file != 0) {
         json_object_set_new(j, "file", json_string(aot_text(g->ctx, src->file)));
         json_object_set_new(j, "line", json_integer(src->line));
@@ -49,7 +51,8 @@ static void print_rules(const aot_findings *all, const job *j)
     const aot_finding_rule *last = NULL;
     for (size_t i = 0; i < all->n; i++) {
         const aot_finding_rule *r = all->d[i].rule;
-        if (r != last && r->level >= j->least && (j->only == NULL || strcmp(j->only, r->name) == 0)) {
+        if (r != last && r->level >= j->least &&
+            (j->only == NULL || strcmp(j->only, r->name) == 0)) {
             printf("  %s: %s\n    Remedy: %s.\n", r->name, r->title, r->remedy);
         }
         last = r;
@@ -112,7 +115,8 @@ static void lint_input(job *j, const char *input)
     aot_model_free(m);
 }
 
-/* ---- SARIF 2.1.0 ------------------------------------------------------------------------------- */
+/* ---- SARIF 2.1.0 -------------------------------------------------------------------------------
+ */
 
 static json_t *sarif_rules(void)
 {
@@ -120,8 +124,9 @@ static json_t *sarif_rules(void)
     for (unsigned i = 0; i < aot_finding_rule_count(); i++) {
         const aot_finding_rule *r = aot_finding_rule_at(i);
         json_array_append_new(rules, json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->name,
-                                               "shortDescription", "text", r->title, "help", "text", r->remedy,
-                                               "defaultConfiguration", "level", aot_finding_level_name(r->level)));
+                                               "shortDescription", "text", r->title, "help", "text",
+                                               r->remedy, "defaultConfiguration", "level",
+                                               aot_finding_level_name(r->level)));
     }
     return rules;
 }
@@ -134,10 +139,11 @@ static json_t *sarif_result(const json_t *f)
                               json_string_value(json_object_get(f, "node")), "kind", "variable");
     if (file != NULL) {
         json_object_set_new(place, "physicalLocation",
-                            json_pack("{s:{s:s}, s:{s:I}}", "artifactLocation", "uri", file, "region",
-                                      "startLine", line > 0 ? line : 1));
+                            json_pack("{s:{s:s}, s:{s:I}}", "artifactLocation", "uri", file,
+                                      "region", "startLine", line > 0 ? line : 1));
     }
-    return json_pack("{s:s, s:s, s:{s:s}, s:[o]}", "ruleId", json_string_value(json_object_get(f, "rule")), "level",
+    return json_pack("{s:s, s:s, s:{s:s}, s:[o]}", "ruleId",
+                     json_string_value(json_object_get(f, "rule")), "level",
                      json_string_value(json_object_get(f, "level")), "message", "text",
                      json_string_value(json_object_get(f, "message")), "locations", place);
 }
@@ -146,12 +152,14 @@ static json_t *sarif(const json_t *list)
 {
     json_t *results = json_array(), *f;
     size_t i;
-    json_array_foreach(list, i, f) {
+    json_array_foreach(list, i, f)
+    {
         json_array_append_new(results, sarif_result(f));
     }
     return json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:o}]}", "version", "2.1.0", "$schema",
-                     "https://json.schemastore.org/sarif-2.1.0.json", "runs", "tool", "driver", "name", "aotscope",
-                     "version", PACKAGE_VERSION, "rules", sarif_rules(), "results", results);
+                     "https://json.schemastore.org/sarif-2.1.0.json", "runs", "tool", "driver",
+                     "name", "aotscope", "version", PACKAGE_VERSION, "rules", sarif_rules(),
+                     "results", results);
 }
 
 static json_t *plain(const job *j)
@@ -166,7 +174,8 @@ static json_t *plain(const job *j)
     return o;
 }
 
-/* ---- the command ------------------------------------------------------------------------------- */
+/* ---- the command -------------------------------------------------------------------------------
+ */
 
 static bool read_level(aot_finding_level *out, const char *text)
 {
@@ -223,7 +232,8 @@ static int run(const aot_args *a)
 }
 
 static const aot_option options[] = {
-    {"level", 0, "LEVEL", false, "Show findings of this level and above: error, warning, note (default)."},
+    {"level", 0, "LEVEL", false,
+     "Show findings of this level and above: error, warning, note (default)."},
     {"rule", 0, "NAME", false, "Look for one rule only."},
     {"json", 0, NULL, false, "Print JSON."},
     {"sarif", 0, NULL, false, "Print SARIF 2.1.0, as code hosts read it."},
@@ -235,9 +245,12 @@ const aot_cmd cmd_lint = {
     .name = "lint",
     .synopsis = "INPUT... [--level LEVEL] [--rule NAME] [--json | --sarif] [--set NAME=VALUE]...",
     .summary = "Find random numbers drawn twice, overwritten inputs, lost tags, wasted memory",
-    .doc = "Each joint graph is cut and looked through without running it. Errors are wrong numbers: a random operator "
-           "that is recomputed without its generator's state, an input that the backward reads after the forward has "
-           "overwritten it. Warnings are requests that did not happen: tags overruled or lost. Notes are memory. "
+    .doc = "Each joint graph is cut and looked through without running it. Errors are wrong "
+           "numbers: a random operator "
+           "that is recomputed without its generator's state, an input that the backward reads "
+           "after the forward has "
+           "overwritten it. Warnings are requests that did not happen: tags overruled or lost. "
+           "Notes are memory. "
            "Exit code 1 if there are errors or warnings.",
     .examples = "aotscope lint train.log --set activation_memory_budget=0.5\n"
                 "aotscope lint rank0.log rank1.log --level error\n"

@@ -1,6 +1,6 @@
-/* Does a unit fit? Its peak at 41 budgets, the highest budget whose peak is within the limit, and what
- * that budget no longer saves. The peak is not monotone in the budget (what is recomputed lives in the
- * backward), so each budget is walked. */
+/* Does a unit fit? Its peak at 41 budgets, the highest budget whose peak is within the limit, and
+ * what that budget no longer saves. The peak is not monotone in the budget (what is recomputed
+ * lives in the backward), so each budget is walked. */
 #include "tui/fits.h"
 
 #include <stdio.h>
@@ -19,8 +19,16 @@ bool aot_fits_parse_size(int64_t *bytes, const char *text)
     static const struct {
         const char *unit;
         double bytes;
-    } units[] = {{"", 1},      {"B", 1},      {"KB", 1e3},   {"MB", 1e6},        {"GB", 1e9},
-                 {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+    } units[] = {{"", 1},
+                 {"B", 1},
+                 {"KB", 1e3},
+                 {"MB", 1e6},
+                 {"GB", 1e9},
+                 {"TB", 1e12},
+                 {"KiB", 1024},
+                 {"MiB", 1048576},
+                 {"GiB", 1073741824.0},
+                 {"TiB", 1099511627776.0}};
     char *end;
     double n = strtod(text, &end);
     for (size_t i = 0; end != text && n >= 0 && i < sizeof units / sizeof *units; i++) {
@@ -68,7 +76,8 @@ typedef struct flip {
 static int by_bytes(const void *a, const void *b)
 {
     const flip *x = a, *y = b;
-    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : strcmp(x->name, y->name);
+    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
+                                : strcmp(x->name, y->name);
 }
 
 static bool is_saved(const aot_partition *p, const char *name)
@@ -96,8 +105,8 @@ static json_t *find_flips(const aot_partition *now, const aot_partition *then)
     return list;
 }
 
-aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *joint, const aot_config *config,
-                         int64_t limit, aot_err *err)
+aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *joint,
+                         const aot_config *config, int64_t limit, aot_err *err)
 {
     aot_fit f = {.best = -1};
     cut now, then;
@@ -131,9 +140,10 @@ void aot_fit_free(aot_fit *f)
 
 static json_t *point_json(const aot_fit_point *x)
 {
-    return json_pack("{s:f, s:b, s:I, s:I, s:I, s:f, s:s}", "budget", x->budget, "fits", (int)x->fits,
-                     "forward_peak", (json_int_t)x->forward_peak, "backward_peak", (json_int_t)x->backward_peak,
-                     "saved_bytes", (json_int_t)x->saved_bytes, "recompute_flops", x->recompute_flops, "rung", x->rung);
+    return json_pack("{s:f, s:b, s:I, s:I, s:I, s:f, s:s}", "budget", x->budget, "fits",
+                     (int)x->fits, "forward_peak", (json_int_t)x->forward_peak, "backward_peak",
+                     (json_int_t)x->backward_peak, "saved_bytes", (json_int_t)x->saved_bytes,
+                     "recompute_flops", x->recompute_flops, "rung", x->rung);
 }
 
 json_t *aot_fit_json(const aot_fit *f)
@@ -183,7 +193,8 @@ static void print_flips(const aot_fit *f)
 
 void aot_fit_print(const aot_fit *f, int64_t limit)
 {
-    static const char *const titles[] = {"  budget", "", "forward", "backward", "saved", "flops again", "decided by"};
+    static const char *const titles[] = {"  budget",    "",          "forward", "backward", "saved",
+                                         "flops again", "decided by"};
     char bytes[32];
     aot_table *t = aot_table_new();
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
@@ -203,8 +214,8 @@ void aot_fit_print(const aot_fit *f, int64_t limit)
     if (f->now.fits) {
         printf("  fits %s at its budget of %g\n", bytes, f->now.budget);
     } else if (f->best >= 0) {
-        printf("  does not fit %s at its budget of %g; fits at %g, for %.4g flops again\n", bytes, f->now.budget,
-               f->points[f->best].budget, f->points[f->best].recompute_flops);
+        printf("  does not fit %s at its budget of %g; fits at %g, for %.4g flops again\n", bytes,
+               f->now.budget, f->points[f->best].budget, f->points[f->best].recompute_flops);
         print_flips(f);
     } else {
         printf("  does not fit %s at any budget\n", bytes);

@@ -25,7 +25,7 @@ typedef struct aot_fit {
     aot_fit_point now;                    /* as configured */
     aot_fit_point points[AOT_FIT_POINTS]; /* budgets 1, 0.975 .. 0 */
     int best;                             /* the highest budget that fits; -1: none does */
-    json_t *flips;                        /* [name, bytes] saved now and not at best, largest first */
+    json_t *flips; /* [name, bytes] saved now and not at best, largest first */
 } aot_fit;
 
 /* Cuts and walks the unit at each budget.

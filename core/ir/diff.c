@@ -1,11 +1,11 @@
 /* Matching two graphs, as patience diff matches lines.
  *
- * A node has two hashes: `own` of its target, constants and type, `deep` of that and its operands' deep
- * hashes. Nodes whose deep hash is alone in both graphs are the same computation from the inputs on:
- * the longest run of them in both orders holds the match. A change in one node changes the deep hash
- * of all below it, so stretches between anchors are matched by `own`, first where that is unique, then
- * by the shortest edit script. Whether a matched pair is the same is decided at the end, from the
- * match of its operands. */
+ * A node has two hashes: `own` of its target, constants and type, `deep` of that and its operands'
+ * deep hashes. Nodes whose deep hash is alone in both graphs are the same computation from the
+ * inputs on: the longest run of them in both orders holds the match. A change in one node changes
+ * the deep hash of all below it, so stretches between anchors are matched by `own`, first where
+ * that is unique, then by the shortest edit script. Whether a matched pair is the same is decided
+ * at the end, from the match of its operands. */
 #include "ir/diff.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "base/hash.h"
 
 enum {
-    MOST_EDITS = 3000,     /* of the shortest edit script; its memory grows with the square */
+    MOST_EDITS = 3000,      /* of the shortest edit script; its memory grows with the square */
     OUTSIDE = INT32_MIN / 2 /* of a diagonal that left the stretch */
 };
 
@@ -29,7 +29,8 @@ typedef struct differ {
     aot_node_id *match; /* by node of a */
 } differ;
 
-/* ---- hashes ------------------------------------------------------------------------------------ */
+/* ---- hashes ------------------------------------------------------------------------------------
+ */
 
 static uint64_t hash_text(const aot_graph *g, aot_str s)
 {
@@ -37,21 +38,33 @@ static uint64_t hash_text(const aot_graph *g, aot_str s)
 }
 
 /* deep: the operands' deep hashes, NULL for `own`. */
-static uint64_t hash_args(const aot_graph *g, const aot_arg *a, uint32_t n, const uint64_t *deep, uint64_t h)
+static uint64_t hash_args(const aot_graph *g, const aot_arg *a, uint32_t n, const uint64_t *deep,
+                          uint64_t h)
 {
     for (uint32_t i = 0; i < n; i++) {
         h = aot_hash_mix(h, (uint64_t)a[i].kind << 32 | a[i].n);
         switch ((aot_arg_kind)a[i].kind) {
-        case AOT_ARG_NONE: break;
-        case AOT_ARG_NODE: h = aot_hash_mix(h, deep != NULL ? deep[a[i].u.node] : 1); break;
+        case AOT_ARG_NONE:
+            break;
+        case AOT_ARG_NODE:
+            h = aot_hash_mix(h, deep != NULL ? deep[a[i].u.node] : 1);
+            break;
         case AOT_ARG_INT:
-        case AOT_ARG_BOOL: h = aot_hash_mix(h, (uint64_t)a[i].u.i); break;
-        case AOT_ARG_FLOAT: h = aot_hash_mix(h, aot_hash64(&a[i].u.f, sizeof a[i].u.f)); break;
+        case AOT_ARG_BOOL:
+            h = aot_hash_mix(h, (uint64_t)a[i].u.i);
+            break;
+        case AOT_ARG_FLOAT:
+            h = aot_hash_mix(h, aot_hash64(&a[i].u.f, sizeof a[i].u.f));
+            break;
         case AOT_ARG_STR:
         case AOT_ARG_NAME:
         case AOT_ARG_COMPLEX:
-        case AOT_ARG_RAW: h = aot_hash_mix(h, hash_text(g, a[i].u.s)); break;
-        default: h = hash_args(g, aot_arg_items(g, &a[i]), a[i].n, deep, h); break;
+        case AOT_ARG_RAW:
+            h = aot_hash_mix(h, hash_text(g, a[i].u.s));
+            break;
+        default:
+            h = hash_args(g, aot_arg_items(g, &a[i]), a[i].n, deep, h);
+            break;
         }
     }
     return h;
@@ -60,7 +73,9 @@ static uint64_t hash_args(const aot_graph *g, const aot_arg *a, uint32_t n, cons
 static uint64_t hash_node(const aot_graph *g, const aot_node *n, const uint64_t *deep)
 {
     uint64_t h = aot_hash_mix(n->kind, deep != NULL);
-    h = aot_hash_mix(h, n->kind == AOT_OUTPUT ? 0 : hash_text(g, n->kind == AOT_PLACEHOLDER ? n->name : n->target));
+    h = aot_hash_mix(h, n->kind == AOT_OUTPUT
+                            ? 0
+                            : hash_text(g, n->kind == AOT_PLACEHOLDER ? n->name : n->target));
     h = aot_hash_mix(h, hash_text(g, aot_meta_get(g->ctx, n->meta)->text));
     h = hash_args(g, aot_node_args(g, n), n->n_args, deep, h);
     return hash_args(g, aot_node_kwargs(g, n), 2u * n->n_kwargs, deep, h);
@@ -79,7 +94,8 @@ static side side_of(const aot_graph *g)
     return s;
 }
 
-/* ---- anchors ----------------------------------------------------------------------------------- */
+/* ---- anchors -----------------------------------------------------------------------------------
+ */
 
 typedef struct entry {
     uint64_t hash;
@@ -137,7 +153,8 @@ static uint32_t unique_pairs(pair *out, const uint64_t *ha, const uint64_t *hb, 
 /* Keeps the longest run of pairs that rises in b too (patience sorting); returns its length. */
 static uint32_t longest_rising(pair *p, uint32_t n)
 {
-    uint32_t *pile = aot_xcalloc(n + 1, sizeof *pile), *below = aot_xcalloc(n + 1, sizeof *below), n_piles = 0;
+    uint32_t *pile = aot_xcalloc(n + 1, sizeof *pile), *below = aot_xcalloc(n + 1, sizeof *below),
+             n_piles = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t low = 0, high = n_piles;
         while (low < high) {
@@ -163,7 +180,8 @@ static uint32_t longest_rising(pair *p, uint32_t n)
     return n_piles;
 }
 
-/* ---- the shortest edit script ------------------------------------------------------------------- */
+/* ---- the shortest edit script -------------------------------------------------------------------
+ */
 
 /* From the end back along the furthest points of each number of edits: matches the diagonals. */
 static void trace_back(differ *d, stretch s, int32_t *const *rows, int edits)
@@ -228,7 +246,8 @@ static void edit_script(differ *d, stretch s)
     free(rows);
 }
 
-/* ---- the match --------------------------------------------------------------------------------- */
+/* ---- the match ---------------------------------------------------------------------------------
+ */
 
 typedef void (*stretch_fn)(differ *d, stretch s);
 
@@ -256,7 +275,8 @@ static void match_by_own(differ *d, stretch s)
     match_by(d, d->a.own, d->b.own, s, edit_script);
 }
 
-/* ---- edits ------------------------------------------------------------------------------------- */
+/* ---- edits -------------------------------------------------------------------------------------
+ */
 
 typedef struct operands {
     aot_node_id *ids;
@@ -292,7 +312,8 @@ static bool same_target(const differ *d, aot_node_id i, aot_node_id j)
            strcmp(aot_node_target(d->a.g, i), aot_node_target(d->b.g, j)) == 0;
 }
 
-/* Between two matches: of the removed and added ones, equal targets in order are one changed node. */
+/* Between two matches: of the removed and added ones, equal targets in order are one changed node.
+ */
 static void pair_targets(differ *d, stretch s)
 {
     for (uint32_t i = s.a, j = s.b; i < s.a_end; i++) {
@@ -323,7 +344,8 @@ static void pair_all_targets(differ *d)
     }
 }
 
-static void push(aot_edits *out, aot_diff_counts *c, aot_edit_kind kind, aot_node_id a, aot_node_id b)
+static void push(aot_edits *out, aot_diff_counts *c, aot_edit_kind kind, aot_node_id a,
+                 aot_node_id b)
 {
     aot_vec_push(out, ((aot_edit){(uint8_t)kind, a, b}));
     c->n[kind]++;

@@ -1,5 +1,5 @@
-/* The rules of findings.def. Each walks the graph that was cut, or the modules made of it; values have
- * the same names in all of them. */
+/* The rules of findings.def. Each walks the graph that was cut, or the modules made of it; values
+ * have the same names in all of them. */
 #include "lint/lint.h"
 
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static const struct {
     aot_finding_rule rule;
     void (*run)(lint *l);
 } rules[] = {
-#define FINDING(fn, name, level, title, remedy) {{name, title, remedy, AOT_FINDING_##level}, lint_##fn},
+#define FINDING(fn, name, level, title, remedy)                                                    \
+    {{name, title, remedy, AOT_FINDING_##level}, lint_##fn},
 #include "lint/findings.def"
 #undef FINDING
 };
@@ -70,7 +71,8 @@ static bool is_op(const aot_node *n, aot_op_id op)
     return n->kind == AOT_CALL_FUNCTION && n->op == op;
 }
 
-/* ---- wrong numbers ----------------------------------------------------------------------------- */
+/* ---- wrong numbers -----------------------------------------------------------------------------
+ */
 
 static bool draws_numbers(const aot_node *n)
 {
@@ -78,8 +80,8 @@ static bool draws_numbers(const aot_node *n)
            (aot_node_op(n)->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0;
 }
 
-/* Where the state is threaded, both modules have run_and_save_rng_state and run_with_rng_state in the
- * operator's place; where it is not, both have the operator itself. */
+/* Where the state is threaded, both modules have run_and_save_rng_state and run_with_rng_state in
+ * the operator's place; where it is not, both have the operator itself. */
 static void lint_random_redrawn(lint *l)
 {
     uint8_t *in_forward = aot_xcalloc(l->g->nodes.n + 1, 1);
@@ -95,7 +97,8 @@ static void lint_random_redrawn(lint *l)
         aot_node_id id = in_cut(l, n);
         if (draws_numbers(n) && id != AOT_NO_NODE && in_forward[id]) {
             found(l, id, 0,
-                  aot_arena_printf(l->g->ctx->arena, "%s (%s) is drawn again in the backward with another state",
+                  aot_arena_printf(l->g->ctx->arena,
+                                   "%s (%s) is drawn again in the backward with another state",
                                    name_of(l, id), aot_node_op(n)->packet));
         }
     }
@@ -127,17 +130,21 @@ static void lint_read_after_mutation(lint *l)
     for (uint32_t i = 0; i < l->p->n_saved; i++) {
         aot_node_id id = l->p->saved[i], primal = aot_node_primal(l->g, id);
         if (primal != AOT_NO_NODE && written[primal]) {
-            const char *via = id == primal ? "" : aot_arena_printf(l->g->ctx->arena, " through %s", name_of(l, id));
+            const char *via =
+                id == primal ? ""
+                             : aot_arena_printf(l->g->ctx->arena, " through %s", name_of(l, id));
             found(l, primal, l->p->nodes[id].bytes,
-                  aot_arena_printf(l->g->ctx->arena,
-                                   "%s is saved for the backward%s, and the forward ends by overwriting it",
-                                   name_of(l, primal), via));
+                  aot_arena_printf(
+                      l->g->ctx->arena,
+                      "%s is saved for the backward%s, and the forward ends by overwriting it",
+                      name_of(l, primal), via));
         }
     }
     free(written);
 }
 
-/* ---- tags ------------------------------------------------------------------------------------- */
+/* ---- tags -------------------------------------------------------------------------------------
+ */
 
 static void lint_save_tag_overruled(lint *l)
 {
@@ -146,8 +153,8 @@ static void lint_save_tag_overruled(lint *l)
         if ((n->policy == AOT_POLICY_MUST_SAVE || n->policy == AOT_POLICY_PREFER_SAVE) &&
             l->p->nodes[i].verdict == AOT_V_RECOMPUTED && !aot_is_getitem(l->g, n)) {
             found(l, i, l->p->nodes[i].bytes,
-                  aot_arena_printf(l->g->ctx->arena, "%s is tagged %s and recomputed", name_of(l, i),
-                                   aot_policy_name((aot_policy)n->policy)));
+                  aot_arena_printf(l->g->ctx->arena, "%s is tagged %s and recomputed",
+                                   name_of(l, i), aot_policy_name((aot_policy)n->policy)));
         }
     }
 }
@@ -158,7 +165,8 @@ static int32_t region_of(const lint *l, aot_node_id id)
     return n->policy == AOT_POLICY_NONE ? -1 : l->g->srcs.d[n->src].ac_graph_id;
 }
 
-/* The region of the nodes around an untagged one, if it stands between nodes of one region; else -1. */
+/* The region of the nodes around an untagged one, if it stands between nodes of one region; else
+ * -1. */
 static int32_t region_around(const lint *l, aot_node_id id)
 {
     const aot_graph *g = l->g;
@@ -176,19 +184,22 @@ static void lint_region_untagged(lint *l)
 {
     for (aot_node_id i = 0; i < l->g->nodes.n; i++) {
         const aot_node *n = aot_node_at(l->g, i);
-        if (n->kind != AOT_CALL_FUNCTION || n->policy != AOT_POLICY_NONE || l->p->nodes[i].backward_made) {
+        if (n->kind != AOT_CALL_FUNCTION || n->policy != AOT_POLICY_NONE ||
+            l->p->nodes[i].backward_made) {
             continue;
         }
         int32_t region = region_around(l, i);
         if (region >= 0) {
             found(l, i, l->p->nodes[i].bytes,
-                  aot_arena_printf(l->g->ctx->arena, "%s stands inside region %d without a tag: %s", name_of(l, i),
-                                   region, aot_verdict_name((aot_verdict)l->p->nodes[i].verdict)));
+                  aot_arena_printf(l->g->ctx->arena, "%s stands inside region %d without a tag: %s",
+                                   name_of(l, i), region,
+                                   aot_verdict_name((aot_verdict)l->p->nodes[i].verdict)));
         }
     }
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory -----------------------------------------------------------------------------------
+ */
 
 static void lint_weight_copy_saved(lint *l)
 {
@@ -197,7 +208,8 @@ static void lint_weight_copy_saved(lint *l)
         aot_node_id id = l->p->saved[i];
         if (l->p->nodes[id].is_static && aot_node_primal(l->g, id) == AOT_NO_NODE) {
             found(l, id, l->p->nodes[id].bytes,
-                  aot_arena_printf(l->g->ctx->arena, "%s, %s, is made of parameters alone and saved", name_of(l, id),
+                  aot_arena_printf(l->g->ctx->arena,
+                                   "%s, %s, is made of parameters alone and saved", name_of(l, id),
                                    aot_bytes_text(l->p->nodes[id].bytes, text, sizeof text)));
         }
     }
@@ -210,8 +222,10 @@ static void lint_alias_counted(lint *l)
         aot_node_id id = l->p->saved[i], primal = aot_node_primal(l->g, id);
         if (primal != AOT_NO_NODE && primal != id) {
             found(l, id, l->p->nodes[id].bytes,
-                  aot_arena_printf(l->g->ctx->arena, "%s, counted with %s, is a view of %s", name_of(l, id),
-                                   aot_bytes_text(l->p->nodes[id].bytes, text, sizeof text), name_of(l, primal)));
+                  aot_arena_printf(l->g->ctx->arena, "%s, counted with %s, is a view of %s",
+                                   name_of(l, id),
+                                   aot_bytes_text(l->p->nodes[id].bytes, text, sizeof text),
+                                   name_of(l, primal)));
         }
     }
 }
@@ -245,15 +259,17 @@ static void lint_scatter_chain(lint *l)
         if (length[i] > 1 && !inner[i]) {
             int64_t bytes = l->p->nodes[i].bytes * length[i];
             found(l, i, bytes,
-                  aot_arena_printf(l->g->ctx->arena, "%u copies of a whole tensor, %s, end in %s", length[i],
-                                   aot_bytes_text(bytes, text, sizeof text), name_of(l, i)));
+                  aot_arena_printf(l->g->ctx->arena, "%u copies of a whole tensor, %s, end in %s",
+                                   length[i], aot_bytes_text(bytes, text, sizeof text),
+                                   name_of(l, i)));
         }
     }
     free(length);
     free(inner);
 }
 
-/* The output of the forward that a tangent belongs to, by its descriptor; AOT_NO_NODE if not said. */
+/* The output of the forward that a tangent belongs to, by its descriptor; AOT_NO_NODE if not said.
+ */
 static aot_node_id output_of_tangent(const lint *l, const aot_node *tangent)
 {
     static const char mark[] = "TangentAOTInput(output=";
@@ -278,8 +294,8 @@ static aot_node_id output_of_tangent(const lint *l, const aot_node *tangent)
 
 static bool same_strides(const aot_ctx *c, const aot_meta *a, const aot_meta *b)
 {
-    bool known = a->val == AOT_VAL_TENSOR && b->val == AOT_VAL_TENSOR && a->has_stride && b->has_stride &&
-                 a->ndim == b->ndim;
+    bool known = a->val == AOT_VAL_TENSOR && b->val == AOT_VAL_TENSOR && a->has_stride &&
+                 b->has_stride && a->ndim == b->ndim;
     for (unsigned i = 0; known && i < a->ndim; i++) {
         if (aot_meta_sizes(c, a)[i].value > 1 &&
             aot_meta_strides(c, a)[i].value != aot_meta_strides(c, b)[i].value) {
@@ -295,15 +311,19 @@ static void lint_tangent_strides(lint *l)
     char text[32];
     for (aot_node_id i = 0; i < l->g->nodes.n; i++) {
         const aot_node *n = aot_node_at(l->g, i);
-        aot_node_id out = n->kind == AOT_PLACEHOLDER && n->desc != 0 ? output_of_tangent(l, n) : AOT_NO_NODE;
+        aot_node_id out =
+            n->kind == AOT_PLACEHOLDER && n->desc != 0 ? output_of_tangent(l, n) : AOT_NO_NODE;
         if (out == AOT_NO_NODE) {
             continue;
         }
-        const aot_meta *want = aot_meta_get(c, n->meta), *is = aot_meta_get(c, aot_node_at(l->g, out)->meta);
+        const aot_meta *want = aot_meta_get(c, n->meta),
+                       *is = aot_meta_get(c, aot_node_at(l->g, out)->meta);
         if (!same_strides(c, want, is)) {
             found(l, i, l->p->nodes[i].bytes,
-                  aot_arena_printf(l->g->ctx->arena, "%s is expected as %s, output %s is %s: a copy of %s", name_of(l, i),
-                                   aot_text(c, want->text), name_of(l, out), aot_text(c, is->text),
+                  aot_arena_printf(l->g->ctx->arena,
+                                   "%s is expected as %s, output %s is %s: a copy of %s",
+                                   name_of(l, i), aot_text(c, want->text), name_of(l, out),
+                                   aot_text(c, is->text),
                                    aot_bytes_text(l->p->nodes[i].bytes, text, sizeof text)));
         }
     }

@@ -5,7 +5,11 @@
 #include "base/vec.h"
 #include "partition/partition.h"
 
-typedef enum aot_finding_level { AOT_FINDING_NOTE, AOT_FINDING_WARNING, AOT_FINDING_ERROR } aot_finding_level;
+typedef enum aot_finding_level {
+    AOT_FINDING_NOTE,
+    AOT_FINDING_WARNING,
+    AOT_FINDING_ERROR
+} aot_finding_level;
 const char *aot_finding_level_name(aot_finding_level l); /* "error"; SARIF's words */
 
 /* A row of findings.def. */

@@ -25,6 +25,11 @@ typedef struct aot_packet {
     aot_overload *overloads;
 } aot_packet;
 
+/* Tensor(a!) out: where the result goes. */
+static inline bool aot_l_is_out(const aot_schema_arg *a)
+{
+    return a->is_write && a->kwarg_only;
+}
 /* NULL if no operator is called that; "aten::add" or "aten.add". Kept for the trace. */
 const aot_packet *aot_l_packet(aot_tracer *t, const char *name);
 /* Calls the overload that takes the arguments. binding: called by Python's torch.X, x.X(), which

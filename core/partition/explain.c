@@ -1,9 +1,9 @@
 /* Explaining one value: facts of its cut, and what single changes would do to it.
  *
- * The limit of its weight needs no search. Let V be the cut's value and w the weight. If the value is
- * not saved, a cut with weight 0 has value V0, the cheapest that saves it costs V0 + w, and it wins
- * while w < V - V0. If it is saved, a cut with infinite weight has value V1, the cheapest that does
- * not save it, so saving wins while w < w + V1 - V. */
+ * The limit of its weight needs no search. Let V be the cut's value and w the weight. If the value
+ * is not saved, a cut with weight 0 has value V0, the cheapest that saves it costs V0 + w, and it
+ * wins while w < V - V0. If it is saved, a cut with infinite weight has value V1, the cheapest that
+ * does not save it, so saving wins while w < w + V1 - V. */
 #include "partition/explain.h"
 
 #include <stdlib.h>
@@ -48,7 +48,8 @@ static aot_status no_such_value(const aot_graph *g, const char *name, aot_err *e
     return s;
 }
 
-/* ---- neighbours -------------------------------------------------------------------------------- */
+/* ---- neighbours --------------------------------------------------------------------------------
+ */
 
 /* From a recomputed value upwards to what the forward keeps. */
 static void collect_saved_above(aot_explain *x)
@@ -87,7 +88,8 @@ static void collect_readers(aot_explain *x)
     }
 }
 
-/* ---- changes ----------------------------------------------------------------------------------- */
+/* ---- changes -----------------------------------------------------------------------------------
+ */
 
 typedef struct trial {
     const aot_partition_in *in;
@@ -96,7 +98,8 @@ typedef struct trial {
 } trial;
 
 /* The changed node among those that are tried already. */
-static aot_partition *cut_with(const trial *t, aot_what_if w, const aot_config *config, aot_err *err)
+static aot_partition *cut_with(const trial *t, aot_what_if w, const aot_config *config,
+                               aot_err *err)
 {
     aot_partition_in in = *t->in;
     aot_partition *p = NULL;
@@ -164,11 +167,14 @@ static void try_tags(aot_explain *x, const trial *t)
 
 static void try_settings(aot_explain *x, const trial *t)
 {
-    static const char *const switches[] = {
-        "ban_recompute_used_far_apart", "ban_recompute_long_fusible_chains",
-        "ban_recompute_materialized_backward", "ban_recompute_not_in_allowlist",
-        "ban_recompute_reductions", "recompute_views", "treat_parameters_as_free_to_save",
-        "aggressive_recomputation"};
+    static const char *const switches[] = {"ban_recompute_used_far_apart",
+                                           "ban_recompute_long_fusible_chains",
+                                           "ban_recompute_materialized_backward",
+                                           "ban_recompute_not_in_allowlist",
+                                           "ban_recompute_reductions",
+                                           "recompute_views",
+                                           "treat_parameters_as_free_to_save",
+                                           "aggressive_recomputation"};
     aot_ctx *c = x->p->cut->ctx;
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         const aot_config_row *row = aot_config_find(switches[i]);
@@ -185,7 +191,8 @@ static void try_settings(aot_explain *x, const trial *t)
     }
 }
 
-/* ---- the limit of the weight --------------------------------------------------------------------- */
+/* ---- the limit of the weight
+ * --------------------------------------------------------------------- */
 
 static void find_limit(aot_explain *x, const trial *t)
 {
@@ -201,8 +208,8 @@ static void find_limit(aot_explain *x, const trial *t)
     if (p == NULL) {
         return; /* no other value can take its place */
     }
-    x->weight_limit = saved ? n->weight + p->cut_value - x->p->cut_value
-                            : x->p->cut_value - p->cut_value;
+    x->weight_limit =
+        saved ? n->weight + p->cut_value - x->p->cut_value : x->p->cut_value - p->cut_value;
 }
 
 aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in, const aot_config *config,

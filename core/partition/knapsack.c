@@ -46,7 +46,9 @@ static aot_status greedy(aot_knapsack_choice *out, const aot_knapsack *k, aot_er
     for (uint32_t i = 0; i < k->n; i++) {
         if (k->memory[i] == 0) {
             free(r);
-            return AOT_FAIL(err, AOT_E_RANGE, "greedy: item %u takes no memory (PyTorch stops with a division by zero)", i);
+            return AOT_FAIL(
+                err, AOT_E_RANGE,
+                "greedy: item %u takes no memory (PyTorch stops with a division by zero)", i);
         }
         r[i] = (ranked){k->runtime[i] / k->memory[i], i};
     }
@@ -108,7 +110,8 @@ static void dp_free(dp_table *t)
     free(t->best);
 }
 
-static void dp_walk_back(aot_knapsack_choice *out, const aot_knapsack *k, const dp_table *t, int64_t j)
+static void dp_walk_back(aot_knapsack_choice *out, const aot_knapsack *k, const dp_table *t,
+                         int64_t j)
 {
     out->n_saved = out->n_recomputed = 0;
     out->runtime = (double)t->best[j];
@@ -137,8 +140,9 @@ static aot_status dp(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *e
     return AOT_OK;
 }
 
-/* ---- the knee: of 100 budgets up to the given one, the one whose answer is nearest to no memory and
- * no recomputation, both scaled to their ranges; the first of equals. ---------------------------- */
+/* ---- the knee: of 100 budgets up to the given one, the one whose answer is nearest to no memory
+ * and no recomputation, both scaled to their ranges; the first of equals.
+ * ---------------------------- */
 
 enum { KNEE_BUDGETS = 100 };
 static const double knee_least = 0.001;
@@ -174,10 +178,13 @@ static bool scale(double v[KNEE_BUDGETS])
 
 static aot_status dynamic(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
 {
-    double total_memory = sum_of(k->memory, NULL, k->n), total_runtime = sum_of(k->runtime, NULL, k->n);
+    double total_memory = sum_of(k->memory, NULL, k->n),
+           total_runtime = sum_of(k->runtime, NULL, k->n);
     if (total_memory == 0 || total_runtime == 0) {
-        return AOT_FAIL(err, AOT_E_RANGE, "dynamic_memory_budget_dp: the items take no %s (PyTorch "
-                        "stops with a division by zero)", total_memory == 0 ? "memory" : "runtime");
+        return AOT_FAIL(err, AOT_E_RANGE,
+                        "dynamic_memory_budget_dp: the items take no %s (PyTorch "
+                        "stops with a division by zero)",
+                        total_memory == 0 ? "memory" : "runtime");
     }
     double runtime[KNEE_BUDGETS], memory[KNEE_BUDGETS];
     dp_table t = dp_fill(k, units(fmax(k->max_memory, knee_least)));
@@ -222,7 +229,8 @@ static aot_status hirschberg(aot_knapsack_choice *out, const aot_knapsack *k, ao
 {
     (void)err;
     int64_t max = units(k->max_memory);
-    float *left = aot_xcalloc((size_t)max + 1, sizeof *left), *right = aot_xcalloc((size_t)max + 1, sizeof *right);
+    float *left = aot_xcalloc((size_t)max + 1, sizeof *left),
+          *right = aot_xcalloc((size_t)max + 1, sizeof *right);
     uint8_t *kept = aot_xcalloc(k->n + 1, 1);
     AOT_VEC(segment) stack = {0};
     if (k->n != 0) {
@@ -286,7 +294,8 @@ const char *aot_knapsack_name(unsigned i)
     return i < N_SOLVERS ? solvers[i].name : NULL;
 }
 
-aot_status aot_knapsack_solve(aot_knapsack_choice *out, const aot_knapsack *k, const char *solver, aot_err *err)
+aot_status aot_knapsack_solve(aot_knapsack_choice *out, const aot_knapsack *k, const char *solver,
+                              aot_err *err)
 {
     if (!(k->max_memory >= 0 && k->max_memory <= 1000)) {
         return AOT_FAIL(err, AOT_E_RANGE, "max_memory is %g: 0 to 1000 is possible", k->max_memory);
@@ -298,6 +307,8 @@ aot_status aot_knapsack_solve(aot_knapsack_choice *out, const aot_knapsack *k, c
             return solvers[i].solve(out, k, err);
         }
     }
-    return AOT_FAIL(err, AOT_E_UNSUPPORTED, "there is no knapsack solver '%s'; dp, greedy, ilp, "
-                    "dp_knapsack_sliding_hirschberg and dynamic_memory_budget_dp are", solver);
+    return AOT_FAIL(err, AOT_E_UNSUPPORTED,
+                    "there is no knapsack solver '%s'; dp, greedy, ilp, "
+                    "dp_knapsack_sliding_hirschberg and dynamic_memory_budget_dp are",
+                    solver);
 }

@@ -43,8 +43,8 @@ static glp_prob *program_of(const aot_knapsack *k)
     return lp;
 }
 
-/* The search starts from the relaxed program's answer. (GLPK's own presolver stops the process where
- * it removes every column.) */
+/* The search starts from the relaxed program's answer. (GLPK's own presolver stops the process
+ * where it removes every column.) */
 static int relax(glp_prob *lp)
 {
     glp_smcp how;
@@ -80,8 +80,10 @@ aot_status knapsack_ilp(aot_knapsack_choice *out, const aot_knapsack *k, aot_err
     glp_delete_prob(lp);
     glp_free_env();
     if (found != GLP_OPT && found != GLP_FEAS) {
-        return AOT_FAIL(err, AOT_E_UNSUPPORTED, "ilp: GLPK gave no answer (code %d) for %u items; "
-                        "the solver dp is as good to 1/10000 of the memory", code, k->n);
+        return AOT_FAIL(err, AOT_E_UNSUPPORTED,
+                        "ilp: GLPK gave no answer (code %d) for %u items; "
+                        "the solver dp is as good to 1/10000 of the memory",
+                        code, k->n);
     }
     return AOT_OK;
 }

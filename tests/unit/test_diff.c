@@ -18,7 +18,9 @@ static aot_graph *parse(aot_ctx *c, const char *body, const char *returned)
     aot_graph *g;
     aot_err err = {0};
     aot_sb text = {0};
-    aot_sb_addf(&text, "class G(torch.nn.Module):\n    def forward(self, x: " T ", y: " T "):\n%s        return (%s,)\n",
+    aot_sb_addf(&text,
+                "class G(torch.nn.Module):\n    def forward(self, x: " T ", y: " T
+                "):\n%s        return (%s,)\n",
                 body, returned);
     if (aot_parse_graph(&g, c, text.d, text.n, 1, &err) != AOT_OK) {
         fail_msg("%s", err.msg);
@@ -30,7 +32,8 @@ static aot_graph *parse(aot_ctx *c, const char *body, const char *returned)
 #define OP(name, call) "        " name ": " T " = torch.ops.aten." call "\n"
 
 /* Parses both, compares, checks the counts: same, changed, removed, added. */
-static void expect(const char *a, const char *ra, const char *b, const char *rb, const uint32_t want[4])
+static void expect(const char *a, const char *ra, const char *b, const char *rb,
+                   const uint32_t want[4])
 {
     aot_ctx *c = aot_ctx_new(), *d = aot_ctx_new(); // contexts need not be the same
     aot_edits edits = {0};
@@ -54,22 +57,26 @@ static void names_count_for_nothing(void **state)
 static void one_change_is_one_change_whatever_stands_below(void **state)
 {
     (void)state;
-    expect(OP("a", "sin.default(x)") OP("b", "exp.default(a)") OP("c", "add.Tensor(b, y)") OP("d", "mul.Tensor(c, b)"), "d",
-           OP("a", "cos.default(x)") OP("b", "exp.default(a)") OP("c", "add.Tensor(b, y)") OP("d", "mul.Tensor(c, b)"), "d",
-           (uint32_t[]){5, 1, 1, 1}); // exp reads another value now; sin left, cos came
+    expect(OP("a", "sin.default(x)") OP("b", "exp.default(a)") OP("c", "add.Tensor(b, y)")
+               OP("d", "mul.Tensor(c, b)"),
+           "d",
+           OP("a", "cos.default(x)") OP("b", "exp.default(a)") OP("c", "add.Tensor(b, y)")
+               OP("d", "mul.Tensor(c, b)"),
+           "d", (uint32_t[]){5, 1, 1, 1}); // exp reads another value now; sin left, cos came
 }
 
 static void another_constant_is_a_change(void **state)
 {
     (void)state;
-    expect(OP("a", "add.Tensor(x, 1)") OP("b", "exp.default(a)"), "b", OP("a", "add.Tensor(x, 2)") OP("b", "exp.default(a)"),
-           "b", (uint32_t[]){4, 1, 0, 0});
+    expect(OP("a", "add.Tensor(x, 1)") OP("b", "exp.default(a)"), "b",
+           OP("a", "add.Tensor(x, 2)") OP("b", "exp.default(a)"), "b", (uint32_t[]){4, 1, 0, 0});
 }
 
 static void swapped_operands_are_a_change(void **state)
 {
     (void)state;
-    expect(OP("a", "sub.Tensor(x, y)"), "a", OP("a", "sub.Tensor(y, x)"), "a", (uint32_t[]){3, 1, 0, 0});
+    expect(OP("a", "sub.Tensor(x, y)"), "a", OP("a", "sub.Tensor(y, x)"), "a",
+           (uint32_t[]){3, 1, 0, 0});
 }
 
 static void removed_nodes_are_found_among_equal_ones(void **state)
@@ -91,7 +98,8 @@ static void a_graph_against_itself_with_random_nodes_taken_out(void **state)
         aot_edits edits = {0};
         for (int i = 0; i < N; i++) { // every node stands alone, so nothing below it changes
             char line[128];
-            snprintf(line, sizeof line, "        v%d: " T " = torch.ops.aten.add.Tensor(x, %d)\n", i, rand() % 50);
+            snprintf(line, sizeof line, "        v%d: " T " = torch.ops.aten.add.Tensor(x, %d)\n",
+                     i, rand() % 50);
             aot_sb_addz(&a, line);
             if (rand() % 10 != 0) {
                 aot_sb_addz(&b, line);

@@ -14,18 +14,37 @@
 /* Two values of different size lead to one gradient: the cut has a choice. */
 static const char joint[] =
     "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n"
-    "        primals_1: " T(4) "; primals_2: " T(4) "; tangents_1: " T(4) "; \n\n"
-    "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
-    "        mm: " T(4) " = torch.ops.aten.mm.default(primals_1, primals_2)\n"
-    "        sin: " T(4) " = torch.ops.aten.sin.default(mm)\n"
-    "        cat: " T(8) " = torch.ops.aten.cat.default([sin, sin], 1)\n"
-    "        exp: " T(8) " = torch.ops.aten.exp.default(cat)\n"
-    "        slice_1: " T(4) " = torch.ops.aten.slice.Tensor(exp, 1, 0, 4)\n"
-    "        neg: " T(4) " = torch.ops.aten.neg.default(slice_1)\n"
-    "        mul: " T(4) " = torch.ops.aten.mul.Tensor(tangents_1, neg)\n"
-    "        mm_1: " T(4) " = torch.ops.aten.mm.default(mul, primals_2)\n"
-    "        sum_1: \"f32[][]cpu\" = torch.ops.aten.sum.default(mm)\n"
-    "        return pytree.tree_unflatten([sum_1, mm_1, None], self._out_spec)\n";
+    "        primals_1: " T(4) "; primals_2: " T(4) "; tangents_1: " T(
+        4) "; \n\n"
+           "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, "
+           "tangents], self._in_spec)\n"
+           "        mm: " T(
+               4) " = torch.ops.aten.mm.default(primals_1, primals_2)\n"
+                  "        sin: " T(
+                      4) " = torch.ops.aten.sin.default(mm)\n"
+                         "        cat: " T(
+                             8) " = torch.ops.aten.cat.default([sin, sin], 1)\n"
+                                "        exp: " T(
+                                    8) " = torch.ops.aten.exp.default(cat)\n"
+                                       "        slice_1: " T(
+                                           4) " = torch.ops.aten.slice.Tensor(exp, 1, 0, 4)\n"
+                                              "        neg: " T(
+                                                  4) " = torch.ops.aten.neg.default(slice_1)\n"
+                                                     "        mul: " T(
+                                                         4) " = "
+                                                            "torch.ops.aten.mul.Tensor(tangents_1, "
+                                                            "neg)\n"
+                                                            "        mm_1: " T(
+                                                                4) " = "
+                                                                   "torch.ops.aten.mm.default(mul, "
+                                                                   "primals_2)\n"
+                                                                   "        sum_1: \"f32[][]cpu\" "
+                                                                   "= "
+                                                                   "torch.ops.aten.sum.default(mm)"
+                                                                   "\n"
+                                                                   "        return "
+                                                                   "pytree.tree_unflatten([sum_1, "
+                                                                   "mm_1, None], self._out_spec)\n";
 
 typedef struct fixture {
     aot_ctx *c;
@@ -75,7 +94,8 @@ static void a_value_flips_at_its_limit_and_nowhere_else(void **state)
         if (n->kind != AOT_CALL_FUNCTION) {
             continue;
         }
-        assert_int_equal(aot_explain_node(&x, &f.in, &f.config, aot_text(f.c, n->name), &err), AOT_OK);
+        assert_int_equal(aot_explain_node(&x, &f.in, &f.config, aot_text(f.c, n->name), &err),
+                         AOT_OK);
         if (x.weight_limit > 0) {
             bool saved_below = verdict_at(&f, n->name, x.weight_limit - 1) == AOT_V_SAVED;
             bool saved_above = verdict_at(&f, n->name, x.weight_limit + 1) == AOT_V_SAVED;

@@ -18,7 +18,8 @@ typedef struct fixture {
     aot_findings found;
 } fixture;
 
-static fixture lint(const char *body, const char *outputs, const char *set, const int *statics, int n_statics)
+static fixture lint(const char *body, const char *outputs, const char *set, const int *statics,
+                    int n_statics)
 {
     fixture f = {.c = aot_ctx_new()};
     aot_sb text = {0};
@@ -28,7 +29,8 @@ static fixture lint(const char *body, const char *outputs, const char *set, cons
     aot_sb_addf(&text,
                 "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n"
                 "        primals_1: " T "; primals_2: " T "; tangents_1: " T "; \n\n"
-                "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
+                "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, "
+                "tangents], self._in_spec)\n"
                 "%s        return pytree.tree_unflatten([%s], self._out_spec)\n",
                 body, outputs);
     aot_config_init(&config);
@@ -36,7 +38,8 @@ static fixture lint(const char *body, const char *outputs, const char *set, cons
         aot_parse_graph(&g, f.c, text.d, text.n, 1, &err) != AOT_OK) {
         fail_msg("%s", err.msg);
     }
-    aot_partition_in in = {.joint = g, .n_forward_outputs = 1, .static_inputs = statics, .n_static_inputs = n_statics};
+    aot_partition_in in = {
+        .joint = g, .n_forward_outputs = 1, .static_inputs = statics, .n_static_inputs = n_statics};
     if (aot_partition_run(&f.p, &in, &config, &err) != AOT_OK) {
         fail_msg("%s", err.msg);
     }
@@ -69,8 +72,9 @@ static const char *at(const fixture *f, const aot_finding *x)
     return aot_node_name(f->p->cut, x->node);
 }
 
-static const char dropout[] = OP("mm", "mm.default(primals_1, primals_2)") OP("rand", "rand_like.default(mm)")
-    OP("mul", "mul.Tensor(mm, rand)") OP("mul_1", "mul.Tensor(tangents_1, rand)");
+static const char dropout[] =
+    OP("mm", "mm.default(primals_1, primals_2)") OP("rand", "rand_like.default(mm)")
+        OP("mul", "mul.Tensor(mm, rand)") OP("mul_1", "mul.Tensor(tangents_1, rand)");
 
 static void numbers_drawn_twice_are_an_error(void **state)
 {
@@ -90,8 +94,8 @@ static void an_input_overwritten_before_the_backward_reads_it_is_an_error(void *
 {
     (void)state;
     const char *copied = OP("sin", "sin.default(primals_1)") OP("mul", "mul.Tensor(sin, primals_2)")
-        OP("cos", "cos.default(primals_1)") OP("neg", "neg.default(primals_1)") OP("mul_1", "mul.Tensor(tangents_1, cos)")
-        OP("copy_", "copy_.default(primals_1, neg)");
+        OP("cos", "cos.default(primals_1)") OP("neg", "neg.default(primals_1)")
+            OP("mul_1", "mul.Tensor(tangents_1, cos)") OP("copy_", "copy_.default(primals_1, neg)");
     const char *kept = OP("sin", "sin.default(primals_1)") OP("mul", "mul.Tensor(sin, primals_2)")
         OP("cos", "cos.default(primals_1)") OP("mul_1", "mul.Tensor(tangents_1, cos)");
     fixture f = lint(copied, "mul, None, mul_1", NULL, NULL, -1);
@@ -123,8 +127,8 @@ static void a_copy_of_weights_is_noted(void **state)
 static void a_saved_view_of_an_input_is_noted_with_its_bytes(void **state)
 {
     (void)state;
-    fixture f = lint(OP("t", "t.default(primals_2)") OP("mm", "mm.default(primals_1, t)") OP("t_1", "t.default(t)")
-                         OP("mm_1", "mm.default(tangents_1, t_1)"),
+    fixture f = lint(OP("t", "t.default(primals_2)") OP("mm", "mm.default(primals_1, t)")
+                         OP("t_1", "t.default(t)") OP("mm_1", "mm.default(tangents_1, t_1)"),
                      "mm, mm_1, None", NULL, NULL, -1);
     const aot_finding *x = find(&f, "alias-counted");
     assert_non_null(x);
@@ -137,11 +141,14 @@ static void a_chain_of_scatters_is_counted_at_its_end(void **state)
     (void)state;
     const char *row = "\"f32[1, 4][4, 1]cpu\"";
     aot_sb body = {0};
-    aot_sb_addf(&body, "        slice_1: %s = torch.ops.aten.slice.Tensor(primals_2, 0, 0, 1)\n", row);
-    aot_sb_addz(&body, OP("slice_scatter", "slice_scatter.default(primals_1, slice_1, 0, 0, 1)")
-                           OP("slice_scatter_1", "slice_scatter.default(slice_scatter, slice_1, 0, 1, 2)")
-                               OP("slice_scatter_2", "slice_scatter.default(slice_scatter_1, slice_1, 0, 2, 3)")
-                                   OP("neg", "neg.default(tangents_1)"));
+    aot_sb_addf(&body, "        slice_1: %s = torch.ops.aten.slice.Tensor(primals_2, 0, 0, 1)\n",
+                row);
+    aot_sb_addz(
+        &body,
+        OP("slice_scatter", "slice_scatter.default(primals_1, slice_1, 0, 0, 1)")
+            OP("slice_scatter_1", "slice_scatter.default(slice_scatter, slice_1, 0, 1, 2)")
+                OP("slice_scatter_2", "slice_scatter.default(slice_scatter_1, slice_1, 0, 2, 3)")
+                    OP("neg", "neg.default(tangents_1)"));
     fixture f = lint(body.d, "slice_scatter_2, neg, None", NULL, NULL, -1);
     const aot_finding *x = find(&f, "scatter-chain");
     assert_non_null(x);
@@ -151,9 +158,45 @@ static void a_chain_of_scatters_is_counted_at_its_end(void **state)
     done(&f);
 }
 
-static const char region[] = "        # ac_graph_id: 0 - PREFER_RECOMPUTE\n" OP("sin", "sin.default(primals_1)") "        # File: \"m.py\", line 3 in f, code: y\n"
-    OP("exp", "exp.default(sin)") "        # ac_graph_id: 0 - PREFER_RECOMPUTE\n" OP("cos", "cos.default(exp)")
-    "        # File: \"m.py\", line 9 in f, code: z\n" OP("mul", "mul.Tensor(tangents_1, cos)") OP("mul_1", "mul.Tensor(mul, exp)");
+static const char region[] = "        # ac_graph_id: 0 - PREFER_RECOMPUTE\n" OP("sin", "sin."
+                                                                                       "default("
+                                                                                       "primals_1)") "        # File: \"m.py\", line 3 in f, code: y\n" OP(
+    "exp", "exp.default(sin)") "        # ac_graph_id: 0 - PREFER_RECOMPUTE\n" OP("cos",
+                                                                                  "cos.default("
+                                                                                  "exp)") "        "
+                                                                                          "# File: "
+                                                                                          "\"m."
+                                                                                          "py\", "
+                                                                                          "line 9 "
+                                                                                          "in f, "
+                                                                                          "code: "
+                                                                                          "z\n" OP("mul",
+                                                                                                   "mul.Tensor(tangents_1, cos)")
+                                                                                              OP("m"
+                                                                                                 "u"
+                                                                                                 "l"
+                                                                                                 "_"
+                                                                                                 "1",
+                                                                                                 "m"
+                                                                                                 "u"
+                                                                                                 "l"
+                                                                                                 "."
+                                                                                                 "T"
+                                                                                                 "e"
+                                                                                                 "n"
+                                                                                                 "s"
+                                                                                                 "o"
+                                                                                                 "r"
+                                                                                                 "("
+                                                                                                 "m"
+                                                                                                 "u"
+                                                                                                 "l"
+                                                                                                 ","
+                                                                                                 " "
+                                                                                                 "e"
+                                                                                                 "x"
+                                                                                                 "p"
+                                                                                                 ")");
 
 static void an_operator_without_a_tag_inside_a_region_is_a_warning(void **state)
 {
@@ -171,13 +214,17 @@ static void a_tangent_with_other_strides_than_its_output_is_noted(void **state)
     (void)state;
     aot_ctx *c = aot_ctx_new();
     static const char text[] =
-        "class joint(torch.nn.Module):\n    def forward(\n        self,\n        primals,\n        tangents,\n    ):\n"
+        "class joint(torch.nn.Module):\n    def forward(\n        self,\n        primals,\n        "
+        "tangents,\n    ):\n"
         "        primals_1: \"f32[4, 8][8, 1]cpu\"  # PlainAOTInput(idx=0)\n"
-        "        tangents_1: \"f32[8, 4][4, 1]cpu\"  # TangentAOTInput(output=PlainAOTOutput(idx=0))\n"
-        "        primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
+        "        tangents_1: \"f32[8, 4][4, 1]cpu\"  # "
+        "TangentAOTInput(output=PlainAOTOutput(idx=0))\n"
+        "        primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], "
+        "self._in_spec)\n"
         "        sin: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.sin.default(primals_1)\n"
         "        t: \"f32[8, 4][1, 8]cpu\" = torch.ops.aten.t.default(sin);  sin = None\n"
-        "        t_1: \"f32[4, 8][1, 4]cpu\" = torch.ops.aten.t.default(tangents_1);  tangents_1 = None\n"
+        "        t_1: \"f32[4, 8][1, 4]cpu\" = torch.ops.aten.t.default(tangents_1);  tangents_1 = "
+        "None\n"
         "        return pytree.tree_unflatten([\n"
         "            t,  # PlainAOTOutput(idx=0)\n"
         "            t_1,  # GradAOTOutput(grad_of=PlainAOTInput(idx=0))\n"
