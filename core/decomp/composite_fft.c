@@ -284,10 +284,11 @@ static aot_tensor *full_window(aot_expand *k, const aot_tensor *x, int64_t n_fft
     return size == n_fft ? window : AOT(t, aten_constant_pad_nd, window, aot_v_ints(t, 2, pad), 0);
 }
 
-/* Frames added up where they overlap. */
-static aot_tensor *overlapped(aot_tracer *t, aot_tensor *frames, aot_dim length, int64_t n_fft, int64_t hop)
+/* Frames added up where they overlap. The window's are one, and still asked for a whole batch. */
+static aot_tensor *overlapped(aot_tracer *t, aot_tensor *frames, aot_dim batch, aot_dim length,
+                              int64_t n_fft, int64_t hop)
 {
-    aot_dim size[2] = {aot_size(frames, 0), length};
+    aot_dim size[2] = {batch, length};
     return AOT(t, aten_unfold_backward, frames, ((aot_dims){size, 2}), 1, n_fft, hop);
 }
 
@@ -311,15 +312,15 @@ bool composite_istft(aot_expand *k)
         x = onesided ? x : AOT(t, aten_slice_Tensor, x, -1, 0, n_fft / 2 + 1);
         x = AOT(t, aten__fft_c2r, x, aot_v_ints(t, 1, &dim), norm, n_fft);
     }
-    aot_dim frames = aot_size(x, 1);
+    aot_dim batch = aot_size(x, 0), frames = aot_size(x, 1);
     aot_dim length = aot_dim_mul(c, aot_dim_of(hop), aot_dim_sub(c, frames, aot_dim_of(1)));
     length = aot_dim_add(c, length, aot_dim_of(n_fft));
     int64_t row[3] = {1, 1, n_fft};
     aot_dim grid[3] = {aot_dim_of(1), frames, aot_dim_of(n_fft)};
     x = AOT(t, aten_mul_Tensor, x, AOT(t, aten_view, window, aot_v_ints(t, 3, row)));
-    x = overlapped(t, x, length, n_fft, hop);
+    x = overlapped(t, x, batch, length, n_fft, hop);
     window = AOT(t, aten_expand, AOT(t, aten_pow_Tensor_Scalar, window, 2), ((aot_dims){grid, 3}));
-    window = overlapped(t, window, length, n_fft, hop);
+    window = overlapped(t, window, batch, length, n_fft, hop);
     aot_dim end = aot_dim_sub(c, length, aot_dim_of(start));
     end = aot_x_is_none(k, 8) ? end : aot_dim_add(c, aot_x_dim(k, 8, 0), aot_dim_of(start));
     x = AOT(t, aten_slice_Tensor, x, 1, start, end);

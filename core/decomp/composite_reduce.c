@@ -170,6 +170,10 @@ bool composite_diff(aot_expand *k)
     aot_value dim = k->args[2];
     int64_t n = aot_x_int(k, 1, 1);
     unsigned n_all = 0;
+    if (n == 0) { /* what is to stand before and behind is dropped */
+        aot_tensor *copy = AOT(t, aten_zeros_like, x);
+        return aot_x_give(k, AOT(t, aten_copy_, copy, x));
+    }
     if (!aot_x_is_none(k, 3) || !aot_x_is_none(k, 4)) {
         if (!aot_x_is_none(k, 3)) {
             all[n_all++] = aot_x_tensor(k, 3);
@@ -179,10 +183,6 @@ bool composite_diff(aot_expand *k)
             all[n_all++] = aot_x_tensor(k, 4);
         }
         x = AOT(t, aten_cat, aot_v_tensors(t, n_all, all), dim);
-    }
-    if (n == 0) {
-        aot_tensor *copy = AOT(t, aten_zeros_like, x);
-        return aot_x_give(k, AOT(t, aten_copy_, copy, x));
     }
     aot_dim size = aot_size(x, dim.u.dim.value);
     n = size.expr == 0 && n > size.value ? size.value : n;

@@ -31,7 +31,7 @@ aot_status meta_embedding_bag(aot_call *k)
     bool no_bags = cpu && mode == BAG_SUM && fast;
     aot_dtype d = cpu ? offsets.dtype : indices.dtype;
     aot_push_vector(k, &offsets, d, no_bags ? aot_dim_of(0) : indices.size[0]);
-    aot_push_vector(k, &offsets, d, offsets.size[0]);
+    aot_push_vector(k, &offsets, d, cpu ? bags : offsets.size[0]);
     if (mode == BAG_MAX) {
         out = aot_fake_make(k, d, 2, sizes, offsets.device);
         aot_call_push(k, &out);
