@@ -1,4 +1,4 @@
-/* aotscope check INPUT...: derives recorded forward and backward graphs again and compares.
+/* aotscope check INPUT...: derives recorded stages again and compares.
  *
  * One line for each recorded graph that is not the same (all with --verbose), one line an input
  * when there are several, and a summary. Exit code: 0 same, 1 differs, 2 an input or a graph cannot
@@ -25,7 +25,7 @@ static json_t *result_json(const aot_unit *u, size_t unit, const aot_check_resul
     if (r->reason != NULL) {
         json_object_set_new(j, "reason", json_string(r->reason));
     }
-    if (r->verdict == AOT_CHECK_DIFFERS) {
+    if (r->recorded != NULL) {
         json_object_set_new(j, "line", json_integer(r->line));
         json_object_set_new(j, "input_line", json_integer((json_int_t)r->input_line));
         json_object_set_new(j, "recorded", json_string(r->recorded));
@@ -43,20 +43,21 @@ static void print_result(const aot_unit *u, size_t unit, const aot_check_result 
     printf("  unit %zu %s%s%s %s: %s", unit, aot_unit_label(&u->key, label, sizeof label),
            u->title[0] != 0 ? " " : "", u->title, aot_stage_get(r->stage)->name,
            aot_check_verdict_name(r->verdict));
-    if (r->verdict == AOT_CHECK_DIFFERS) {
-        if (r->input_line != 0) {
-            printf(" at %s:%llu", u->input, (unsigned long long)r->input_line);
-        } else {
-            printf(" at line %u", r->line);
-        }
+    if (r->recorded != NULL && r->input_line != 0) {
+        printf(" at %s:%llu", u->input, (unsigned long long)r->input_line);
+    } else if (r->recorded != NULL) {
+        printf(" at line %u", r->line);
+    }
+    if (r->verdict != AOT_CHECK_DIFFERS && r->reason != NULL) {
+        printf(": %s", r->reason);
+    }
+    if (r->recorded != NULL) {
         printf("\n    recorded: %s\n    derived:  %s",
                r->recorded[0] != 0 ? r->recorded : "(the text has ended)",
                r->derived[0] != 0 ? r->derived : "(the text has ended)");
-        if (r->reason != NULL) {
-            printf("\n    %s", r->reason);
-        }
-    } else if (r->reason != NULL) {
-        printf(": %s", r->reason);
+    }
+    if (r->verdict == AOT_CHECK_DIFFERS && r->reason != NULL) {
+        printf("\n    %s", r->reason);
     }
     putchar('\n');
 }
@@ -141,7 +142,7 @@ static void check_input(const aot_args *a, const char *input, tally *sum, json_t
         return;
     }
     for (size_t i = 0; i < aot_model_n_units(m); i++) {
-        check_unit(m, i, &t, graphs, aot_args_has(a, "verbose"), aot_args_has(a, "trace"));
+        check_unit(m, i, &t, graphs, aot_args_has(a, "verbose"), !aot_args_has(a, "no-trace"));
     }
     if (inputs != NULL) {
         json_t *j = json_pack("{s:s, s:o}", "input", input, "graphs", graphs);
@@ -150,7 +151,7 @@ static void check_input(const aot_args *a, const char *input, tally *sum, json_t
         print_tally(input, &t);
     }
     if (n_compared(&t) == 0 && t.n[AOT_CHECK_LEFT_OUT] == 0 && t.n[AOT_CHECK_ERROR] == 0) {
-        fprintf(stderr, "%s: no recorded forward or backward graph to compare\n", input);
+        fprintf(stderr, "%s: no recorded graph to compare\n", input);
     }
     for (int i = 0; i < 4; i++) {
         sum->n[i] += t.n[i];
@@ -177,9 +178,9 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"json", 0, NULL, false, "Print the results as JSON."},
-    {"trace", 0, NULL, false,
-     "Also trace each Dynamo graph and compare with the recorded joint or inference graph, names of "
-     "intermediate values aside, and the metadata of inputs and outputs field by field (stage runtime)."},
+    {"no-trace", 0, NULL, false,
+     "Trace no Dynamo graph: compare only forward and backward with what the recorded joint graph gives."},
+    {"trace", 0, NULL, false, "Trace each Dynamo graph, too: so it is without this option."},
     {"verbose", 'v', NULL, false, "Name the graphs that are the same, too."},
     {"strict", 0, NULL, false,
      "Exit with 1, too, if a graph was left out or nothing was compared."},
@@ -189,19 +190,22 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_check = {
     .name = "check",
-    .synopsis = "INPUT... [--json] [--verbose] [--strict] [--set NAME=VALUE]...",
-    .summary = "Derive recorded forward and backward graphs again and compare",
+    .synopsis = "INPUT... [--json] [--verbose] [--strict] [--no-trace] [--set NAME=VALUE]...",
+    .summary = "Derive recorded stages again and compare",
     .doc =
         "Cuts each recorded joint graph under its recorded settings and compares the result with "
         "the "
         "forward and backward that the input recorded. Comment lines, blank lines and trailing "
         "blanks do "
-        "not count. The first difference is shown with its line in the input.\n\n"
+        "not count. Then traces each recorded Dynamo graph and compares with the recorded joint or "
+        "inference graph, names of intermediate values aside, and with the recorded metadata of inputs "
+        "and outputs, field by field (stage runtime). The first difference is shown with its line in the "
+        "input.\n\n"
         "Graphs of Inductor are derived through its joint-graph passes, and so are those that only go "
         "that way. Left out, with the reason: graphs without a recorded joint graph, and graphs that "
-        "other passes changed, or that depend on what no text holds. A log of another PyTorch "
-        "than "
-        "2.11 may differ because its partitioner has other rules; the line then says so.\n\n"
+        "other passes changed, what cannot be traced, and differences of a known kind, which are shown "
+        "all the same: another PyTorch than 2.11 wrote the log, whose rules differ, or its text does not "
+        "say which inputs require grad.\n\n"
         "Exit status: 0 no difference, which includes that nothing was compared (the last line says "
         "so; --strict makes it 1), 1 a difference, 2 an input or a graph that cannot be used.",
     .examples = "aotscope check train.log\n"

@@ -16,8 +16,7 @@ static void print_summary(const aot_record_summary *s, const char *path)
     uint32_t n_checks = s->n_same + s->n_differ + s->n_left_out + s->n_errors;
     if (n_checks > 0) {
         fprintf(stderr,
-                "recorded forward and backward graphs: %u same, %u differ, %u left out, %u not "
-                "derived\n",
+                "recorded stages, derived again: %u same, %u differ, %u left out, %u not derived\n",
                 s->n_same, s->n_differ, s->n_left_out, s->n_errors);
     }
     if (s->n_unreadable_graphs > 0) {

@@ -95,7 +95,7 @@ static json_t *shared_json(const shared_lines *v)
  */
 
 typedef struct facts {
-    shared_lines versions, settings, budgets, unrecorded, other, missing;
+    shared_lines versions, settings, budgets, unrecorded, other, missing, checks;
     size_t n_stage[AOT_N_STAGES], n_path[4], n_opaque_units;
 } facts;
 
@@ -151,6 +151,23 @@ static bool is_expected(const aot_unit *u, aot_stage s)
     }
 }
 
+/* What the session holds of a unit's checks. */
+static void collect_checks(const aot_model *m, size_t unit, facts *f)
+{
+    aot_arena *a = aot_arena_new();
+    aot_check_result r[AOT_N_STAGES];
+    size_t n = aot_model_checks(m, unit, r, a);
+    for (size_t i = 0; i < n; i++) {
+        aot_sb line = {0};
+        aot_sb_addf(&line, "%s: %s%s%s", aot_stage_get(r[i].stage)->name,
+                    aot_check_verdict_name(r[i].verdict), r[i].reason != NULL ? ", " : "",
+                    r[i].reason != NULL ? r[i].reason : "");
+        add_shared(&f->checks, aot_sb_text(&line), unit);
+        aot_sb_free(&line);
+    }
+    aot_arena_free(a);
+}
+
 static void collect(aot_model *m, facts *f)
 {
     static const char *const paths[] = {"autograd", "inference", "export"};
@@ -168,6 +185,7 @@ static void collect(aot_model *m, facts *f)
         }
         f->n_path[path]++;
         collect_settings(m, i, f);
+        collect_checks(m, i, f);
         for (int s = 0; s < AOT_N_STAGES; s++) {
             /* what the input holds, whatever --set says */
             aot_origin origin = aot_unit_stage_status(u, (aot_stage)s).origin;
@@ -355,6 +373,10 @@ static void print_facts(const aot_model *m, const facts *f)
         printf("\nStages that the input lacks\n");
         print_shared(m, &f->missing);
     }
+    if (f->checks.n > 0) {
+        printf("\nRecorded stages, derived again\n");
+        print_shared(m, &f->checks);
+    }
 }
 
 static void print_records(const aot_model *m)
@@ -479,6 +501,7 @@ static void print_json(aot_model *m, const facts *f)
     json_object_set_new(j, "budget", shared_json(&f->budgets));
     json_object_set_new(j, "derived_under_other_settings", shared_json(&f->other));
     json_object_set_new(j, "missing", shared_json(&f->missing));
+    json_object_set_new(j, "checks", shared_json(&f->checks));
     json_object_set_new(j, "notes", notes);
     aot_cmd_print_json(j);
 }
@@ -513,6 +536,7 @@ static int run(const aot_args *a)
     free_shared(&f.unrecorded);
     free_shared(&f.other);
     free_shared(&f.missing);
+    free_shared(&f.checks);
     aot_model_free(m);
     return AOT_EXIT_SAME;
 }

@@ -311,6 +311,34 @@ static void add_stages(units_view *uv, size_t unit, int cols)
     }
 }
 
+/* What a session holds of the unit's checks: those that are the same on one line. */
+static void add_checks(units_view *uv, uint32_t row, int cols)
+{
+    aot_arena *a = aot_arena_new();
+    aot_check_result r[AOT_N_STAGES];
+    size_t n = aot_model_checks(aot_app_model(uv->v->app), row, r, a);
+    aot_sb same = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (r[i].verdict == AOT_CHECK_SAME) {
+            aot_sb_addf(&same, "%s%s", same.n > 0 ? ", " : "", aot_stage_get(r[i].stage)->name);
+        }
+    }
+    if (same.n > 0) {
+        aot_lines_pair(&uv->detail, cols, "  derived same", AOT_STYLE_NORMAL, aot_sb_text(&same));
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (r[i].verdict != AOT_CHECK_SAME) {
+            const char *why = r[i].reason != NULL ? r[i].reason : r[i].recorded;
+            const char *text = aot_arena_printf(a, "%s: %s%s%s", aot_stage_get(r[i].stage)->name,
+                                                aot_check_verdict_name(r[i].verdict),
+                                                why != NULL ? ", " : "", why != NULL ? why : "");
+            aot_lines_pair(&uv->detail, cols, "  check", AOT_STYLE_NOTICE, text);
+        }
+    }
+    aot_sb_free(&same);
+    aot_arena_free(a);
+}
+
 static void fill_detail(units_view *uv, int cols)
 {
     uint32_t row = aot_list_row(&uv->list);
@@ -332,6 +360,7 @@ static void fill_detail(units_view *uv, int cols)
     if (*f->trouble) {
         aot_lines_pair(l, cols, "  trouble", AOT_STYLE_NOTICE, f->trouble);
     }
+    add_checks(uv, row, cols);
     if (u->torch_version && *u->torch_version) {
         aot_lines_pair(l, 0, "  written by", AOT_STYLE_NORMAL, u->torch_version);
     }

@@ -14,6 +14,7 @@ typedef struct aot_capture_input {
     bool requires_grad, is_leaf, is_parameter;
     bool is_static;        /* parameter or buffer: its address stays */
     bool is_view;          /* autograd knows it as a view of another tensor */
+    bool gradient_unsaid;  /* requires_grad is a guess by the name */
     int tensor;            /* equal = the very same tensor; -1: nothing is known */
     int storage;           /* equal = memory shared; -1: its own */
     int64_t offset;        /* elements from the start of the storage */

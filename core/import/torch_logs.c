@@ -31,6 +31,7 @@ typedef struct log_stream {
     uint64_t prefix;  /* hash of time and place of the message at work */
     bool in_graph;    /* inside a message that began with TRACED GRAPH */
     bool bare;        /* lines without prefixes */
+    char place[96];   /* in PyTorch's source, of the message at work: "torch/x.py:276"; "" unknown */
     aot_unit_key key; /* of the message at work */
     aot_block block;
 } log_stream;
@@ -50,8 +51,8 @@ typedef struct parts {
     uint64_t pid, prefix;
     bool prefixed;
     aot_unit_key key;
-    const char *artifact;
-    size_t artifact_len;
+    const char *artifact, *place;
+    size_t artifact_len, place_len;
     const char *msg;
     size_t n;
 } parts;
@@ -163,11 +164,11 @@ static bool old_prefix(parts *p, const char *s, size_t n)
 
 static void take_apart(parts *p, const char *s, size_t n, int file_rank)
 {
-    *p = (parts){.rank = -1, .key = {-1, -1, -1, -1, -1, 0}, .artifact = ""};
+    *p = (parts){.rank = -1, .key = {-1, -1, -1, -1, -1, 0}, .artifact = "", .place = ""};
     size_t at = aot_import_launcher(s, n, &p->rank);
     s += at;
     n -= at;
-    size_t len = aot_import_glog(s, n, &p->pid, NULL, NULL);
+    size_t len = aot_import_glog(s, n, &p->pid, &p->place, &p->place_len);
     const char *start = s;
     if (len > 0) {
         len += trace_id(s + len, n - len, &p->key);
@@ -271,7 +272,12 @@ static void on_graph(void *arg, aot_block *b)
 {
     log_stream *st = arg;
     logs *l = st->owner;
+    char meta[sizeof st->place + 16];
     aot_record r = {.name = b->heading, .line = b->line, .stage = AOT_N_STAGES};
+    if (st->place[0] != '\0') {
+        snprintf(meta, sizeof meta, "{\"place\": \"%s\"}", st->place);
+        r.meta = meta;
+    }
     int aot_id = -1;
     if (b->heading[0] == '\0' && !untitled(st, b, &r)) {
         return; // a class that the program printed itself
@@ -455,15 +461,28 @@ static bool is_graph_body(const parts *p)
     return graphs && p->n > 8 && memcmp(p->msg, "    ", 4) == 0;
 }
 
+/* A message with a graph starts. Its place in PyTorch's source tells versions apart; one that JSON
+ * would have to escape is none. */
+static void begin_graph(log_stream *st, const parts *p)
+{
+    bool odd = p->place_len >= sizeof st->place;
+    for (size_t i = 0; i < p->place_len && !odd; i++) {
+        odd = (unsigned char)p->place[i] < ' ' || strchr("\"\\\x7f", p->place[i]) != NULL ||
+              (unsigned char)p->place[i] >= 0x80;
+    }
+    snprintf(st->place, sizeof st->place, "%.*s", odd ? 0 : (int)p->place_len, p->place);
+    st->in_graph = true;
+    st->prefix = p->prefix;
+    st->key = p->key;
+}
+
 static void prefixed_line(logs *l, parts *p, uint64_t line)
 {
     log_stream *st = stream_of(l, p);
     if (ends_with(p, "TRACED GRAPH")) {
         aot_block_end(&st->block);
         settle(l, st);
-        st->in_graph = true;
-        st->prefix = p->prefix;
-        st->key = p->key;
+        begin_graph(st, p);
         // Formatters that prefix only a message's first line leave the rest to the bare stream.
         parts bare = {.rank = p->rank, .key = p->key, .artifact = ""};
         log_stream *rest = stream_of(l, &bare);
@@ -482,9 +501,7 @@ static void prefixed_line(logs *l, parts *p, uint64_t line)
     if (!metadata && opens_graph(p)) { // the log was cut: TRACED GRAPH is not there
         aot_block_end(&st->block);
         settle(l, st);
-        st->in_graph = true;
-        st->prefix = p->prefix;
-        st->key = p->key;
+        begin_graph(st, p);
         aot_block_line(&st->block, p->msg, p->n, line);
         return;
     }

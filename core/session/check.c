@@ -274,6 +274,9 @@ static void compare(aot_check_result *r, const aot_record *rec, const aot_graph 
     size_t n_lines = aot_normal_text(&want, rec->text, rec->len, &line_of);
     aot_normal_text(&got, aot_sb_text(&printed), printed.n, NULL);
     r->verdict = AOT_CHECK_SAME;
+    r->recorded = r->derived = NULL;
+    r->line = 0;
+    r->input_line = 0;
     if (want.n != got.n || (want.n > 0 && memcmp(want.d, got.d, want.n) != 0)) {
         r->verdict = AOT_CHECK_DIFFERS;
         size_t at = 0, start = 0, line = 0;
@@ -292,26 +295,6 @@ static void compare(aot_check_result *r, const aot_record *rec, const aot_graph 
     aot_sb_free(&printed);
     aot_sb_free(&want);
     aot_sb_free(&got);
-}
-
-const char *aot_check_other_rules(const aot_unit *u, const aot_graph *cut, aot_arena *a)
-{
-    const char *v = u->torch_version != NULL ? u->torch_version : "";
-    bool is_trace = aot_unit_record(u, "dynamo_start") != NULL;
-    if (aot_starts_with(v, "2.11") && !isdigit((unsigned char)v[4])) {
-        return NULL;
-    }
-    if (v[0] != 0) {
-        return aot_arena_printf(
-            a, "written by PyTorch %s; aotscope follows the rules of 2.11, which differ", v);
-    }
-    if (is_trace && cut->out_descs.n == 0) {
-        return "written by a PyTorch before 2.9 (outputs have no descriptors); aotscope follows "
-               "the rules of 2.11, "
-               "which differ";
-    }
-    return "the input does not say which PyTorch wrote it; aotscope follows the rules of 2.11, "
-           "other versions have others";
 }
 
 /* The same unit through Inductor's joint-graph passes, made when first needed. */
@@ -382,8 +365,7 @@ static bool compare_through(aot_check_result *r, const aot_unit *u, const aot_re
             return true;
         }
         r->verdict = AOT_CHECK_LEFT_OUT;
-        r->reason = aot_arena_printf(a, "%s line %u differs, recorded: %.80s derived: %.80s; %s",
-                                     through_passes, r->line, r->recorded, r->derived, why);
+        r->reason = aot_arena_printf(a, "%s line %u differs; %s", through_passes, r->line, why);
     }
     return true;
 }
@@ -396,9 +378,14 @@ static void check_one(aot_check_result *r, const aot_unit *u, const aot_record *
     if (r->verdict == AOT_CHECK_SAME) {
         r->reason = has_joint_passes(p->config.backend) ? through_passes : NULL;
     } else if (!compare_through(r, u, rec, p, t, a)) {
-        const char *between = aot_check_passes_between(u, p->cut, p->config.backend, a);
-        r->verdict = between != NULL ? AOT_CHECK_LEFT_OUT : AOT_CHECK_DIFFERS;
-        r->reason = between != NULL ? between : aot_check_other_rules(u, p->cut, a);
+        r->reason = aot_check_passes_between(u, p->cut, p->config.backend, a);
+        if (r->reason == NULL) {
+            r->reason = aot_check_known(u, p->cut, NULL, a);
+        }
+        r->verdict = r->reason != NULL ? AOT_CHECK_LEFT_OUT : AOT_CHECK_DIFFERS;
+        if (r->reason == NULL) {
+            r->reason = aot_check_other_rules(u, p->cut, a);
+        }
     }
 }
 

@@ -8,7 +8,8 @@
 typedef enum aot_check_verdict {
     AOT_CHECK_SAME,
     AOT_CHECK_DIFFERS,
-    AOT_CHECK_LEFT_OUT, /* nothing to compare, or other passes ran in between: see reason */
+    AOT_CHECK_LEFT_OUT, /* nothing to compare, other passes ran in between, or a difference of a
+                           known kind, whose lines are then given: see reason */
     AOT_CHECK_ERROR
 } aot_check_verdict;
 const char *
@@ -18,9 +19,9 @@ typedef struct aot_check_result {
     aot_stage stage;
     aot_check_verdict verdict;
     const char *reason;             /* NULL if there is nothing to say */
-    uint32_t line;                  /* DIFFERS: line of the recorded text, from 1 */
+    uint32_t line;                  /* of the recorded text, from 1; 0 unknown */
     uint64_t input_line;            /* the same in the input; 0 unknown */
-    const char *recorded, *derived; /* DIFFERS: the two lines; "" where one text has ended */
+    const char *recorded, *derived; /* the first lines that differ, "" where one text has ended; NULL: none do */
 } aot_check_result;
 
 enum { AOT_CHECK_MAX = 2 }; /* forward, backward */
@@ -39,9 +40,13 @@ enum { AOT_CHECK_TRACE_MAX = 2 }; /* joint or inference, runtime */
  * is left out with the reason. */
 size_t aot_check_trace(aot_check_result out[AOT_CHECK_TRACE_MAX], const aot_unit *u,
                        const aot_config *config, aot_arena *a);
-/* Why the rules of the PyTorch that wrote the unit may be others than ours; NULL if it was 2.11. cut: a
- * graph of the unit, its descriptors tell how old the writer is. */
-const char *aot_check_other_rules(const aot_unit *u, const aot_graph *cut, aot_arena *a);
+/* Why the rules of the PyTorch that wrote the unit may be others than ours; NULL if it was 2.11.
+ * recorded: an AOT graph of the unit, its descriptors tell how old the writer is. */
+const char *aot_check_other_rules(const aot_unit *u, const aot_graph *recorded, aot_arena *a);
+/* Why a difference is no fault: the first of known_differences.def that applies; NULL: none.
+ * recorded: as above; dynamo: what was traced, NULL if only a recorded joint graph was cut. */
+const char *aot_check_known(const aot_unit *u, const aot_graph *recorded, const aot_graph *dynamo,
+                            aot_arena *a);
 
 /* Why the unit's forward and backward do not follow from what was derived: passes ran in between that
  * the derivation has not. NULL if nothing tells so. cut: the graph that was cut, NULL if there is

@@ -26,22 +26,64 @@ static const aot_record *traced_record(const aot_unit *u)
     return joint != NULL && joint->text != NULL ? joint : aot_unit_stage(u, AOT_STAGE_INFERENCE);
 }
 
-static void compare_stage(aot_check_result *r, const aot_graph *recorded, const aot_graph *derived,
-                          aot_arena *a)
+/* The line of the text, from 1, on which the node stands; 1 if it is not found. */
+static uint32_t line_of_node(const char *text, const aot_graph *g, aot_node_id id)
+{
+    bool output = id == AOT_NO_NODE || aot_node_at(g, id)->kind == AOT_OUTPUT;
+    const char *name = output ? "return" : aot_text(g->ctx, aot_node_at(g, id)->name);
+    size_t n = strlen(name);
+    uint32_t line = 1, found = 1;
+    for (const char *p = text; p != NULL; line++) {
+        const char *s = p + strspn(p, " \t");
+        if (strncmp(s, name, n) == 0 && strchr(": ", s[n]) != NULL) {
+            found = line;
+            if (!output) { // of returns it is the last: those of submodules come first
+                break;
+            }
+        }
+        p = strchr(p, '\n');
+        p = p != NULL ? p + 1 : NULL;
+    }
+    return found;
+}
+
+/* One unit at work. */
+typedef struct traced {
+    const aot_unit *u;
+    const aot_record *rec;
+    const aot_graph *dynamo, *recorded;
+    const aot_config *config;
+    aot_arena *a;
+} traced;
+
+/* What differs is left out where that is no fault. */
+static void judge(aot_check_result *r, const traced *t)
+{
+    const char *known = aot_check_known(t->u, t->recorded, t->dynamo, t->a);
+    r->verdict = known != NULL ? AOT_CHECK_LEFT_OUT : AOT_CHECK_DIFFERS;
+    r->reason = known != NULL ? known : aot_check_other_rules(t->u, t->recorded, t->a);
+}
+
+static void compare_stage(aot_check_result *r, const traced *t, const aot_graph *derived)
 {
     aot_graph_difference at;
-    if (derived == NULL) {
-        r->verdict = AOT_CHECK_DIFFERS;
+    r->verdict = AOT_CHECK_SAME;
+    if (derived == NULL && strcmp(t->config->path, "auto") != 0) {
+        r->verdict = AOT_CHECK_LEFT_OUT;
+        r->reason = aot_arena_printf(t->a, "path = %s was asked for: the recorded one is another",
+                                     t->config->path);
+    } else if (derived == NULL) {
         r->recorded = aot_stage_get(r->stage)->name;
         r->derived = "the other path was taken";
-        return;
+        r->line = 1;
+        judge(r, t);
+    } else if (!aot_graph_same_structure(t->recorded, derived, &at)) {
+        r->recorded = node_text(at.ga, at.a, t->a);
+        r->derived = node_text(at.gb, at.b, t->a);
+        r->line = line_of_node(t->rec->text, at.ga, at.a);
+        judge(r, t);
     }
-    r->verdict = AOT_CHECK_SAME;
-    if (!aot_graph_same_structure(recorded, derived, &at)) {
-        r->verdict = AOT_CHECK_DIFFERS;
-        r->recorded = node_text(at.ga, at.a, a);
-        r->derived = node_text(at.gb, at.b, a);
-    }
+    r->input_line = r->line > 0 && t->rec->line > 0 ? t->rec->line + r->line - 1 : 0;
 }
 
 /* ---- the metadata -------------------------------------------------------------------------------- */
@@ -83,9 +125,10 @@ static void add_cut(aot_fw_metadata *m, const aot_unit *u, const aot_graph *join
     aot_metadata_cut(m, p, a);
 }
 
-static void compare_metadata(aot_check_result *r, const aot_unit *u, const aot_calling *calling,
-                             const aot_graph *joint, const aot_config *config, aot_arena *a)
+static void compare_metadata(aot_check_result *r, const traced *t, const aot_calling *calling)
 {
+    const aot_unit *u = t->u;
+    aot_arena *a = t->a;
     aot_fw_metadata recorded, derived = calling->meta;
     differences d = {0};
     *r = (aot_check_result){.stage = AOT_STAGE_RUNTIME, .verdict = AOT_CHECK_SAME};
@@ -94,16 +137,16 @@ static void compare_metadata(aot_check_result *r, const aot_unit *u, const aot_c
         r->reason = "the recorded ViewAndMutationMeta cannot be read";
         return;
     }
-    add_cut(&derived, u, joint, config);
+    // what is cut is the recorded graph, as for the forward
+    add_cut(&derived, u, t->rec->stage == AOT_STAGE_JOINT ? t->recorded : NULL, t->config);
     aot_meta_compare(&recorded, &derived, on_difference, &d);
     if (d.n > 0) {
         const aot_record *rec = aot_unit_record(u, "aot_forward_graph_fw_metadata");
-        r->verdict = AOT_CHECK_DIFFERS;
+        judge(r, t);
         r->line = 1;
         r->input_line = rec != NULL ? rec->line : 0;
         r->recorded = aot_arena_strndup(a, aot_sb_text(&d.recorded), d.recorded.n);
         r->derived = aot_arena_strndup(a, aot_sb_text(&d.derived), d.derived.n);
-        r->reason = joint != NULL ? aot_check_other_rules(u, joint, a) : NULL;
     }
     aot_sb_free(&d.recorded);
     aot_sb_free(&d.derived);
@@ -117,25 +160,24 @@ static size_t check_under(aot_check_result out[AOT_CHECK_TRACE_MAX], const aot_u
                           aot_arena *a)
 {
     aot_ctx *c = aot_unit_new_ctx(u);
-    const aot_graph *dynamo, *recorded, *graphs[AOT_N_STAGES] = {NULL};
+    traced t = {.u = u, .rec = rec, .config = config, .a = a};
+    const aot_graph *graphs[AOT_N_STAGES] = {NULL};
     const aot_calling *calling = NULL;
     aot_err err = {0};
     aot_check_result *r = &out[0];
     size_t n = 1;
-    aot_status s = aot_record_parse(&dynamo, c, u, dyn, &err);
-    s = s == AOT_OK ? aot_record_parse(&recorded, c, u, rec, &err) : s;
-    s = s == AOT_OK ? aot_derive_capture(graphs, u, dynamo, config, NULL, &calling, &err) : s;
     *r = (aot_check_result){.stage = rec->stage, .verdict = AOT_CHECK_LEFT_OUT};
+    aot_status s = aot_record_parse(&t.dynamo, c, u, dyn, &err);
+    s = s == AOT_OK ? aot_record_parse(&t.recorded, c, u, rec, &err) : s;
+    bool unread = s != AOT_OK;
+    s = s == AOT_OK ? aot_derive_capture(graphs, u, t.dynamo, config, NULL, &calling, &err) : s;
     if (s == AOT_OK) {
-        compare_stage(r, recorded, graphs[rec->stage], a);
-        r->line = 1;
-        r->input_line = rec->line;
-        if (u->fw_metadata != NULL) { // what is cut is the recorded graph, as for the forward
-            compare_metadata(&out[n++], u, calling,
-                             rec->stage == AOT_STAGE_JOINT ? recorded : NULL, config, a);
+        compare_stage(r, &t, graphs[rec->stage]);
+        if (u->fw_metadata != NULL) {
+            compare_metadata(&out[n++], &t, calling);
         }
     } else {
-        r->verdict = s == AOT_E_UNSUPPORTED ? AOT_CHECK_LEFT_OUT : AOT_CHECK_ERROR;
+        r->verdict = unread || s == AOT_E_UNSUPPORTED ? AOT_CHECK_LEFT_OUT : AOT_CHECK_ERROR;
         r->reason = aot_arena_strndup(a, err.msg, strlen(err.msg));
     }
     aot_ctx_free(c);

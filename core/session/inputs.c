@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/fw_metadata.h"
 #include "ir/text.h"
 #include "rules/fake.h"
 #include "session/model.h"
@@ -287,11 +288,49 @@ static const aot_input_desc *described_attribute(const aot_unit *u, const char *
     return NULL;
 }
 
+/* What the recorded ViewAndMutationMeta says of the inputs: it lists all of them in order, unless some
+ * were dropped or made into one before it was taken. False: nothing that is of use. */
+static bool metadata_of_inputs(aot_fw_metadata *m, const aot_unit *u, const aot_graph *dynamo)
+{
+    int n = 0;
+    for (size_t i = 0; i < dynamo->nodes.n; i++) {
+        if (dynamo->nodes.d[i].kind == AOT_GET_ATTR && dynamo->nodes.d[i].subgraph == 0) {
+            return false; // which of them are inputs, and in which order, is not said
+        }
+        n += dynamo->nodes.d[i].kind == AOT_PLACEHOLDER;
+    }
+    return u->fw_metadata != NULL &&
+           aot_fw_metadata_parse(m, dynamo->ctx->arena, u->fw_metadata, strlen(u->fw_metadata)) &&
+           m->n_inputs == n;
+}
+
+static bool may_require_grad(const aot_graph *g, const aot_node *n)
+{
+    aot_fake f = aot_fake_of_meta(g->ctx, n->meta);
+    char kind = f.val == AOT_VAL_TENSOR ? aot_dtype_get((aot_dtype)f.dtype)->kind : ' ';
+    return kind == 'f' || kind == 'c';
+}
+
+bool aot_gradients_unsaid(const aot_unit *u, const aot_graph *dynamo)
+{
+    const aot_capture_input *in = aot_capture_inputs(u, dynamo);
+    for (size_t i = 0; i < dynamo->nodes.n; i++) {
+        const aot_node *n = aot_node_at(dynamo, (aot_node_id)i);
+        if (n->kind == AOT_PLACEHOLDER && in[i].gradient_unsaid && may_require_grad(dynamo, n)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo)
 {
     aot_ctx *c = dynamo->ctx;
     aot_capture_input *in = AOT_NEW_ARRAY(c->arena, aot_capture_input, dynamo->nodes.n + 1);
     uint8_t *taken = AOT_NEW_ARRAY(c->arena, uint8_t, u->inputs.n + 1);
+    aot_fw_metadata m;
+    bool listed = metadata_of_inputs(&m, u, dynamo);
+    int n_placeholders = 0;
     for (size_t i = 0; i < dynamo->nodes.n; i++) {
         const aot_node *n = &dynamo->nodes.d[i];
         if (n->kind != AOT_PLACEHOLDER && n->kind != AOT_GET_ATTR) {
@@ -305,10 +344,16 @@ aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo
         }
         in[i] = (aot_capture_input){
             .storage = -1, .storage_bytes = -1, .is_leaf = true, .tensor = -1};
+        int k = n->kind == AOT_PLACEHOLDER ? n_placeholders++ : -1;
         if (d != NULL) {
             describe(&in[i], u, d, c, aot_meta_get(c, n->meta)->device);
         } else {
             in[i].is_parameter = in[i].requires_grad = strstr(name, "_parameters_") != NULL;
+            in[i].gradient_unsaid = !listed;
+            if (listed && k >= 0) {
+                in[i].requires_grad = m.inputs[k].requires_grad;
+                in[i].is_leaf = m.inputs[k].is_leaf;
+            }
         }
         in[i].is_static |= strstr(name, "_parameters_") != NULL || strstr(name, "_buffers_") != NULL;
     }

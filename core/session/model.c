@@ -264,6 +264,12 @@ const aot_unit *aot_model_unit(const aot_model *m, size_t unit)
     return slot_at(m, unit)->unit;
 }
 
+size_t aot_model_checks(const aot_model *m, size_t unit, aot_check_result out[AOT_N_STAGES], aot_arena *a)
+{
+    const slot *s = &m->slots.d[unit];
+    return s->source < 0 ? 0 : aot_query_checks(m->sources.d[s->source].queries, s->id, out, a);
+}
+
 size_t aot_model_n_files(const aot_model *m)
 {
     return m->files.n;

@@ -9,6 +9,7 @@
 #include "partition/partition.h"
 #include "pipeline/stage.h"
 #include "runtime/wrappers.h"
+#include "session/check.h"
 
 typedef struct aot_model aot_model;
 
@@ -40,6 +41,9 @@ size_t aot_model_n_units(const aot_model *m);
 const aot_unit *aot_model_unit(const aot_model *m, size_t unit); /* facts; borrowed */
 /* One line about the unit: label, title, path, nodes, saved bytes. Borrowed until the next call. */
 const char *aot_model_unit_line(aot_model *m, size_t unit);
+/* The checks that a session holds of the unit, in pipeline order; texts are in a. 0: it is from a log,
+ * `check` makes them. */
+size_t aot_model_checks(const aot_model *m, size_t unit, aot_check_result out[AOT_N_STAGES], aot_arena *a);
 size_t aot_model_n_notes(const aot_model *m);
 const aot_import_note *aot_model_note(const aot_model *m, size_t i);
 
@@ -67,11 +71,14 @@ AOT_NODISCARD aot_status aot_model_runtime(aot_model *m, size_t unit, const aot_
 /* The settings in force for a unit: recorded configuration, then --set. */
 AOT_NODISCARD aot_status aot_model_config(aot_model *m, size_t unit, aot_config *out, aot_err *err);
 
-/* What the unit says of each placeholder of its Dynamo graph; belongs to dynamo's ctx. One that is
- * not described is a leaf that requires grad if it is named as a parameter. */
 /* Where Dynamo found an input: "L['x']"; NULL if nothing says. */
 const char *aot_input_source(const aot_unit *u, const char *placeholder);
+/* What the unit says of each placeholder of its Dynamo graph; belongs to dynamo's ctx. Of one that is
+ * not described, the recorded metadata says whether it requires grad; where there is none, a leaf
+ * that is named as a parameter does. */
 aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo);
+/* Whether any of that is such a guess by the name. */
+bool aot_gradients_unsaid(const aot_unit *u, const aot_graph *dynamo);
 /* The inputs of aot_partition_run for a parsed joint graph of a unit (static inputs, storages). */
 void aot_partition_inputs(aot_partition_in *in, const aot_unit *u, const aot_graph *joint);
 /* Makes a context with the unit's symbol hints set. */

@@ -244,6 +244,46 @@ aot_status aot_query_unit(aot_queries *q, int64_t id, aot_unit **out, aot_err *e
     return AOT_OK;
 }
 
+static aot_check_verdict verdict_of(const char *name)
+{
+    int v = AOT_CHECK_SAME;
+    while (v < AOT_CHECK_ERROR && strcmp(name, aot_check_verdict_name((aot_check_verdict)v)) != 0) {
+        v++;
+    }
+    return (aot_check_verdict)v;
+}
+
+size_t aot_query_checks(aot_queries *q, int64_t id, aot_check_result out[AOT_N_STAGES], aot_arena *a)
+{
+    sqlite3_stmt *s = aot_query(q, AOT_Q_CHECKS, NULL);
+    bool has[AOT_N_STAGES] = {false};
+    size_t n = 0;
+    if (s == NULL) {
+        return 0;
+    }
+    aot_check_result of[AOT_N_STAGES];
+    sqlite3_bind_int64(s, 1, id);
+    while (step(q, s, NULL) == 1) {
+        aot_stage stage = aot_stage_find(text_or_empty(a, s, 0));
+        if (stage >= AOT_N_STAGES) {
+            continue;
+        }
+        has[stage] = true;
+        of[stage] = (aot_check_result){.stage = stage,
+                                       .verdict = verdict_of(text_or_empty(a, s, 1)),
+                                       .reason = text_of(a, s, 2),
+                                       .input_line = (uint64_t)sqlite3_column_int64(s, 3),
+                                       .recorded = text_of(a, s, 4),
+                                       .derived = text_of(a, s, 5)};
+    }
+    for (int k = 0; k < AOT_N_STAGES; k++) {
+        if (has[k]) {
+            out[n++] = of[k];
+        }
+    }
+    return n;
+}
+
 aot_status aot_query_file_notes(aot_queries *q, void (*fn)(void *, const aot_import_note *),
                                 void *arg, aot_err *err)
 {

@@ -3,6 +3,7 @@
 #define AOT_SESSION_QUERY_H
 
 #include "import/unit.h"
+#include "session/check.h"
 #include "session/session.h"
 
 typedef enum aot_query_id {
@@ -26,6 +27,8 @@ int64_t aot_query_number(aot_queries *q, aot_query_id id);
 AOT_NODISCARD aot_status aot_query_units(aot_queries *q, int64_t **ids, size_t *n, aot_err *err);
 /* Reads a whole unit back as the importer delivered it; free it with aot_unit_free. */
 AOT_NODISCARD aot_status aot_query_unit(aot_queries *q, int64_t id, aot_unit **out, aot_err *err);
+/* What was recorded of a unit's checks, in pipeline order; texts are in a. Returns how many. */
+size_t aot_query_checks(aot_queries *q, int64_t id, aot_check_result out[AOT_N_STAGES], aot_arena *a);
 /* Calls fn for each note of the file(s). */
 AOT_NODISCARD aot_status aot_query_file_notes(aot_queries *q,
                                               void (*fn)(void *, const aot_import_note *),

@@ -51,12 +51,13 @@ static const aot_graph *record_graphs(job *j, const aot_unit *u, aot_ctx *ctx,
 }
 
 static void record_checks(job *j, const aot_unit *u, const aot_partition *p,
-                          const aot_err *part_err)
+                          const aot_err *part_err, const aot_config *config)
 {
     aot_arena *a = aot_arena_new();
-    aot_check_result results[AOT_CHECK_MAX];
+    aot_check_result results[AOT_CHECK_MAX + AOT_CHECK_TRACE_MAX];
     size_t n = aot_check_unit(results, u, p, part_err, a);
-    for (size_t i = 0; i < n; i++) {
+    size_t n_traced = aot_check_trace(&results[n], u, config, a);
+    for (size_t i = 0; i < n + n_traced; i++) {
         uint32_t *count[] = {&j->sum->n_same, &j->sum->n_differ, &j->sum->n_left_out,
                              &j->sum->n_errors};
         ++*count[results[i].verdict];
@@ -148,7 +149,7 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
         }
         aot_recorder_begin(j->recorder);
         record_runtime(j, u, calling, p, &config, ctx);
-        record_checks(j, u, p, part_err.code != AOT_OK ? &part_err : NULL);
+        record_checks(j, u, p, part_err.code != AOT_OK ? &part_err : NULL, &config);
         aot_recorder_commit(j->recorder);
         st = aot_recorder_status(j->recorder, err);
     }

@@ -13,7 +13,7 @@ typedef struct aot_record_summary {
     uint32_t n_paths[4];                /* of those traced, by aot_capture_path */
     uint32_t n_captured, n_not_captured; /* Dynamo graphs traced, and those that could not be */
     uint32_t n_same, n_differ, n_left_out,
-        n_errors; /* checks, one a recorded forward or backward */
+        n_errors; /* checks of recorded stages */
     uint64_t n_notes;
 } aot_record_summary;
 

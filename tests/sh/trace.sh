@@ -30,7 +30,34 @@ run "$AOTSCOPE" show "$scratch/s.aots" --stage joint_traced
 ok "the session shows a derived stage" exits 0
 ok "with its graph" out "torch.ops.aten."
 run "$AOTSCOPE" check --trace "$log"
-ok "check --trace compares with the recorded graphs" exits 0
+ok "check traces and compares with the recorded graphs" exits 0
+ok "with metadata and graphs of both units" out ": 8 same, 0 differ, 0 left out"
+run "$AOTSCOPE" check --no-trace "$log"
+ok "--no-trace leaves forward and backward" out ": 4 same, 0 differ, 0 left out"
+gunzip -c "$log" | sed 's/torch.ops.aten.gelu.default(view_1)$/torch.ops.aten.silu.default(view_1)/' >"$scratch/altered.log"
+run "$AOTSCOPE" check "$scratch/altered.log"
+ok "an altered operator of a joint graph is a difference" exits 1
+ok "with the recorded line" out "recorded: gelu: \"f32[4, 16, 128][2048, 128, 1]cpu\" = torch.ops.aten.silu.default(view_1)"
+ok "and the derived one" out "derived:  gelu: \"f32[4, 16, 128][2048, 128, 1]cpu\" = torch.ops.aten.gelu.default(view_1)"
+place=$(sed -n 's/.*altered.log:\([0-9]*\)$/\1/p' "$scratch/out" | head -n 1)
+ok "at its line of the log" [ "$(sed -n "${place:-1}p" "$scratch/altered.log" | grep -c silu)" = 1 ]
+for old in torch_2.8.0 torch_2.15.0; do
+    for kind in trace.log.gz stderr.gz; do
+        run "$AOTSCOPE" check "$AOT_FIXTURES/logs/$old.$kind"
+        ok "$old.$kind: other versions' rules are no fault" exits 0
+    done
+done
+run "$AOTSCOPE" check "$AOT_FIXTURES/logs/torch_2.8.0.trace.log.gz"
+ok "what differs is shown with its place" out "left out at"
+ok "and who wrote it" out "written by a PyTorch before 2.9"
+run "$AOTSCOPE" import "$log" -o "$scratch/checks.aots"
+ok "import compares traces, too" err "recorded stages, derived again: 8 same, 0 differ, 0 left out"
+run sqlite3 "$scratch/checks.aots" "select stage, result from stage_diff where unit = 0 order by stage"
+ok "the session holds what was compared: the joint graph" out "joint|same"
+ok "and the metadata" out "runtime|same"
+run "$AOTSCOPE" info "$scratch/checks.aots"
+ok "info shows the checks of a session" out "Recorded stages, derived again"
+ok "by stage" out "  runtime: same"
 
 # One call that writes 300 tensors: each gets its new value back.
 awk 'BEGIN {

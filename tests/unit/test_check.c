@@ -124,11 +124,82 @@ static void a_difference_of_another_version_names_it(void **state)
 {
     (void)state;
     opened o = check_fixture("logs/dropout_default.log.gz", "sum_1,  #", "cos,  #", "2.15.0");
-    assert_int_equal(o.r[0].verdict, AOT_CHECK_DIFFERS);
+    assert_int_equal(o.r[0].verdict, AOT_CHECK_LEFT_OUT);
     assert_non_null(strstr(o.r[0].reason, "2.15.0"));
+    assert_non_null(strstr(o.r[0].recorded, "cos"));
+    assert_non_null(strstr(o.r[0].derived, "sum_1"));
     close_fixture(&o);
     o = check_fixture("logs/dropout_default.log.gz", "sum_1,  #", "cos,  #", "2.1.0");
     assert_non_null(strstr(o.r[0].reason, "2.1.0"));
+    close_fixture(&o);
+}
+
+/* Traces unit 0 of a fixture after an edit of a copy of a record's text. */
+static aot_check_result trace_fixture(opened *o, const char *name, aot_stage stage, const char *from,
+                                      const char *to)
+{
+    const char *input = fixture(name);
+    aot_check_result r[AOT_CHECK_TRACE_MAX];
+    aot_config config;
+    o->a = aot_arena_new();
+    assert_int_equal(aot_model_open(&o->m, &input, 1, NULL, NULL), AOT_OK);
+    aot_unit *u = (aot_unit *)aot_model_unit(o->m, 0);
+    assert_int_equal(aot_model_config(o->m, 0, &config, NULL), AOT_OK);
+    if (from != NULL) {
+        aot_record *rec = (aot_record *)aot_unit_stage(u, stage);
+        const char *at = strstr(rec->text, from);
+        assert_non_null(at);
+        rec->text = aot_arena_printf(o->a, "%.*s%s%s", (int)(at - rec->text), rec->text, to,
+                                     at + strlen(from));
+        rec->len = strlen(rec->text);
+    } else {
+        u->fw_metadata = NULL;
+    }
+    assert_true(aot_check_trace(r, u, &config, o->a) >= 1);
+    return r[0];
+}
+
+static void an_operator_that_the_trace_has_not_is_shown_with_its_line(void **state)
+{
+    (void)state;
+    opened o;
+    aot_check_result r = trace_fixture(&o, "logs/dropout_default.log.gz", AOT_STAGE_JOINT,
+                                       "aten.neg.default(sin_1)", "aten.abs.default(sin_1)");
+    assert_int_equal(r.verdict, AOT_CHECK_DIFFERS);
+    assert_int_equal(r.stage, AOT_STAGE_JOINT);
+    assert_non_null(strstr(r.recorded, "aten.abs.default"));
+    assert_non_null(strstr(r.derived, "aten.neg.default"));
+    assert_null(r.reason);
+    const char *line = aot_unit_stage(aot_model_unit(o.m, 0), AOT_STAGE_JOINT)->text;
+    for (uint32_t i = 1; i < r.line; i++) {
+        line = strchr(line, '\n') + 1;
+    }
+    assert_ptr_equal(strstr(line, "neg: "), line + strspn(line, " "));
+    close_fixture(&o);
+}
+
+static void torch_logs_of_2_11_are_known_by_their_places(void **state)
+{
+    (void)state;
+    opened o;
+    aot_check_result r = trace_fixture(&o, "logs/three_units.stderr.gz", AOT_STAGE_JOINT,
+                                       "aten.relu.default", "aten.sin.default");
+    assert_int_equal(r.verdict, AOT_CHECK_DIFFERS);
+    close_fixture(&o);
+    r = trace_fixture(&o, "logs/torch_2.15.0.stderr.gz", AOT_STAGE_JOINT, "aten.relu.default",
+                      "aten.sin.default");
+    assert_int_equal(r.verdict, AOT_CHECK_LEFT_OUT);
+    assert_non_null(strstr(r.reason, "another PyTorch than 2.11"));
+    close_fixture(&o);
+}
+
+static void what_requires_grad_is_a_guess_without_the_metadata(void **state)
+{
+    (void)state;
+    opened o;
+    aot_check_result r = trace_fixture(&o, "logs/train_mixed_stdout.log.gz", AOT_STAGE_JOINT, NULL, NULL);
+    assert_int_equal(r.verdict, AOT_CHECK_LEFT_OUT);
+    assert_string_equal(r.reason, "the text does not say which inputs require grad");
     close_fixture(&o);
 }
 
@@ -161,7 +232,7 @@ static void graphs_that_other_passes_changed_are_left_out_with_the_sign(void **s
     opened o = check_fixture("logs/replace_random.log.gz", "aten.mul.Tensor(inductor_random", "mine.mul.Tensor(inductor_random", NULL);
     assert_int_equal(o.n, 2);
     assert_int_equal(o.r[0].verdict, AOT_CHECK_LEFT_OUT);
-    assert_non_null(strstr(o.r[0].reason, "torch.ops.mine.mul.Tensor"));
+    assert_non_null(strstr(o.r[0].recorded, "torch.ops.mine.mul.Tensor"));
     assert_non_null(strstr(o.r[0].reason, "joint-graph passes line"));
     close_fixture(&o);
 }
@@ -223,6 +294,9 @@ int main(void)
         cmocka_unit_test(what_pytorch_did_is_derived_again),
         cmocka_unit_test(the_first_difference_is_shown_with_both_lines),
         cmocka_unit_test(a_difference_of_another_version_names_it),
+        cmocka_unit_test(an_operator_that_the_trace_has_not_is_shown_with_its_line),
+        cmocka_unit_test(torch_logs_of_2_11_are_known_by_their_places),
+        cmocka_unit_test(what_requires_grad_is_a_guess_without_the_metadata),
         cmocka_unit_test(a_text_that_ends_early_differs),
         cmocka_unit_test(graphs_that_went_through_inductors_passes_are_derived_through_them),
         cmocka_unit_test(graphs_that_other_passes_changed_are_left_out_with_the_sign),

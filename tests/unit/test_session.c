@@ -225,7 +225,7 @@ static void the_partition_of_a_log_is_in_the_views(void **state)
                "SELECT count(*) FROM stage_graph WHERE stage='joint_cse' AND origin='derived'"),
         1);
     assert_int_equal(
-        number(in_dir("part.aots"), "SELECT count(*) FROM stage_diff WHERE result = 'same'"), 2);
+        number(in_dir("part.aots"), "SELECT count(*) FROM stage_diff WHERE result = 'same'"), 4);
     assert_int_equal(
         number(in_dir("part.aots"), "SELECT count(*) FROM pass_run WHERE seconds IS NOT NULL"), 2);
     assert_true(number(in_dir("part.aots"), "SELECT count(*) FROM rewrites WHERE rule LIKE "
