@@ -183,6 +183,9 @@ static offers offers_of(aot_model *m)
         o.partition |= cut;
         o.check |= cut && (aot_unit_stage(u, AOT_STAGE_FORWARD) != NULL ||
                            aot_unit_stage(u, AOT_STAGE_BACKWARD) != NULL);
+        o.check |= aot_unit_stage(u, AOT_STAGE_DYNAMO) != NULL &&
+                   (aot_unit_stage(u, AOT_STAGE_JOINT) != NULL ||
+                    aot_unit_stage(u, AOT_STAGE_INFERENCE) != NULL);
     }
     for (size_t i = 0; i < aot_model_n_files(m); i++) {
         o.no_session &= aot_model_file_at(m, i)->session == NULL;

@@ -64,11 +64,17 @@ static void judge(aot_check_result *r, const traced *t)
     r->reason = known != NULL ? known : aot_check_other_rules(t->u, t->recorded, t->a);
 }
 
+/* Whether a path was asked for; what was recorded took its own. */
+static bool path_is_set(const aot_config *config)
+{
+    return strcmp(config->path, "auto") != 0;
+}
+
 static void compare_stage(aot_check_result *r, const traced *t, const aot_graph *derived)
 {
     aot_graph_difference at;
     r->verdict = AOT_CHECK_SAME;
-    if (derived == NULL && strcmp(t->config->path, "auto") != 0) {
+    if (derived == NULL && path_is_set(t->config)) {
         r->verdict = AOT_CHECK_LEFT_OUT;
         r->reason = aot_arena_printf(t->a, "path = %s was asked for: the recorded one is another",
                                      t->config->path);
@@ -173,7 +179,7 @@ static size_t check_under(aot_check_result out[AOT_CHECK_TRACE_MAX], const aot_u
     s = s == AOT_OK ? aot_derive_capture(graphs, u, t.dynamo, config, NULL, &calling, &err) : s;
     if (s == AOT_OK) {
         compare_stage(r, &t, graphs[rec->stage]);
-        if (u->fw_metadata != NULL) {
+        if (u->fw_metadata != NULL && (graphs[rec->stage] != NULL || !path_is_set(config))) {
             compare_metadata(&out[n++], &t, calling);
         }
     } else {

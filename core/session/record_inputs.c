@@ -50,10 +50,18 @@ static const aot_graph *record_graphs(job *j, const aot_unit *u, aot_ctx *ctx,
     return joint;
 }
 
-static void record_checks(job *j, const aot_unit *u, const aot_partition *p,
+/* recorded: the joint graph of the input, NULL if there is none; p is what was cut, NULL with *part_err
+ * saying why nothing was. */
+static void record_checks(job *j, const aot_unit *u, const aot_graph *recorded, const aot_partition *p,
                           const aot_err *part_err, const aot_config *config)
 {
     aot_arena *a = aot_arena_new();
+    aot_partition *cut = NULL;
+    aot_err err = {0};
+    if (j->opt->from_dynamo && recorded != NULL) { // a derived joint graph, its names may be others
+        p = aot_derive_partition(&cut, u, recorded, config, NULL, &err) == AOT_OK ? cut : NULL;
+        part_err = p == NULL ? &err : NULL;
+    }
     aot_check_result results[AOT_CHECK_MAX + AOT_CHECK_TRACE_MAX];
     size_t n = aot_check_unit(results, u, p, part_err, a);
     size_t n_traced = aot_check_trace(&results[n], u, config, a);
@@ -126,7 +134,7 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
         aot_err part_err = {0};
         aot_recorder_begin(j->recorder);
         const aot_graph *dynamo = NULL;
-        const aot_graph *joint = record_graphs(j, u, ctx, &dynamo, &part_err);
+        const aot_graph *recorded = record_graphs(j, u, ctx, &dynamo, &part_err), *joint = recorded;
         for (int s = 0; s < AOT_N_STAGES; s++) {
             aot_stage_status status = aot_unit_stage_status_under(u, (aot_stage)s, &config);
             if (status.origin == AOT_ORIGIN_MISSING) {
@@ -149,7 +157,7 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
         }
         aot_recorder_begin(j->recorder);
         record_runtime(j, u, calling, p, &config, ctx);
-        record_checks(j, u, p, part_err.code != AOT_OK ? &part_err : NULL, &config);
+        record_checks(j, u, recorded, p, part_err.code != AOT_OK ? &part_err : NULL, &config);
         aot_recorder_commit(j->recorder);
         st = aot_recorder_status(j->recorder, err);
     }

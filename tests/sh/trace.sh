@@ -111,6 +111,12 @@ ok "and the stages that changed nothing" err "stages that changed nothing: "
 run "$AOTSCOPE" show "$wrap" --unit 3 --stage joint_cse
 ok "so does show" err "joint_cse changed nothing: the same as joint"
 
+run sqlite3 "$scratch/s.aots" "select count(*) from stage_diff where result = 'same'"
+ok "run compares what was recorded, whatever names its own graphs have" out 8
+run "$AOTSCOPE" run "$log" --path inference -o "$scratch/asked.aots"
+run sqlite3 "$scratch/asked.aots" "select distinct stage, result from stage_diff order by 1"
+ok "the other path is no difference where it was asked for" out "joint|left out"
+ok "nor is its metadata" [ "$(grep -c runtime "$scratch/out")" = 0 ]
 run "$AOTSCOPE" trace "$log" --backend nonsense -o "$scratch/x"
 ok "an unknown backend is a usage error" exits 2
 ok "that names the known ones" err "aot_eager, decomp or inductor_joint"
