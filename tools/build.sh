@@ -74,7 +74,12 @@ aot_quiet()
                 n=$((n + 1))
                 printf '\r\033[K%s: %d' "$label" "$n" >&2
                 ;;
-            *) [ "$n" = 0 ] && printf '\r\033[K%s' "$label" >&2 ;;
+            *)
+                # no && here: the last line's status is the loop's, and so this function's
+                if [ "$n" = 0 ]; then
+                    printf '\r\033[K%s' "$label" >&2
+                fi
+                ;;
             esac
         done 3>>"$log"
         status=$?

@@ -137,6 +137,14 @@ if script -qec true /dev/null >/dev/null 2>&1; then
     plain() { on_terminal 1; ! grep -q "$esc\[1m" "$scratch/tty"; }
     ok "headings are bold on a terminal" coloured
     ok "NO_COLOR turns that off" plain
+    build() { # LAST-COMMAND: what the build prints at its end is no failure
+        echo ". '$AOT_SRC/tools/build.sh'; aot_quiet '$scratch/build.log' building 1 \
+            sh -c 'echo \"  CC       a.o\"; echo \"  CCLD     b\"; $1'" >"$scratch/build.sh"
+        script -qec "bash '$scratch/build.sh'" /dev/null </dev/null
+    }
+    failed_build() { ! build false; }
+    ok "a build in a terminal that works is one that worked" build true
+    ok "and one that fails has failed" failed_build
 else
     skip "NO_COLOR turns colour off" "script(1) is not installed"
 fi
