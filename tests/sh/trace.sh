@@ -210,4 +210,10 @@ END
 run "$AOTSCOPE" trace "$scratch/bad.txt" -o "$scratch/bad"
 ok "a function that is not known is an error" exits 2
 ok "that names the node and the function" err "y (torch.no_such_function)"
+
+run "$AOTSCOPE" check --trace "$AOT_FIXTURES/logs/three_units.stderr.gz"
+ok "TORCH_LOGS tells in its metadata which inputs require grad" out "12 same, 0 differ, 0 left out"
+"$AOTSCOPE" show "$AOT_FIXTURES/logs/dropout_default.log.gz" --stage joint >"$scratch/joint.txt"
+run "$AOTSCOPE" run "$scratch/joint.txt" -o "$scratch/none.aots"
+ok "run says what is missing where there is no Dynamo graph" err "nothing was traced: no Dynamo graph"
 done_testing
