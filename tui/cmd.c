@@ -194,8 +194,8 @@ static aot_status check_inputs(const aot_args *a, aot_err *err)
     if (a->n_inputs < (size_t)cmd->min_inputs) {
         return a->n_inputs == 0 && cmd->min_inputs == 1
                    ? AOT_FAIL(err, AOT_E_USAGE, "an input is missing")
-                   : AOT_FAIL(err, AOT_E_USAGE, "%d inputs are needed, %zu given", cmd->min_inputs,
-                              a->n_inputs);
+                   : AOT_FAIL(err, AOT_E_USAGE, "an argument is missing of %.*s...",
+                              (int)strcspn(cmd->synopsis, "["), cmd->synopsis);
     }
     if (cmd->max_inputs >= 0 && a->n_inputs > (size_t)cmd->max_inputs) {
         return AOT_FAIL(err, AOT_E_USAGE, "'%s' is one argument too many",

@@ -286,7 +286,7 @@ static aot_status compare_units(job *j, size_t left, size_t right, aot_err *err)
         return compare_stages(j, left, s, right, other != AOT_N_STAGES ? other : s, err);
     }
     for (int i = 0; i < AOT_N_STAGES; i++) {
-        if (has_stage(j->left, left, (aot_stage)i) && has_stage(j->right, right, (aot_stage)i)) {
+        if (i != AOT_STAGE_RUNTIME && has_stage(j->left, left, (aot_stage)i) && has_stage(j->right, right, (aot_stage)i)) {
             aot_err own = {0};
             if (compare_stages(j, left, (aot_stage)i, right, (aot_stage)i, &own) != AOT_OK) {
                 fprintf(stderr, "aotscope: %s: %s\n", aot_stage_get((aot_stage)i)->name, own.msg);
@@ -363,10 +363,15 @@ static aot_status open_right(job *j, aot_err *err)
     return s;
 }
 
-static aot_status check_other_settings(const aot_args *a, aot_err *err)
+static aot_status check_right(const aot_args *a, aot_err *err)
 {
     aot_config c;
     AOT_TRY(aot_cmd_check_settings(a, err));
+    if (a->n_inputs == 1 && aot_args_get(a, "other-stage") == NULL &&
+        aot_args_get(a, "other-unit") == NULL && aot_args_get(a, "other-set") == NULL) {
+        return AOT_FAIL(err, AOT_E_USAGE, "diff: compare with what? a second INPUT, --other-stage, "
+                                          "--other-unit or --other-set is missing");
+    }
     aot_config_init(&c);
     for (size_t i = 0; aot_args_nth(a, "other-set", i) != NULL; i++) {
         AOT_TRY(aot_config_set(&c, aot_args_nth(a, "other-set", i), err));
@@ -382,7 +387,7 @@ static int run(const aot_args *a)
              .saved = aot_args_has(a, "saved"),
              .sides = aot_args_has(a, "side-by-side"),
              .list = aot_args_has(a, "json") ? json_array() : NULL};
-    aot_status s = check_other_settings(a, &err);
+    aot_status s = check_right(a, &err);
     s = s == AOT_OK ? aot_cmd_open_one(&j.left, a, a->inputs[0], &err) : s;
     s = s == AOT_OK ? open_right(&j, &err) : s;
     s = s == AOT_OK ? compare_all(&j, &err) : s;

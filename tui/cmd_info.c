@@ -211,6 +211,11 @@ static void collect(aot_model *m, facts *f)
 /* ---- output ------------------------------------------------------------------------------------
  */
 
+static void print_count(uint64_t n, const char *noun)
+{
+    printf(", %" PRIu64 " %s%s", n, noun, n == 1 ? "" : "s");
+}
+
 static void print_files(const aot_model *m)
 {
     char bytes[32];
@@ -222,10 +227,12 @@ static void print_files(const aot_model *m)
             printf("session %s, of:\n", f->session);
         }
         session = f->session;
-        printf("%s: %s, %" PRIu64 " lines, %" PRIu64 " records, %" PRIu64 " graphs, %u units",
-               strcmp(f->path, "-") == 0 ? "standard input" : f->path,
-               aot_format_bytes(bytes, sizeof bytes, (int64_t)t->bytes), t->lines, t->records,
-               t->graphs, t->units);
+        printf("%s: %s", strcmp(f->path, "-") == 0 ? "standard input" : f->path,
+               aot_format_bytes(bytes, sizeof bytes, (int64_t)t->bytes));
+        print_count(t->lines, "line");
+        print_count(t->records, "record");
+        print_count(t->graphs, "graph");
+        print_count(t->units, "unit");
         if (t->skipped_records > 0) {
             printf(", %" PRIu64 " records of unknown kinds", t->skipped_records);
         }
@@ -233,7 +240,8 @@ static void print_files(const aot_model *m)
             printf(", %" PRIu64 " damaged", t->damaged_records);
         }
         if (t->payload_mismatches > 0) {
-            printf(", %" PRIu64 " payloads whose sum differs", t->payload_mismatches);
+            printf(", %" PRIu64 " payload%s whose sum differs", t->payload_mismatches,
+                   t->payload_mismatches == 1 ? "" : "s");
         }
         puts("");
         if (f->failure != NULL) {

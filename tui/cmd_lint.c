@@ -223,8 +223,12 @@ static int run(const aot_args *a)
     if (j.quiet) {
         aot_cmd_print_json(as_sarif ? sarif(j.list) : plain(&j));
     } else {
-        printf("%zu of %zu units cut: %u errors, %u warnings, %u notes\n", j.n_cut, j.n_units,
-               j.n[AOT_FINDING_ERROR], j.n[AOT_FINDING_WARNING], j.n[AOT_FINDING_NOTE]);
+        const unsigned *n = j.n;
+        printf("%zu of %zu unit%s cut: %u error%s, %u warning%s, %u note%s\n", j.n_cut, j.n_units,
+               j.n_units == 1 ? "" : "s", n[AOT_FINDING_ERROR],
+               n[AOT_FINDING_ERROR] == 1 ? "" : "s", n[AOT_FINDING_WARNING],
+               n[AOT_FINDING_WARNING] == 1 ? "" : "s", n[AOT_FINDING_NOTE],
+               n[AOT_FINDING_NOTE] == 1 ? "" : "s");
     }
     json_decref(j.list);
     bool findings = j.n[AOT_FINDING_ERROR] + j.n[AOT_FINDING_WARNING] != 0;

@@ -12,11 +12,16 @@ static void print_summary(const aot_record_summary *s, const char *path)
             s->stats.units, s->stats.units == 1 ? "" : "s", s->n_captured,
             s->n_captured == 1 ? "" : "s", s->n_not_captured, s->n_partitions,
             s->n_partitions == 1 ? "" : "s");
+    if (s->n_captured + s->n_not_captured == 0) {
+        fprintf(stderr, "nothing was traced: no Dynamo graph: %s\n",
+                aot_stage_get(AOT_STAGE_DYNAMO)->how_to_get);
+    }
     if (s->n_captured > 0) {
         fprintf(stderr,
-                "paths: %u autograd, %u inference, %u export; why: the view units of the session\n",
+                "paths: %u autograd, %u inference, %u export\n"
+                "why: sqlite3 %s 'select unit, path, path_reason from units'\n",
                 s->n_paths[AOT_PATH_AUTOGRAD], s->n_paths[AOT_PATH_INFERENCE],
-                s->n_paths[AOT_PATH_EXPORT]);
+                s->n_paths[AOT_PATH_EXPORT], path);
     }
     const char *sep = "stages that changed nothing: ";
     for (int k = 0; k < AOT_N_STAGES; k++) {
@@ -28,9 +33,10 @@ static void print_summary(const aot_record_summary *s, const char *path)
     }
     fputs(sep[0] == ',' ? "\n" : "", stderr);
     if (s->n_not_captured > 0) {
-        fprintf(stderr, "why not: sqlite3 %s 'select unit, error from pass_run where error is not "
-                        "null'\n",
-                path);
+        fprintf(stderr,
+                "not traced: %s\n"
+                "all reasons: sqlite3 %s 'select unit, error from pass_run where error is not null'\n",
+                s->why_not.msg, path);
     }
 }
 

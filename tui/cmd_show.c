@@ -55,6 +55,29 @@ static json_t *saved_json(const aot_partition *p, const aot_saved_row *rows, siz
                      "rung", p->rung);
 }
 
+/* Whether a size has no value: TORCH_LOGS prints no hints of symbols. */
+static bool is_assumed(const aot_graph *g, aot_node_id id)
+{
+    const aot_meta *m = aot_meta_get(g->ctx, g->nodes.d[id].meta);
+    bool assumed = false;
+    for (unsigned i = 0; m->val == AOT_VAL_TENSOR && i < m->ndim; i++) {
+        assumed |= aot_meta_sizes(g->ctx, m)[i].value == AOT_HINT_NONE;
+    }
+    return assumed;
+}
+
+static void print_assumed(const aot_partition *p, const aot_saved_row *rows, size_t n)
+{
+    size_t assumed = 0;
+    for (size_t i = 0; i < n; i++) {
+        assumed += is_assumed(p->cut, rows[i].node);
+    }
+    if (assumed > 0) {
+        printf("%zu of them with sizes that the input does not tell (each is taken as 4096): a log "
+               "of TORCH_TRACE=DIR does\n", assumed);
+    }
+}
+
 static void print_saved_totals(const aot_partition *p, size_t n)
 {
     char all[32], fresh[32];
@@ -126,6 +149,7 @@ static void print_saved_lines(const aot_partition *p, const aot_saved_row *rows,
     aot_sb_free(&out);
     aot_table_free(t);
     print_saved_totals(p, n);
+    print_assumed(p, rows, n);
 }
 
 static void print_unit_head(aot_model *m, size_t unit)
@@ -203,9 +227,11 @@ static aot_status stage_text(aot_model *m, size_t unit, aot_stage s, aot_sb *out
     }
     const aot_graph *g = NULL;
     AOT_TRY(aot_model_graph(m, unit, s, &g, err));
-    const aot_partition *p = NULL; // a derived stage: its partition is there
-    AOT_TRY(aot_model_partition(m, unit, &p, err));
-    aot_cmd_warn_passes(u, unit, p->cut, p->config.backend);
+    if (!aot_stage_is_captured(s)) {
+        const aot_partition *p = NULL; // it follows from the cut: that is there
+        AOT_TRY(aot_model_partition(m, unit, &p, err));
+        aot_cmd_warn_passes(u, unit, p->cut, p->config.backend);
+    }
     aot_print_graph(out, g, AOT_PRINT_PLAIN);
     return AOT_OK;
 }

@@ -154,14 +154,14 @@ static void add_word(aot_sb *out, const char *s)
 
 /* What a command needs of the input to be of use. */
 typedef enum need {
-    NEED_NOTHING, NEED_GRAPH, NEED_PARTITION, NEED_CHECK, NEED_NO_SESSION
+    NEED_NOTHING, NEED_GRAPH, NEED_DYNAMO, NEED_PARTITION, NEED_CHECK, NEED_NO_SESSION
 } need;
 
 /* What the input offers: the first unit and stage to show, and what can be done with all. */
 typedef struct offers {
     size_t unit;
     aot_stage stage; /* AOT_N_STAGES: no graph */
-    bool partition, check, no_session;
+    bool dynamo, partition, check, no_session;
 } offers;
 
 static offers offers_of(aot_model *m)
@@ -180,6 +180,7 @@ static offers offers_of(aot_model *m)
         const aot_partition *p = NULL;
         bool cut = aot_model_stage(m, i, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED &&
                    aot_model_partition(m, i, &p, NULL) == AOT_OK;
+        o.dynamo |= aot_unit_stage(u, AOT_STAGE_DYNAMO) != NULL;
         o.partition |= cut;
         o.check |= cut && (aot_unit_stage(u, AOT_STAGE_FORWARD) != NULL ||
                            aot_unit_stage(u, AOT_STAGE_BACKWARD) != NULL);
@@ -198,6 +199,8 @@ static bool is_offered(const offers *o, need n)
     switch (n) {
     case NEED_GRAPH:
         return o->stage != AOT_N_STAGES;
+    case NEED_DYNAMO:
+        return o->dynamo;
     case NEED_PARTITION:
         return o->partition;
     case NEED_CHECK:
@@ -227,6 +230,10 @@ int aot_summary_print(FILE *f, aot_model *m, const char *const *inputs, size_t n
     } next[] = {
         {"show", " --saved", "what is saved for the backward, and why", NEED_PARTITION},
         {"show", stage, "the text of a stage", NEED_GRAPH},
+        {"show", " --stage runtime", "the runtime wrappers: mutated inputs, aliases, tangents",
+         NEED_DYNAMO},
+        {"lint", "", "wrong gradients, lost tags, wasted memory", NEED_PARTITION},
+        {"memory", " --fits 24GiB", "peaks, and the budget at which it fits", NEED_PARTITION},
         {"check", "", "derive recorded graphs again and compare", NEED_CHECK},
         {"info", "", "settings, notes, what is missing and how to get it", NEED_NOTHING},
         {"partition", " -o DIR", "forward and backward as files", NEED_PARTITION},

@@ -375,8 +375,8 @@ uint32_t aot_picture_fold(aot_picture *pic)
         aot_picture_merge(pic, f.map);
         aot_picture_keep(pic, keep);
         drop_loose_blocks(pic);
-        aot_picture_notice(pic, "%zu folded repeat%s stand for %u more boxes (--no-fold shows all)",
-                           pic->blocks.n, pic->blocks.n == 1 ? "" : "s", gone);
+        aot_picture_notice(pic, "%zu folded repeat%s for %u more boxes (--no-fold shows all)",
+                           pic->blocks.n, pic->blocks.n == 1 ? " stands" : "s stand", gone);
     }
     free(keep);
     free(f.map);

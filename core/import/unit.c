@@ -92,6 +92,11 @@ const char *aot_unit_missing_reason(const aot_unit *u, aot_stage s)
     if (s == AOT_STAGE_EXPORT) {
         return "the unit does not come from torch.export";
     }
+    bool forward_only = s == AOT_STAGE_DYNAMO || s == AOT_STAGE_ATEN || s == AOT_STAGE_RUNTIME;
+    if (inference && !forward_only) {
+        return "the unit was compiled for inference: no output needed a gradient, so there is "
+               "neither joint graph nor backward";
+    }
     if (info->log_name == NULL) {
         return info->how_to_get;
     }
@@ -103,10 +108,6 @@ const char *aot_unit_missing_reason(const aot_unit *u, aot_stage s)
     }
     if (s == AOT_STAGE_INFERENCE && autograd) {
         return "the unit was compiled with a backward: see joint, forward and backward";
-    }
-    if (inference && s != AOT_STAGE_DYNAMO) {
-        return "the unit was compiled for inference: no output needed a gradient, so there is "
-               "neither joint graph nor backward";
     }
     if (u->cache != NULL && strcmp(u->cache, "hit") == 0) {
         return "compiled from cache, which does not log it: run again with "

@@ -96,7 +96,9 @@ static const aot_graph *derive_from_dynamo(job *j, const aot_unit *u, const aot_
     aot_status st = aot_derive_capture(graphs, u, dynamo, config,
                                        aot_recorder_observer(j->recorder), calling, &err);
     if (st != AOT_OK) {
-        j->sum->n_not_captured++;
+        if (j->sum->n_not_captured++ == 0) {
+            j->sum->why_not = err;
+        }
         return j->opt->from_dynamo ? NULL : joint;
     }
     j->sum->n_captured++;

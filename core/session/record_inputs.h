@@ -12,6 +12,7 @@ typedef struct aot_record_summary {
     uint32_t n_unchanged[AOT_N_STAGES]; /* units in which the step to a stage changed nothing */
     uint32_t n_paths[4];                /* of those traced, by aot_capture_path */
     uint32_t n_captured, n_not_captured; /* Dynamo graphs traced, and those that could not be */
+    aot_err why_not;                    /* of the first that could not */
     uint32_t n_same, n_differ, n_left_out,
         n_errors; /* checks of recorded stages */
     uint64_t n_notes;

@@ -265,4 +265,17 @@ ok "diff --json counts" out '"removed": 3'
 run "$AOTSCOPE" diff "$two" --stage nowhere
 ok "diff of an unknown stage exits with 2" exits 2
 
+run "$AOTSCOPE" diff "$two"
+ok "diff with nothing to compare with is a usage error" exits 2
+run "$AOTSCOPE" diff "$two" --unit 0 --other-set activation_memory_budget=0
+ok "diff of all stages leaves out what is no graph" silent err
+run "$AOTSCOPE" explain "$two"
+ok "explain names what it takes" err "an argument is missing of INPUT NODE ..."
+run "$AOTSCOPE" show "$AOT_FIXTURES/logs/inference_mlp.log.gz" --stage aten
+ok "the ATen stage of an inference unit needs no joint graph" out "torch.ops.aten.addmm"
+run "$AOTSCOPE" show "$AOT_FIXTURES/logs/inference_mlp.log.gz" --stage joint_traced
+ok "an inference unit has no stages with a backward, and that is why" err "compiled for inference"
+run "$AOTSCOPE" show "$AOT_FIXTURES/logs/train_mixed_stdout.log.gz" --saved --unit 1
+ok "sizes that the log does not tell are named" out "7 of them with sizes that the input does not tell"
+
 done_testing
