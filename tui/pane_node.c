@@ -66,8 +66,13 @@ static void add_what(pane *p)
     }
     aot_lines_pair(p->l, p->cols, "operator", AOT_STYLE_BOLD, aot_sb_text(&sb));
     if (p->n->kind == AOT_CALL_FUNCTION && p->n->op == AOT_OP_UNKNOWN) {
-        aot_lines_pair(p->l, p->cols, "", AOT_STYLE_NOTICE,
-                       "not in the operator table: kept as it is, treated as opaque");
+        if (strncmp(aot_node_target(p->g, p->id), "torch.ops.", 10) == 0) {
+            aot_lines_pair(p->l, p->cols, "", AOT_STYLE_NOTICE,
+                           "not in the operator table: kept as it is, treated as opaque");
+        } else {
+            aot_lines_pair(p->l, p->cols, "", AOT_STYLE_DIM,
+                           "a Python function: the stage aten has its operators");
+        }
     } else if (op->doc && p->n->kind == AOT_CALL_FUNCTION) {
         aot_lines_pair(p->l, p->cols, "", AOT_STYLE_DIM, op->doc);
     }

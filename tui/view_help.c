@@ -50,6 +50,24 @@ static void add_letters(aot_lines *l)
     }
 }
 
+static void add_signs(aot_lines *l, bool ascii)
+{
+    const struct {
+        const char *sign, *text;
+    } signs[] = {
+        {ascii ? "*" : "●", "recorded: the input holds it"},
+        {ascii ? "+" : "○", "derived from what the input holds"},
+        {"=", "recorded or derived; this step changed nothing"},
+        {ascii ? "-" : "·", "not there; its page says why"},
+    };
+    aot_lines_add(l, AOT_STYLE_NORMAL, "");
+    aot_lines_add(l, AOT_STYLE_TITLE, "Signs beside a stage");
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        aot_lines_pair(l, 0, signs[i].sign, AOT_STYLE_NORMAL, signs[i].text);
+        l->rows.d[l->rows.n - 1].label_style = AOT_STYLE_KEY;
+    }
+}
+
 static void add_commands(aot_lines *l)
 {
     aot_lines_add(l, AOT_STYLE_NORMAL, "");
@@ -86,6 +104,7 @@ static aot_status open_view(aot_view *v, aot_err *err)
     add_letters(l);
     add_commands(l);
     add_stages(l);
+    add_signs(l, aot_app_ascii(v->app));
     aot_lines_end(l, 0);
     return AOT_OK;
 }

@@ -95,10 +95,14 @@ static void print_metadata(aot_sb *out, const aot_fw_metadata *m)
                                            AOT_META_AFTER_CUT};
     aot_sb_addz(out, "\nViewAndMutationMeta\n");
     for (size_t c = 0; c < sizeof order / sizeof *order; c++) {
-        aot_sb_addf(out, "  %s\n", heads[order[c]]);
+        const char *head = heads[order[c]];
         for (int f = 0; f < AOT_N_META_FIELDS; f++) {
             const aot_meta_info *info = aot_meta_info_of((aot_meta_field)f);
             if (info->class == order[c] && aot_meta_is_known(m, (aot_meta_field)f)) {
+                if (head != NULL) {
+                    aot_sb_addf(out, "  %s\n", head);
+                    head = NULL;
+                }
                 aot_sb_addf(out, "    %s = ", info->name);
                 aot_meta_print(out, m, (aot_meta_field)f);
                 aot_sb_addc(out, '\n');
@@ -237,7 +241,7 @@ void rt_synthetic_base(const aot_runtime *r, aot_wrapper_use *u)
 void rt_debug_assert(const aot_runtime *r, aot_wrapper_use *u)
 {
     const aot_fw_metadata *m = &r->calling->meta;
-    u->idle = "and is not there: torch._functorch.config.debug_assert is False";
+    u->idle = "torch._functorch.config.debug_assert is False";
     if (!r->of.config->debug_assert) {
         return;
     }
