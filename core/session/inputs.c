@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "import/fw_metadata.h"
+#include "base/hash.h"
 #include "ir/text.h"
 #include "rules/fake.h"
 #include "session/model.h"
@@ -39,7 +40,10 @@ static int by_storage(const void *pa, const void *pb)
     if (a->describer != b->describer) {
         return a->describer < b->describer ? -1 : 1;
     }
-    return a->storage < b->storage ? -1 : a->storage > b->storage;
+    if (a->storage != b->storage) {
+        return a->storage < b->storage ? -1 : 1;
+    }
+    return (a > b) - (a < b); // inputs of a unit are one array: the first comes first
 }
 
 static bool any_shared(const aot_unit *u)
@@ -87,6 +91,123 @@ static bool named_after(const char *placeholder, const char *source)
     return true;
 }
 
+/* ---- inputs by name and by memory: a unit may have thousands ---------------------------------- */
+
+/* The hash of a name as named_after sees it. */
+static uint64_t name_key(const char *s)
+{
+    uint64_t h = 0;
+    for (bool gap = false; *s != '\0'; s++) {
+        if (isalnum((unsigned char)*s) == 0) {
+            gap = true;
+            continue;
+        }
+        h = gap ? aot_hash_mix(h, '_') : h;
+        h = aot_hash_mix(h, (unsigned char)*s);
+        gap = false;
+    }
+    return h;
+}
+
+typedef struct named_input {
+    uint64_t key;
+    uint32_t index;
+} named_input;
+
+typedef struct input_index {
+    const aot_unit *u;
+    named_input *by_name; /* sorted; inputs without a source are not in it */
+    size_t n;
+    bool as_attributes; /* sources without what stands before the first name */
+    int *first_sharing; /* the first input with the same memory: a number that no other memory has */
+} input_index;
+
+/* An attribute is named after its source without the L[...] around the first name. */
+static const char *indexed_source(const aot_input_desc *d, bool as_attribute)
+{
+    const char *s = d->source;
+    if (s == NULL || !as_attribute) {
+        return s;
+    }
+    s = *s == 'L' ? s + 1 : "";
+    while (*s != '\0' && !isalnum((unsigned char)*s)) {
+        s++;
+    }
+    return *s != '\0' ? s : NULL;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const named_input *x = a, *y = b;
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
+                            : (x->index > y->index) - (x->index < y->index);
+}
+
+static void index_names(input_index *ix)
+{
+    const aot_unit *u = ix->u;
+    ix->by_name = aot_xcalloc(u->inputs.n + 1, sizeof *ix->by_name);
+    for (size_t k = 0; k < u->inputs.n; k++) {
+        const char *s = indexed_source(&u->inputs.d[k], ix->as_attributes);
+        if (s != NULL) {
+            ix->by_name[ix->n++] = (named_input){name_key(s), (uint32_t)k};
+        }
+    }
+    qsort(ix->by_name, ix->n, sizeof *ix->by_name, by_key);
+}
+
+static void index_storages(input_index *ix)
+{
+    const aot_unit *u = ix->u;
+    const aot_input_desc **v = aot_xcalloc(u->inputs.n + 1, sizeof *v);
+    ix->first_sharing = aot_xcalloc(u->inputs.n + 1, sizeof *ix->first_sharing);
+    for (size_t k = 0; k < u->inputs.n; k++) {
+        v[k] = &u->inputs.d[k];
+    }
+    qsort(v, u->inputs.n, sizeof *v, by_storage);
+    for (size_t k = 0, head = 0; k < u->inputs.n; k++) {
+        head = same_storage(v[head], v[k]) ? head : k;
+        ix->first_sharing[v[k] - u->inputs.d] = (int)(v[head] - u->inputs.d);
+    }
+    free(v);
+}
+
+static input_index index_of(const aot_unit *u, bool as_attributes)
+{
+    input_index ix = {.u = u, .as_attributes = as_attributes};
+    index_names(&ix);
+    index_storages(&ix);
+    return ix;
+}
+
+static void index_free(input_index *ix)
+{
+    free(ix->by_name);
+    free(ix->first_sharing);
+}
+
+/* The first input that a placeholder or attribute is named after; NULL if none is. */
+static const aot_input_desc *find_named(const input_index *ix, const char *name)
+{
+    uint64_t key = name_key(name);
+    size_t low = 0, high = ix->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (ix->by_name[middle].key < key) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < ix->n && ix->by_name[low].key == key; low++) {
+        const aot_input_desc *d = &ix->u->inputs.d[ix->by_name[low].index];
+        if (named_after(name, indexed_source(d, ix->as_attributes))) {
+            return d;
+        }
+    }
+    return NULL;
+}
+
 /* "PlainAOTInput(idx=3)" -> 3; ViewBaseAOTInput(base_of=PlainAOTInput(idx=0)) -> 0; else -1. */
 static int input_of_descriptor(const char *desc)
 {
@@ -97,16 +218,6 @@ static int input_of_descriptor(const char *desc)
 static bool is_primal(const aot_graph *g, const aot_node *n)
 {
     return n->kind == AOT_PLACEHOLDER && strstr(aot_text(g->ctx, n->target), "tangents") == NULL;
-}
-
-/* The first described input with the memory of input k: a number that no other memory has. */
-static int first_sharing(const aot_unit *u, size_t k)
-{
-    size_t i = 0;
-    while (!same_storage(&u->inputs.d[i], &u->inputs.d[k])) {
-        i++;
-    }
-    return (int)i;
 }
 
 /* storage[k] of each Dynamo placeholder, -1 unknown; NULL if the Dynamo graph is not there. */
@@ -121,6 +232,7 @@ static int *dynamo_storages(const aot_unit *u, size_t *n_out)
     int *storage = NULL;
     size_t n = 0;
     if (aot_parse_graph(&g, c, rec->text, rec->len, 1, NULL) == AOT_OK) {
+        input_index ix = index_of(u, false);
         storage = aot_xmalloc((g->nodes.n + 1) * sizeof *storage);
         for (size_t i = 0; i < g->nodes.n; i++) {
             if (g->nodes.d[i].kind != AOT_PLACEHOLDER) {
@@ -128,14 +240,13 @@ static int *dynamo_storages(const aot_unit *u, size_t *n_out)
             }
             storage[n] = -1;
             const char *name = aot_text(c, g->nodes.d[i].target);
-            for (size_t k = 0; k < u->inputs.n; k++) {
-                if (u->inputs.d[k].source != NULL && named_after(name, u->inputs.d[k].source)) {
-                    storage[n] = u->inputs.d[k].storage < 0 ? -1 : first_sharing(u, k);
-                    break;
-                }
+            const aot_input_desc *d = find_named(&ix, name);
+            if (d != NULL && d->storage >= 0) {
+                storage[n] = ix.first_sharing[d - u->inputs.d];
             }
             n++;
         }
+        index_free(&ix);
     }
     aot_ctx_free(c);
     *n_out = n;
@@ -172,21 +283,15 @@ static void set_storages(aot_partition_in *in, const aot_unit *u, const aot_grap
     free(of_dynamo);
 }
 
-static const aot_input_desc *described(const aot_unit *u, const char *placeholder)
+const char *aot_input_source(const aot_unit *u, const char *placeholder)
 {
     for (size_t k = 0; k < u->inputs.n; k++) {
-        const aot_input_desc *d = &u->inputs.d[k];
-        if (d->source != NULL && named_after(placeholder, d->source)) {
-            return d;
+        const char *source = u->inputs.d[k].source;
+        if (source != NULL && named_after(placeholder, source)) {
+            return source;
         }
     }
     return NULL;
-}
-
-const char *aot_input_source(const aot_unit *u, const char *placeholder)
-{
-    const aot_input_desc *d = described(u, placeholder);
-    return d != NULL ? d->source : NULL;
 }
 
 /* The described tensor whose view d is: it has the same memory and is no view. */
@@ -256,9 +361,10 @@ static const aot_input_desc *described_as_base(const aot_unit *u, const aot_ctx 
     return NULL;
 }
 
-static void describe(aot_capture_input *x, const aot_unit *u, const aot_input_desc *d,
+static void describe(aot_capture_input *x, const input_index *ix, const aot_input_desc *d,
                      aot_ctx *c, aot_str device)
 {
+    const aot_unit *u = ix->u;
     const aot_input_desc *base = base_of(u, d);
     x->requires_grad = d->requires_grad;
     x->is_leaf = d->is_leaf;
@@ -268,24 +374,8 @@ static void describe(aot_capture_input *x, const aot_unit *u, const aot_input_de
     x->tensor = d->tensor;
     x->offset = d->offset;
     x->storage_bytes = d->storage_bytes;
-    x->storage = d->storage < 0 ? -1 : first_sharing(u, (size_t)(d - u->inputs.d));
+    x->storage = d->storage < 0 ? -1 : ix->first_sharing[d - u->inputs.d];
     x->base = base != NULL ? described_type(c, base, device) : 0;
-}
-
-/* An attribute is named after its source without the L[...] around the first name. */
-static const aot_input_desc *described_attribute(const aot_unit *u, const char *attribute)
-{
-    for (size_t k = 0; k < u->inputs.n; k++) {
-        const aot_input_desc *d = &u->inputs.d[k];
-        const char *s = d->source != NULL && d->source[0] == 'L' ? d->source + 1 : "";
-        while (*s != '\0' && !isalnum((unsigned char)*s)) {
-            s++;
-        }
-        if (*s != '\0' && named_after(attribute, s)) {
-            return d;
-        }
-    }
-    return NULL;
 }
 
 /* What the recorded ViewAndMutationMeta says of the inputs: it lists all of them in order, unless some
@@ -331,14 +421,15 @@ aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo
     aot_fw_metadata m;
     bool listed = metadata_of_inputs(&m, u, dynamo);
     int n_placeholders = 0;
+    input_index inputs = index_of(u, false), attributes = index_of(u, true);
     for (size_t i = 0; i < dynamo->nodes.n; i++) {
         const aot_node *n = &dynamo->nodes.d[i];
         if (n->kind != AOT_PLACEHOLDER && n->kind != AOT_GET_ATTR) {
             continue;
         }
         const char *name = aot_text(c, n->target);
-        const aot_input_desc *d = n->kind == AOT_PLACEHOLDER ? described(u, name)
-                                                             : described_attribute(u, name);
+        const aot_input_desc *d =
+            find_named(n->kind == AOT_PLACEHOLDER ? &inputs : &attributes, name);
         if (d == NULL && n->kind == AOT_PLACEHOLDER) {
             d = described_as_base(u, c, n->meta, taken);
         }
@@ -346,7 +437,7 @@ aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo
             .storage = -1, .storage_bytes = -1, .is_leaf = true, .tensor = -1};
         int k = n->kind == AOT_PLACEHOLDER ? n_placeholders++ : -1;
         if (d != NULL) {
-            describe(&in[i], u, d, c, aot_meta_get(c, n->meta)->device);
+            describe(&in[i], &inputs, d, c, aot_meta_get(c, n->meta)->device);
         } else {
             in[i].is_parameter = in[i].requires_grad = strstr(name, "_parameters_") != NULL;
             in[i].gradient_unsaid = !listed;
@@ -357,6 +448,8 @@ aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo
         }
         in[i].is_static |= strstr(name, "_parameters_") != NULL || strstr(name, "_buffers_") != NULL;
     }
+    index_free(&inputs);
+    index_free(&attributes);
     return in;
 }
 
