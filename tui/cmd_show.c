@@ -440,7 +440,7 @@ const aot_cmd cmd_show = {
            "shares memory with an input and so costs nothing.\n\n"
            "The stage runtime is no graph: it lists the wrappers of a call in order, outermost first, "
            "with what each does to the unit, then ViewAndMutationMeta with the indices that PyTorch "
-           "computes from it, and AOTConfig.\n\n"
+           "computes from it, and AOTConfig: each field with the setting that changes it, or why there is none.\n\n"
            "Stages: dynamo, aten, joint_traced, joint_functional, joint, joint_passes, joint_cse, "
            "forward, "
            "backward, inference, export, runtime.",

@@ -19,7 +19,7 @@ typedef struct aot_config_of {
 } aot_config_of;
 
 typedef struct aot_config_field {
-    const char *name, *setting, *sentence; /* setting NULL: nothing changes it */
+    const char *name, *setting, *sentence; /* setting NULL: there is none, for the reason in sentence */
 } aot_config_field;
 
 size_t aot_config_field_count(void);

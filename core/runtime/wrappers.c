@@ -165,10 +165,8 @@ void aot_runtime_print(aot_sb *out, const aot_runtime *r)
     for (size_t i = 0; i < aot_config_field_count(); i++) {
         const aot_config_field *f = aot_config_field_at(i);
         aot_sb_addf(out, "  %s = %s", f->name, aot_config_field_value(i, &r->of, r->arena));
-        if (f->setting != NULL) {
-            aot_sb_addf(out, "  (--set %s)", f->setting);
-        }
-        aot_sb_addc(out, '\n');
+        aot_sb_addf(out, f->setting != NULL ? "  (--set %s)\n" : "  (no setting: %s)\n",
+                    f->setting != NULL ? f->setting : f->sentence);
     }
 }
 
