@@ -31,6 +31,14 @@ static const char *short_source(const aot_saved_row *r, char *buf, size_t size)
     return buf;
 }
 
+/* A joint graph that was traced again under --set is not what the recorded graphs were cut from. */
+static void warn_passes(aot_model *m, size_t unit, const aot_partition *p)
+{
+    if (aot_model_stage(m, unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED) {
+        aot_cmd_warn_passes(aot_model_unit(m, unit), unit, p->cut, p->config.backend);
+    }
+}
+
 static json_t *saved_json(const aot_partition *p, const aot_saved_row *rows, size_t n)
 {
     json_t *list = json_array();
@@ -161,7 +169,7 @@ static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot
 {
     const aot_partition *p = NULL;
     AOT_TRY(aot_model_partition(m, unit, &p, err));
-    aot_cmd_warn_passes(aot_model_unit(m, unit), unit, p->cut, p->config.backend);
+    warn_passes(m, unit, p);
     aot_arena *a = aot_arena_new();
     aot_saved_row *rows = NULL;
     size_t n = aot_saved_rows(&rows, p, a);
@@ -230,7 +238,7 @@ static aot_status stage_text(aot_model *m, size_t unit, aot_stage s, aot_sb *out
     if (!aot_stage_is_captured(s)) {
         const aot_partition *p = NULL; // it follows from the cut: that is there
         AOT_TRY(aot_model_partition(m, unit, &p, err));
-        aot_cmd_warn_passes(u, unit, p->cut, p->config.backend);
+        warn_passes(m, unit, p);
     }
     aot_print_graph(out, g, AOT_PRINT_PLAIN);
     return AOT_OK;

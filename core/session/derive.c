@@ -42,6 +42,16 @@ aot_status aot_unit_config(aot_config *out, const aot_unit *u, const char *const
     return AOT_OK;
 }
 
+bool aot_unit_traced_otherwise(const aot_unit *u, const aot_config *c)
+{
+    aot_config was;
+    return aot_unit_stage(u, AOT_STAGE_DYNAMO) != NULL &&
+           aot_unit_config(&was, u, NULL, 0, NULL) == AOT_OK &&
+           (strcmp(c->backend, was.backend) != 0 || strcmp(c->decompose, was.decompose) != 0 ||
+            strcmp(c->keep, was.keep) != 0 ||
+            c->keep_inference_input_mutations != was.keep_inference_input_mutations);
+}
+
 aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u,
                             const aot_record *rec, aot_err *err)
 {

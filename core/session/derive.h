@@ -45,6 +45,9 @@ AOT_NODISCARD aot_status aot_derive_runtime(aot_runtime **out, const aot_unit *u
                                             const aot_calling *calling,
                                             const aot_partition *partition,
                                             const aot_config *config, aot_arena *a, aot_err *err);
+/* Whether the settings give another joint or inference graph than the recorded one, and there is a
+ * Dynamo graph to trace again: another backend, other operators decomposed. */
+bool aot_unit_traced_otherwise(const aot_unit *u, const aot_config *c);
 /* Whether the capture makes the stage, from the Dynamo graph. */
 bool aot_stage_is_captured(aot_stage s);
 /* Runs the passes from the joint graph to forward and backward: Inductor's joint-graph passes first,

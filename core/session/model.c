@@ -322,20 +322,23 @@ static aot_status parse_stage(slot *s, aot_stage stage, aot_err *err)
     return AOT_OK;
 }
 
-/* Recorded forward and backward were cut under the recorded settings: under others they are
- * derived. */
+/* Recorded forward and backward were cut under the recorded settings, and the graphs that they come
+ * from traced: under others they are derived. */
 static aot_stage_status status_of(const aot_model *m, const slot *s, aot_stage stage)
 {
     aot_config config;
     bool known = aot_unit_config(&config, s->unit, m->settings, m->n_settings, NULL) == AOT_OK;
     aot_stage_status status = aot_unit_stage_status_under(s->unit, stage, known ? &config : NULL);
-    bool cut = stage == AOT_STAGE_FORWARD || stage == AOT_STAGE_BACKWARD;
-    if (cut && m->n_settings > 0 && status.origin == AOT_ORIGIN_RECORDED &&
-        aot_unit_stage_status(s->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED) {
-        return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
-                                  .reason =
-                                      "from the recorded joint graph, under other settings than "
-                                      "recorded (--set); without --set it is the recorded one"};
+    bool cut = (stage == AOT_STAGE_FORWARD || stage == AOT_STAGE_BACKWARD) &&
+               aot_unit_stage_status(s->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED;
+    bool again = known && m->n_settings > 0 && aot_unit_traced_otherwise(s->unit, &config);
+    bool traced = again && (stage == AOT_STAGE_JOINT || stage == AOT_STAGE_INFERENCE);
+    if ((cut || traced) && m->n_settings > 0 && status.origin == AOT_ORIGIN_RECORDED) {
+        const char *reason = again ? "from the Dynamo graph, under other settings than recorded "
+                                     "(--set); without --set it is the recorded one"
+                                   : "from the recorded joint graph, under other settings than "
+                                     "recorded (--set); without --set it is the recorded one";
+        return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED, .reason = reason};
     }
     return status;
 }
@@ -392,7 +395,7 @@ static aot_status captured_stage(aot_model *m, size_t unit, aot_stage stage, con
 static aot_status joint_graph(aot_model *m, size_t unit, const aot_graph **out, aot_err *err)
 {
     slot *s = slot_at(m, unit);
-    switch (aot_unit_stage_status(s->unit, AOT_STAGE_JOINT).origin) {
+    switch (status_of(m, s, AOT_STAGE_JOINT).origin) {
     case AOT_ORIGIN_RECORDED:
         AOT_TRY(parse_stage(s, AOT_STAGE_JOINT, err));
         *out = s->graphs[AOT_STAGE_JOINT];

@@ -216,4 +216,6 @@ ok "TORCH_LOGS tells in its metadata which inputs require grad" out "12 same, 0 
 "$AOTSCOPE" show "$AOT_FIXTURES/logs/dropout_default.log.gz" --stage joint >"$scratch/joint.txt"
 run "$AOTSCOPE" run "$scratch/joint.txt" -o "$scratch/none.aots"
 ok "run says what is missing where there is no Dynamo graph" err "nothing was traced: no Dynamo graph"
+run "$AOTSCOPE" show "$AOT_FIXTURES/logs/transformer_encoder_layer.log.gz" --set backend=decomp --stage joint
+ok "another backend gives another joint graph than the recorded one" out "var_mean"
 done_testing
