@@ -8,12 +8,14 @@
 #include "session/derive.h"
 #include "session/saved.h"
 #include "tui/open_model.h"
+#include "tui/saved_by.h"
 #include "tui/summary.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
 
 typedef struct want {
     bool json, csv, several; /* several: more than one unit, so each gets a head */
+    const char *by;          /* --by: saved bytes in groups; NULL */
     json_t *units;           /* JSON collects here */
 } want;
 
@@ -165,6 +167,24 @@ static void print_unit_head(aot_model *m, size_t unit)
     printf("# unit %zu %s\n", unit, aot_model_unit_line(m, unit));
 }
 
+static aot_status show_saved_groups(const aot_partition *p, const aot_saved_row *rows, size_t n,
+                                    const char *label, want *w, aot_arena *a, aot_err *err)
+{
+    aot_saved_group *groups;
+    int n_groups = aot_saved_groups(&groups, p, rows, n, w->by, a);
+    if (n_groups < 0) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--by takes line, op or region, not '%s'", w->by);
+    }
+    if (w->json) {
+        json_t *list = aot_saved_groups_json(groups, (size_t)n_groups);
+        json_array_append_new(w->units, json_pack("{s:s, s:o}", "label", label, "saved_by", list));
+    } else {
+        aot_saved_groups_print(groups, (size_t)n_groups);
+        print_saved_totals(p, n);
+    }
+    return AOT_OK;
+}
+
 static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot_err *err)
 {
     const aot_partition *p = NULL;
@@ -175,7 +195,13 @@ static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot
     size_t n = aot_saved_rows(&rows, p, a);
     char label[96];
     aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label);
-    if (w->json) {
+    if (w->several && !w->json && !w->csv) {
+        print_unit_head(m, unit);
+    }
+    aot_status s = AOT_OK;
+    if (w->by != NULL) {
+        s = show_saved_groups(p, rows, n, label, w, a, err);
+    } else if (w->json) {
         json_t *j = saved_json(p, rows, n);
         json_object_set_new(j, "unit", json_integer((json_int_t)unit));
         json_object_set_new(j, "label", json_string(label));
@@ -183,13 +209,10 @@ static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot
     } else if (w->csv) {
         print_saved_csv(aot_model_unit(m, unit), unit, label, rows, n, first);
     } else {
-        if (w->several) {
-            print_unit_head(m, unit);
-        }
         print_saved_lines(p, rows, n);
     }
     aot_arena_free(a);
-    return AOT_OK;
+    return s;
 }
 
 /* ---- stages ------------------------------------------------------------------------------------
@@ -366,12 +389,13 @@ static aot_status show_units(aot_model *m, const aot_args *a, want *w, aot_err *
     AOT_TRY(choose(m, a, &first, &end, err));
     bool one = end == first + 1;
     const char *stage = aot_args_get(a, "stage"), *record = aot_args_get(a, "record");
+    bool saved = aot_args_has(a, "saved") || w->by != NULL;
     w->several = !one;
     for (size_t i = first; i < end; i++) {
         aot_err own = {0};
-        aot_status st = record != NULL             ? show_record(m, i, record, w, &own)
-                        : aot_args_has(a, "saved") ? show_saved(m, i, w, n_shown == 0, &own)
-                                                   : show_stage(m, i, stage, w, &own);
+        aot_status st = record != NULL   ? show_record(m, i, record, w, &own)
+                        : saved          ? show_saved(m, i, w, n_shown == 0, &own)
+                                         : show_stage(m, i, stage, w, &own);
         n_shown += st == AOT_OK;
         if (st != AOT_OK && (one || st == AOT_E_USAGE) && !(record != NULL && !one)) {
             *err = own;
@@ -396,6 +420,7 @@ static int run(const aot_args *a)
         return aot_cmd_fail(&err);
     }
     want w = {.json = aot_args_has(a, "json"), .csv = aot_args_has(a, "csv")};
+    w.by = aot_args_get(a, "by");
     int code = AOT_EXIT_SAME;
     if (aot_args_has(a, "units")) {
         if (w.json) {
@@ -426,6 +451,7 @@ static const aot_option options[] = {
     {"stage", 's', "STAGE", false, "The stage; without it the joint, else the inference graph."},
     {"saved", 0, NULL, false,
      "The values that the forward saves for the backward, with size, source and reason."},
+    {"by", 0, "KEY", false, "With --saved: bytes by line, op or region, most first."},
     {"units", 0, NULL, false, "The list of units."},
     {"record", 'r', "NAME", false, "A record or artifact of the log, as it is."},
     {"json", 0, NULL, false, "Print JSON."},

@@ -1,0 +1,120 @@
+/* Where the saved bytes come from: rows of the saved list summed by what they have in common. */
+#include "tui/saved_by.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viewers/table.h"
+
+typedef void key_fn(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
+                    aot_arena *a);
+
+static void by_line(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
+                    aot_arena *a)
+{
+    (void)p;
+    const char *slash = strrchr(r->file, '/');
+    g->key = r->file[0] == '\0'
+                 ? "(no source line: an input)"
+                 : aot_arena_printf(a, "%s:%u", slash != NULL ? slash + 1 : r->file, r->line);
+    g->detail = r->code;
+}
+
+static void by_op(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r, aot_arena *a)
+{
+    (void)p;
+    (void)a;
+    g->key = r->op;
+    g->detail = "";
+}
+
+static void by_region(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
+                      aot_arena *a)
+{
+    int32_t region = p->cut->srcs.d[aot_node_at(p->cut, r->node)->src].ac_graph_id;
+    g->key = region < 0 ? "(in no region)" : aot_arena_printf(a, "region %d", region);
+    g->detail = "";
+}
+
+static const struct {
+    const char *name;
+    key_fn *fill;
+} keys[] = {{"line", by_line}, {"op", by_op}, {"region", by_region}};
+
+static int by_key(const void *x, const void *y)
+{
+    return strcmp(((const aot_saved_group *)x)->key, ((const aot_saved_group *)y)->key);
+}
+
+static int by_bytes(const void *x, const void *y)
+{
+    const aot_saved_group *a = x, *b = y;
+    return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes) : by_key(x, y);
+}
+
+int aot_saved_groups(aot_saved_group **out, const aot_partition *p, const aot_saved_row *rows,
+                     size_t n, const char *key, aot_arena *a)
+{
+    key_fn *fill = NULL;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        fill = strcmp(keys[i].name, key) == 0 ? keys[i].fill : fill;
+    }
+    if (fill == NULL) {
+        return -1;
+    }
+    aot_saved_group *g = AOT_NEW_ARRAY(a, aot_saved_group, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        g[i] = (aot_saved_group){.n = 1, .bytes = rows[i].bytes};
+        g[i].fresh = rows[i].primal == AOT_NO_NODE ? rows[i].bytes : 0;
+        fill(&g[i], p, &rows[i], a);
+    }
+    qsort(g, n, sizeof *g, by_key);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (kept > 0 && strcmp(g[kept - 1].key, g[i].key) == 0) {
+            g[kept - 1].bytes += g[i].bytes;
+            g[kept - 1].fresh += g[i].fresh;
+            g[kept - 1].n++;
+        } else {
+            g[kept++] = g[i];
+        }
+    }
+    qsort(g, kept, sizeof *g, by_bytes);
+    *out = g;
+    return (int)kept;
+}
+
+void aot_saved_groups_print(const aot_saved_group *g, size_t n)
+{
+    static const char *const titles[] = {"saved", "of its own", "values", "by", ""};
+    aot_table *t = aot_table_new();
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        aot_table_column(t, titles[i], i < 3 ? AOT_RIGHT : AOT_LEFT, 0);
+    }
+    for (size_t i = 0; i < n; i++) {
+        aot_table_row(t);
+        aot_table_bytes(t, g[i].bytes);
+        aot_table_bytes(t, g[i].fresh);
+        aot_table_cellf(t, "%u", g[i].n);
+        aot_table_cell(t, g[i].key);
+        aot_table_cell(t, g[i].detail);
+    }
+    aot_sb out = {0};
+    aot_table_print(&out, t, 0, 0, 0);
+    fputs(aot_sb_text(&out), stdout);
+    aot_sb_free(&out);
+    aot_table_free(t);
+}
+
+json_t *aot_saved_groups_json(const aot_saved_group *g, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:I, s:I, s:i}", "by", g[i].key, "detail",
+                                        g[i].detail, "bytes", (json_int_t)g[i].bytes, "own_bytes",
+                                        (json_int_t)g[i].fresh, "values", (int)g[i].n));
+    }
+    return list;
+}

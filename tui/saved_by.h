@@ -1,0 +1,22 @@
+/* Saved bytes in groups: by source line, operator or checkpoint region. */
+#ifndef AOT_TUI_SAVED_BY_H
+#define AOT_TUI_SAVED_BY_H
+
+#include <jansson.h>
+
+#include "session/saved.h"
+
+typedef struct aot_saved_group {
+    const char *key, *detail; /* "model.py:12" and its code; "addmm"; "region 3" */
+    int64_t bytes, fresh;     /* all; without what shares memory with an input */
+    unsigned n;
+} aot_saved_group;
+
+/* key: "line", "op" or "region". Groups of the rows, most bytes first; belongs to a. Returns their
+ * number, -1 for an unknown key. */
+int aot_saved_groups(aot_saved_group **out, const aot_partition *p, const aot_saved_row *rows,
+                     size_t n, const char *key, aot_arena *a);
+void aot_saved_groups_print(const aot_saved_group *g, size_t n);
+json_t *aot_saved_groups_json(const aot_saved_group *g, size_t n);
+
+#endif
