@@ -159,7 +159,10 @@ const aot_cmd cmd_trace = {
            "The recorded backend is the default. The export path gives a functional graph without a "
            "backward, with the graph signature beside its inputs and outputs; composites are kept "
            "unless --backend decomp asks for the core ATen table. An exported program (.pt2) is "
-           "decomposed by that table; --backend aot_eager decomposes nothing.",
+           "decomposed by that table; --backend aot_eager decomposes nothing. Gaps of "
+           "the export path: a tensor constant of a Dynamo graph is an input by its own name (USER_INPUT), where "
+           "PyTorch has c_lifted_tensor_0 (CONSTANT_TENSOR); a program with auto_functionalized_v2 (around a "
+           "custom operator that writes into its inputs) is not traced.",
     .examples = "aotscope trace train.log -o out\n"
                 "aotscope trace train.log --backend aot_eager --stages -o out\n",
     .options = options,

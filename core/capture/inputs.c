@@ -58,6 +58,24 @@ static void add_attributes(input_plan *p, const aot_capture_in *in, aot_arena *a
     }
 }
 
+/* Numbers and texts of an exported program's call: no type, and no node reads them. */
+static void find_constants(input_plan *p, const aot_graph *g, aot_arena *a)
+{
+    uint8_t *read = AOT_NEW_ARRAY(a, uint8_t, g->nodes.n + 1);
+    for (size_t i = 0; i < g->args.n; i++) {
+        if (g->args.d[i].kind == AOT_ARG_NODE) {
+            read[g->args.d[i].u.node] = 1;
+        }
+    }
+    unsigned k = p->n_attrs;
+    for (aot_node_id id = 0; id < g->nodes.n; id++) {
+        const aot_node *n = aot_node_at(g, id);
+        if (n->kind == AOT_PLACEHOLDER) {
+            p->inner[k++].is_constant = n->meta == 0 && !read[id];
+        }
+    }
+}
+
 void cap_plan_identity(input_plan *p, const aot_capture_in *in, aot_arena *a)
 {
     const aot_graph *g = in->dynamo;
@@ -72,6 +90,9 @@ void cap_plan_identity(input_plan *p, const aot_capture_in *in, aot_arena *a)
             add_input(p, in, id, a,
                       aot_arena_printf(a, "PlainAOTInput(idx=%u)", p->n_outer - p->n_attrs));
         }
+    }
+    if (in->from_export) {
+        find_constants(p, g, a);
     }
 }
 
@@ -403,6 +424,8 @@ void cap_make_inputs(aot_tracer *t, const input_plan *p, forward_run *r, bool pr
         } else if (aot_meta_get(c, x->meta)->val == AOT_VAL_SYM) {
             r->inputs[i] = aot_trace_input_symbol(
                 t, x->name != NULL ? x->name : input_name(name, format, n++), x->meta, x->desc);
+        } else if (x->is_constant && x->name != NULL) {
+            r->inputs[i] = aot_trace_input_constant(t, x->name, x->desc);
         } else {
             aot_trace_fail(t, AOT_E_UNSUPPORTED, "input %u (%s) has no type that is known", i,
                            x->desc);

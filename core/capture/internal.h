@@ -23,6 +23,7 @@ typedef struct inner_input {
     bool requires_grad, is_leaf;
     const char *desc; /* PlainAOTInput(idx=0) */
     const char *name; /* on the export path; NULL: primals_N, argN_1 */
+    bool is_constant; /* of an exported program: it has no type, and nothing reads it */
 } inner_input;
 
 typedef struct input_plan {

@@ -38,6 +38,14 @@ aot_value aot_trace_input_symbol(aot_tracer *t, const char *name, aot_meta_id me
     return v;
 }
 
+aot_value aot_trace_input_constant(aot_tracer *t, const char *name, const char *desc)
+{
+    for (int l = 0; l < AOT_N_LEVELS; l++) {
+        (void)placeholder(t, (aot_level)l, name, 0, desc);
+    }
+    return aot_v_none();
+}
+
 /* A tensor that the module holds: a get_attr at each level. */
 static aot_tensor *attribute(aot_tracer *t, const char *name, aot_meta_id meta)
 {

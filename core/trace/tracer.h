@@ -30,6 +30,8 @@ aot_tensor *aot_trace_input_tensor(aot_tracer *t, const char *name, aot_meta_id 
                                    bool requires_grad, const char *desc);
 aot_value aot_trace_input_symbol(aot_tracer *t, const char *name, aot_meta_id meta,
                                  const char *desc);
+/* A number or text that an exported program takes and has written into its operators: no type, no users. */
+aot_value aot_trace_input_constant(aot_tracer *t, const char *name, const char *desc);
 /* Output node of a level; tensors are synced inner ones at FUNCTIONAL and JOINT. */
 void aot_trace_output(aot_tracer *t, aot_level l, aot_value v);
 

@@ -196,6 +196,9 @@ ok "inputs are named and described as in an exported program" grep -qF "PARAMETE
 ok "so are the outputs" grep -qF "BUFFER_MUTATION target='c'" "$scratch/exported/0.export.txt"
 run "$AOTSCOPE" run "$exported.train.pt2" -o "$scratch/exported.aots"
 ok "run takes an exported program" exits 0
+run "$AOTSCOPE" trace "$AOT_FIXTURES/pt2/constants.pt2" -o "$scratch/constants"
+ok "numbers and texts among the inputs of an exported program stay, without a type" \
+    [ "$(grep -c '^        [ifnb],  # USER_INPUT$\|^        st,  # USER_INPUT$' "$scratch/constants/0.inference.txt")" = 5 ]
 run sqlite3 "$scratch/exported.aots" "select stage, origin from stage_graph order by stage"
 ok "the session holds the program" out "export|recorded"
 ok "and its decomposition" out "inference|derived"
