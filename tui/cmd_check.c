@@ -131,7 +131,7 @@ static void check_input(const aot_args *a, const char *input, tally *sum, json_t
     aot_err err = {0};
     tally t = {0};
     json_t *graphs = inputs != NULL ? json_array() : NULL;
-    if (aot_cmd_open_one(&m, a, input, &err) != AOT_OK) {
+    if (aot_cmd_open_recorded(&m, a, input, &err) != AOT_OK) {
         sum->failed = true;
         aot_cmd_fail(&err);
         if (inputs != NULL) {

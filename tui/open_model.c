@@ -78,9 +78,9 @@ static void warn_incomplete(const aot_model *m)
 }
 
 static aot_status open_inputs(aot_model **out, const aot_args *a, const char *const *inputs,
-                              size_t n, aot_err *err)
+                              size_t n, bool as_recorded, aot_err *err)
 {
-    aot_model_options opt = {.progress = aot_cmd_progress};
+    aot_model_options opt = {.progress = aot_cmd_progress, .as_recorded = as_recorded};
     const char **settings = aot_cmd_settings(a, &opt.n_settings);
     opt.settings = settings;
     aot_status st = aot_model_open(out, inputs, n, &opt, err);
@@ -94,12 +94,17 @@ static aot_status open_inputs(aot_model **out, const aot_args *a, const char *co
 
 aot_status aot_cmd_open(aot_model **out, const aot_args *a, aot_err *err)
 {
-    return open_inputs(out, a, a->inputs, a->n_inputs, err);
+    return open_inputs(out, a, a->inputs, a->n_inputs, false, err);
 }
 
 aot_status aot_cmd_open_one(aot_model **out, const aot_args *a, const char *input, aot_err *err)
 {
-    return open_inputs(out, a, &input, 1, err);
+    return open_inputs(out, a, &input, 1, false, err);
+}
+
+aot_status aot_cmd_open_recorded(aot_model **out, const aot_args *a, const char *input, aot_err *err)
+{
+    return open_inputs(out, a, &input, 1, true, err);
 }
 
 typedef struct visitor {

@@ -38,6 +38,10 @@ AOT_NODISCARD aot_status aot_cmd_open(aot_model **out, const aot_args *a, aot_er
 AOT_NODISCARD aot_status aot_cmd_open_one(aot_model **out, const aot_args *a, const char *input,
                                           aot_err *err);
 
+/* The same; a session without the settings that it was made with, as its logs recorded it. */
+AOT_NODISCARD aot_status aot_cmd_open_recorded(aot_model **out, const aot_args *a,
+                                               const char *input, aot_err *err);
+
 /* Calls visit for each unit of an input, log or session alike; a log's units are let go of one by
  * one, so memory is that of the units that are open. */
 AOT_NODISCARD aot_status aot_cmd_each_unit(const char *input,

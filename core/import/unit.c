@@ -25,6 +25,7 @@ void aot_unit_free(aot_unit *u)
     aot_vec_free(&u->inputs);
     aot_vec_free(&u->symbols);
     aot_vec_free(&u->notes);
+    aot_vec_free(&u->set);
     json_decref(u->config);
     aot_arena_free(u->arena);
     free(u);

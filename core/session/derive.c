@@ -25,8 +25,7 @@ aot_status aot_settings_check(const char *const *settings, size_t n_settings, ao
     return aot_op_choices_check(&c, err);
 }
 
-aot_status aot_unit_config(aot_config *out, const aot_unit *u, const char *const *settings,
-                           size_t n_settings, aot_err *err)
+void aot_unit_recorded_config(aot_config *out, const aot_unit *u)
 {
     aot_config c;
     aot_config_init(&c);
@@ -36,6 +35,15 @@ aot_status aot_unit_config(aot_config *out, const aot_unit *u, const char *const
     if (aot_unit_is_inductors(u)) {
         snprintf(c.backend, sizeof c.backend, "inductor_joint");
     }
+    *out = c;
+}
+
+aot_status aot_unit_config(aot_config *out, const aot_unit *u, const char *const *settings,
+                           size_t n_settings, aot_err *err)
+{
+    aot_config c;
+    aot_unit_recorded_config(&c, u);
+    AOT_TRY(apply(&c, u->set.d, u->set.n, err));
     AOT_TRY(apply(&c, settings, n_settings, err));
     AOT_TRY(aot_op_choices_check(&c, err));
     *out = c;
@@ -45,8 +53,8 @@ aot_status aot_unit_config(aot_config *out, const aot_unit *u, const char *const
 bool aot_unit_traced_otherwise(const aot_unit *u, const aot_config *c)
 {
     aot_config was;
+    aot_unit_recorded_config(&was, u);
     return aot_unit_stage(u, AOT_STAGE_DYNAMO) != NULL &&
-           aot_unit_config(&was, u, NULL, 0, NULL) == AOT_OK &&
            (strcmp(c->backend, was.backend) != 0 || strcmp(c->decompose, was.decompose) != 0 ||
             strcmp(c->keep, was.keep) != 0 ||
             c->keep_inference_input_mutations != was.keep_inference_input_mutations);

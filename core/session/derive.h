@@ -8,7 +8,11 @@
 #include "runtime/wrappers.h"
 #include "session/model.h"
 
-/* Recorded configuration (backend inductor_joint where Inductor compiled), then the assignments. Errors: E_USAGE (an assignment). */
+/* The configuration that a log holds, over 2.11's defaults; backend inductor_joint where Inductor
+ * compiled. */
+void aot_unit_recorded_config(aot_config *out, const aot_unit *u);
+/* Recorded configuration, what a session was made with, then the assignments. Errors: E_USAGE (an
+ * assignment). */
 AOT_NODISCARD aot_status aot_unit_config(aot_config *out, const aot_unit *u,
                                          const char *const *settings, size_t n_settings,
                                          aot_err *err);

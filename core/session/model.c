@@ -48,6 +48,7 @@ struct aot_model {
     aot_arena *arena; /* of notes and settings */
     const char **settings;
     size_t n_settings;
+    bool as_recorded;
     const aot_model_options *opening; /* while aot_model_open runs */
     const char *input;
     aot_sb line;
@@ -197,6 +198,7 @@ aot_status aot_model_open(aot_model **out, const char *const *inputs, size_t n_i
     m->arena = aot_arena_new();
     m->opening = opt;
     m->n_settings = opt->n_settings;
+    m->as_recorded = opt->as_recorded;
     m->settings = AOT_NEW_ARRAY(m->arena, const char *, opt->n_settings);
     for (size_t i = 0; i < opt->n_settings; i++) {
         m->settings[i] = keep_text(m, opt->settings[i]);
@@ -255,6 +257,7 @@ static slot *slot_at(const aot_model *m, size_t i)
             note.file = aot_arena_strndup(a, err.file, strlen(err.file));
             aot_vec_push(&s->unit->notes, note);
         }
+        s->unit->set.n = m->as_recorded ? 0 : s->unit->set.n;
     }
     return s;
 }
@@ -331,13 +334,14 @@ static aot_stage_status status_of(const aot_model *m, const slot *s, aot_stage s
     aot_stage_status status = aot_unit_stage_status_under(s->unit, stage, known ? &config : NULL);
     bool cut = (stage == AOT_STAGE_FORWARD || stage == AOT_STAGE_BACKWARD) &&
                aot_unit_stage_status(s->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED;
-    bool again = known && m->n_settings > 0 && aot_unit_traced_otherwise(s->unit, &config);
+    bool other = m->n_settings > 0 || s->unit->set.n > 0;
+    bool again = known && other && aot_unit_traced_otherwise(s->unit, &config);
     bool traced = again && (stage == AOT_STAGE_JOINT || stage == AOT_STAGE_INFERENCE);
-    if ((cut || traced) && m->n_settings > 0 && status.origin == AOT_ORIGIN_RECORDED) {
+    if ((cut || traced) && other && status.origin == AOT_ORIGIN_RECORDED) {
         const char *reason = again ? "from the Dynamo graph, under other settings than recorded "
-                                     "(--set); without --set it is the recorded one"
+                                     "(--set); without them it is the recorded one"
                                    : "from the recorded joint graph, under other settings than "
-                                     "recorded (--set); without --set it is the recorded one";
+                                     "recorded (--set); without them it is the recorded one";
         return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED, .reason = reason};
     }
     return status;

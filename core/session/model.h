@@ -27,6 +27,7 @@ typedef struct aot_model_options {
     const char *session_path; /* where an imported log is recorded; NULL: memory only */
     const char *const *settings; /* --set assignments on top of the recorded configuration */
     size_t n_settings;
+    bool as_recorded; /* sessions: without the settings that they were made with */
     bool from_dynamo; /* recording: everything is derived from the Dynamo graph, as `run` does */
     void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total); /* may be NULL */
     void *progress_arg;

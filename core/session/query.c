@@ -4,6 +4,8 @@
  * facts. So everything above works on units and does not care where they come from. */
 #include "session/query.h"
 
+#include "session/derive.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,6 +200,28 @@ static void read_symbol(aot_unit *u, sqlite3_stmt *s)
     aot_vec_push(&u->symbols, y);
 }
 
+/* A setting that the session was made with and that its log does not have. */
+static void read_setting(aot_unit *u, sqlite3_stmt *s)
+{
+    const aot_config_row *row = aot_config_find(text_or_empty(u->arena, s, 0));
+    const char *value = text_or_empty(u->arena, s, 1);
+    aot_config recorded;
+    aot_sb was = {0};
+    if (row == NULL) {
+        return;
+    }
+    aot_unit_recorded_config(&recorded, u);
+    aot_config_print(&was, &recorded, row);
+    if (strcmp(aot_sb_text(&was), value) != 0) {
+        const char *set = aot_arena_printf(u->arena, "%s=%s", row->name, value);
+        aot_err ignored = {0};
+        if (aot_config_set(&recorded, set, &ignored) == AOT_OK) { /* a row of this version's */
+            aot_vec_push(&u->set, set);
+        }
+    }
+    aot_sb_free(&was);
+}
+
 static aot_import_note note_of(aot_arena *a, sqlite3_stmt *s)
 {
     return (aot_import_note){.file = text_of(a, s, 0),
@@ -233,6 +257,7 @@ aot_status aot_query_unit(aot_queries *q, int64_t id, aot_unit **out, aot_err *e
     read_rows(q, AOT_Q_INPUTS, id, u, read_input, &own);
     read_rows(q, AOT_Q_SYMBOLS, id, u, read_symbol, &own);
     read_rows(q, AOT_Q_UNIT_NOTES, id, u, read_note, &own);
+    read_rows(q, AOT_Q_SETTINGS, id, u, read_setting, &own);
     if (own.code != AOT_OK) {
         aot_unit_free(u);
         if (err != NULL && err->code == AOT_OK) {

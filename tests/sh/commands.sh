@@ -278,4 +278,19 @@ ok "an inference unit has no stages with a backward, and that is why" err "compi
 run "$AOTSCOPE" show "$AOT_FIXTURES/logs/train_mixed_stdout.log.gz" --saved --unit 1
 ok "sizes that the log does not tell are named" out "7 of them with sizes that the input does not tell"
 
+relu=$(ls "$AOT_FIXTURES"/oracle/layer_norm_whole/trace.log*)
+run "$AOTSCOPE" run "$relu" -o "$scratch/decomp.aots" --backend decomp
+ok "run with another backend" exits 0
+run "$AOTSCOPE" show "$scratch/decomp.aots" --stage joint
+ok "its session shows what that backend made" out "var_mean"
+run "$AOTSCOPE" show "$relu" --stage joint
+ok "the log keeps what was recorded" out "native_layer_norm"
+run "$AOTSCOPE" diff "$relu" "$scratch/decomp.aots" --stage joint --stat
+ok "and the two differ" exits 1
+run "$AOTSCOPE" check "$scratch/decomp.aots"
+ok "check of that session is about what was recorded" exits 0
+run "$AOTSCOPE" run "$relu" -o "$scratch/export.aots" --path export
+run "$AOTSCOPE" show "$scratch/export.aots" --stage export
+ok "a session of the export path shows it" out "layer_norm"
+
 done_testing
