@@ -23,6 +23,16 @@ static aot_dims zeros(aot_tracer *t, unsigned n)
     return (aot_dims){AOT_NEW_ARRAY(aot_tracer_arena(t), aot_dim, n), n};
 }
 
+/* Spatial dimensions of a convolution with that weight. */
+static unsigned spatial(const aot_expand *k, const aot_tensor *weight)
+{
+    if (aot_ndim(weight) < 3) {
+        aot_trace_fail(k->t, AOT_E_SHAPE, "%s: a weight of %u dimensions; 3 are the least",
+                       aot_op(k->op)->name, aot_ndim(weight));
+    }
+    return aot_ndim(weight) - 2;
+}
+
 typedef struct conv {
     aot_value bias, stride, padding, dilation, output_padding, groups;
     bool transposed;
@@ -82,7 +92,7 @@ bool composite_conv(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *weight = aot_x_tensor(k, 1);
-    unsigned n = aot_ndim(weight) - 2;
+    unsigned n = spatial(k, weight);
     bool added;
     aot_tensor *x = batchify(t, aot_x_tensor(k, 0), n, &added);
     conv c = {k->args[2], k->args[3], k->args[4], k->args[5], aot_v_dims(t, zeros(t, n)),
@@ -96,7 +106,7 @@ bool composite_conv_transpose(aot_expand *k)
     aot_tracer *t = k->t;
     aot_tensor *weight = aot_x_tensor(k, 1);
     bool added;
-    aot_tensor *x = batchify(t, aot_x_tensor(k, 0), aot_ndim(weight) - 2, &added);
+    aot_tensor *x = batchify(t, aot_x_tensor(k, 0), spatial(k, weight), &added);
     conv c = {k->args[2], k->args[3], k->args[4], k->args[7], k->args[5], k->args[6], true};
     return give(k, convolve(t, x, weight, &c), added);
 }
@@ -133,7 +143,7 @@ bool composite_conv_padding(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *weight = aot_x_tensor(k, 1);
-    unsigned n = aot_ndim(weight) - 2;
+    unsigned n = spatial(k, weight);
     bool added;
     aot_tensor *x = batchify(t, aot_x_tensor(k, 0), n, &added);
     if (aot_x_str_is(k, 4, "same")) {

@@ -351,6 +351,9 @@ bool composite_matrix_power(aot_expand *k)
         return aot_x_give(k, AOT(t, aten_clone, x, aot_v_memory_format(t, AOT_MF_CONTIGUOUS)));
     }
     x = n < 0 ? AOT(t, aten_linalg_inv, x) : x;
+    if (n == INT64_MIN) {
+        aot_trace_fail(t, AOT_E_SHAPE, "matrix_power: the exponent %lld is too small", (long long)n);
+    }
     n = n < 0 ? -n : n;
     if (n == 1) {
         return aot_x_give(k, x);

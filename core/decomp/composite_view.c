@@ -247,12 +247,22 @@ bool composite_narrow(aot_expand *k)
 }
 
 /* chunk(self, chunks, dim) and unsafe_chunk: split into pieces of equal size */
+static void check_pieces(aot_tracer *t, aot_op_id op, int64_t n)
+{
+    enum { MOST = 1000000 }; /* more would only fill the memory */
+    if (n < 1 || n > MOST) {
+        aot_trace_fail(t, AOT_E_SHAPE, "%s: %lld pieces; from 1 to %d are possible", aot_op(op)->name,
+                       (long long)n, MOST);
+    }
+}
+
 bool composite_chunk(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_ctx *c = aot_tracer_ctx(t);
     aot_tensor *x = aot_x_tensor(k, 0);
     int64_t chunks = aot_x_int(k, 1, 1);
+    check_pieces(t, k->op, chunks);
     aot_dim size = aot_size(x, aot_x_int(k, 2, 0));
     aot_dim piece = aot_dim_floordiv(c, aot_dim_add(c, size, aot_dim_of(chunks - 1)), aot_dim_of(chunks));
     bool unsafe = k->op == AOT_OP_aten_unsafe_chunk;
@@ -319,6 +329,9 @@ bool composite_tensor_split(aot_expand *k)
         break;
     default:
         dim = aot_wrap_dim(k->t, aot_x_int(k, 2, 0), aot_ndim(x));
+    }
+    if (!aot_v_is_list(k->args[1])) {
+        check_pieces(k->t, k->op, aot_x_int(k, 1, 1));
     }
     return aot_v_is_list(k->args[1]) ? split_indices(k, x, (unsigned)dim, aot_x_dims(k, 1))
                                      : split_sections(k, x, (unsigned)dim, aot_x_int(k, 1, 1));

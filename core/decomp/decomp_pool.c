@@ -53,7 +53,7 @@ bool decomp_adaptive_max_pool2d(aot_expand *k)
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0);
     aot_dims size = aot_x_dims(k, 1);
-    if (size.n != 2) {
+    if (size.n != 2 || aot_ndim(x) < 2) {
         return false;
     }
     if (size.d[0].value == 0 || size.d[1].value == 0) {

@@ -42,7 +42,8 @@ static resize resize_by(const aot_expand *k, unsigned size_pos, unsigned factor_
     aot_value factors = k->args[factor_pos];
     aot_dims size = aot_x_dims(k, size_pos);
     resize r = {.x = aot_x_tensor(k, 0)};
-    r.n = aot_ndim(r.x) - 2 < MAX_SPATIAL ? aot_ndim(r.x) - 2 : MAX_SPATIAL;
+    unsigned ndim = aot_ndim(r.x);
+    r.n = ndim < 2 ? 0 : ndim - 2 < MAX_SPATIAL ? ndim - 2 : MAX_SPATIAL;
     bool scaled = aot_v_is_list(factors) && factors.n >= r.n;
     for (unsigned i = 0; i < r.n; i++) {
         r.scale[i] = scaled ? factors.u.items[i] : aot_v_none();

@@ -387,16 +387,24 @@ aot_meta_id aot_ctx_tensor_meta(aot_ctx *c, aot_dtype dtype, const aot_dim *size
     return *slot;
 }
 
+/* Sizes of damaged input, or of symbols with an impossible hint, may be negative or huge; weights and
+ * sums need what is neither. */
+static int64_t product(int64_t a, int64_t b)
+{
+    int64_t n;
+    if (a <= 0 || b <= 0) {
+        return 0;
+    }
+    return __builtin_mul_overflow(a, b, &n) || n > INT64_MAX / 64 ? INT64_MAX / 64 : n;
+}
+
 int64_t aot_meta_numel(const aot_ctx *c, aot_meta_id id)
 {
     const aot_meta *m = aot_meta_get(c, id);
     const aot_dim *d = aot_meta_sizes(c, m);
     int64_t n = 1;
     for (unsigned i = 0; i < m->ndim; i++) {
-        int64_t size = d[i].value == AOT_HINT_NONE ? 4096 : d[i].value;
-        if (__builtin_mul_overflow(n, size, &n)) {
-            n = INT64_MAX / 64;
-        }
+        n = product(n, d[i].value == AOT_HINT_NONE ? 4096 : d[i].value);
     }
     return n;
 }
@@ -404,13 +412,9 @@ int64_t aot_meta_numel(const aot_ctx *c, aot_meta_id id)
 int64_t aot_meta_bytes(const aot_ctx *c, aot_meta_id id)
 {
     const aot_meta *m = aot_meta_get(c, id);
-    int64_t bytes;
     switch (m->val) {
     case AOT_VAL_TENSOR:
-        if (__builtin_mul_overflow(aot_meta_numel(c, id), (int64_t)aot_dtype_get(m->dtype)->bytes, &bytes)) {
-            return INT64_MAX / 64;
-        }
-        return bytes;
+        return product(aot_meta_numel(c, id), aot_dtype_get(m->dtype)->bytes);
     case AOT_VAL_SYM:
         return 1;
     default:

@@ -38,7 +38,7 @@ static const traced_region *find(aot_tracer *t, const region *r, unsigned n, con
         if (e->body != r->body || (e->n_tangents == 0) != (n == 0)) {
             continue;
         }
-        if (n == e->n_tangents && memcmp(types, e->tangent, n * sizeof *types) == 0) {
+        if (n == e->n_tangents && (n == 0 || memcmp(types, e->tangent, n * sizeof *types) == 0)) {
             return e;
         }
         ++*n_others;

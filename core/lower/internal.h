@@ -49,7 +49,6 @@ aot_value aot_l_method(aot_tracer *t, const char *name, unsigned n, const aot_va
 aot_value aot_l_function(aot_tracer *t, const char *target, unsigned n, const aot_value *args);
 /* "Tensor", "int", "tuple" ...: for messages. */
 const char *aot_l_kind_name(aot_value v);
-aot_tensor *aot_l_need_tensor(const aot_pycall *k, unsigned pos, const char *name);
 /* "cpu" of a device, a string or an index; 0 if it is none of these. */
 aot_str aot_l_device_of(aot_tracer *t, aot_value v);
 /* dtype of torch.float32 or Python's float, int, bool, complex; AOT_NO_DTYPE. */

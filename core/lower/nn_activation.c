@@ -14,7 +14,7 @@ static aot_value softmax_dim(const aot_pycall *k, const aot_tensor *x)
 aot_value lower_softmax(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_value dim = softmax_dim(k, x);
     aot_value dtype = nn_arg(k, 3, "dtype");
     if (nn_is(k, "log_softmax")) {
@@ -29,7 +29,7 @@ aot_value lower_softmax(const aot_pycall *k)
 aot_value lower_gumbel_softmax(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *logits = aot_l_tensor(k, 0, "logits");
+    aot_tensor *logits = aot_l_need_tensor(k, 0, "logits");
     aot_value tau = nn_arg_or(k, 1, "tau", aot_v_int(1));
     aot_value dim = nn_arg_or(k, 4, "dim", aot_v_int(-1));
     aot_value contiguous = aot_v_name(t, "torch.contiguous_format");
@@ -55,14 +55,14 @@ aot_value lower_gumbel_softmax(const aot_pycall *k)
 
 aot_value lower_tanhshrink(const aot_pycall *k)
 {
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_tensor *y = AOT(k->t, aten_tanh, x);
     return AOT_V(k->t, aten_sub_Tensor, x, y);
 }
 
 aot_value lower_softsign(const aot_pycall *k)
 {
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_tensor *y = AOT(k->t, aten_abs, x);
     y = AOT(k->t, aten_add_Tensor, y, 1);
     return AOT_V(k->t, aten_div_Tensor, x, y);
@@ -72,7 +72,7 @@ aot_value lower_softsign(const aot_pycall *k)
 aot_value lower_dropout_nd(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_value p = nn_arg_or(k, 1, "p", aot_v_float(0.5));
     aot_value training = nn_arg_or(k, 2, "training", aot_v_bool(true));
     bool inplace = aot_l_bool(k, 3, "inplace", false);

@@ -283,7 +283,7 @@ aot_value lower_multi_head_attention(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
     mha m = {.t = t,
-             .q = aot_l_tensor(k, 0, "query"),
+             .q = aot_l_need_tensor(k, 0, "query"),
              .k = aot_l_tensor(k, 1, "key"),
              .v = aot_l_tensor(k, 2, "value"),
              .padding = aot_l_tensor(k, 14, "key_padding_mask"),

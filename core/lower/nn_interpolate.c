@@ -77,7 +77,7 @@ aot_value lower_interpolate(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
     bool old_nearest = nn_is(k, "upsample_nearest"), old_bilinear = nn_is(k, "upsample_bilinear");
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     unsigned n = aot_ndim(x) - 2;
     bool antialias = !old_nearest && !old_bilinear && aot_l_bool(k, 6, "antialias", false);
     const mode_row *r = find_mode(k, old_nearest ? "nearest" : old_bilinear ? "bilinear" : NULL,

@@ -41,7 +41,7 @@ static aot_value huber_loss(const aot_pycall *k, aot_tensor *x, aot_tensor *y)
 aot_value lower_broadcast_loss(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_tensor *y = aot_l_tensor(k, 1, "target");
     nn_broadcast(t, &x, &y);
     if (nn_is(k, "huber_loss")) {
@@ -64,7 +64,7 @@ aot_value lower_broadcast_loss(const aot_pycall *k)
 aot_value lower_kl_div(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     bool by_batch = aot_l_str_is(k, 4, "reduction", "mean", "batchmean");
     int reduction = by_batch ? 2 : nn_reduction(k, 2, 3, 4);
     aot_value log_target = nn_arg_or(k, 5, "log_target", aot_v_bool(false));
@@ -88,7 +88,7 @@ aot_value lower_binary_cross_entropy(const aot_pycall *k)
 aot_value lower_multilabel_soft_margin_loss(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_tensor *y = aot_l_tensor(k, 1, "target");
     aot_tensor *w = aot_l_tensor(k, 2, "weight");
     aot_tensor *positive = AOT(t, aten_log_sigmoid, x);
@@ -127,7 +127,7 @@ aot_value lower_ctc_loss(const aot_pycall *k)
 aot_value lower_gaussian_nll_loss(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_tensor *y = aot_l_tensor(k, 1, "target");
     aot_value given = nn_arg(k, 2, "var");
     aot_tensor *var = given.kind == AOT_V_TENSOR ? given.u.t : NULL;
@@ -161,7 +161,7 @@ aot_value lower_triplet_with_distance(const aot_pycall *k)
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "%s: a distance function is not a value of a graph",
                        nn_name(k));
     }
-    aot_tensor *anchor = aot_l_tensor(k, 0, "anchor");
+    aot_tensor *anchor = aot_l_need_tensor(k, 0, "anchor");
     aot_tensor *positive = aot_l_tensor(k, 1, "positive");
     aot_tensor *negative = aot_l_tensor(k, 2, "negative");
     aot_tensor *near = AOT(t, aten_pairwise_distance, anchor, positive);

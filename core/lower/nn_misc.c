@@ -20,7 +20,7 @@ static void renorm(const aot_pycall *k, aot_tensor *weight, aot_tensor *indices,
 aot_value lower_embedding(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *indices = aot_l_tensor(k, 0, "input");
+    aot_tensor *indices = aot_l_need_tensor(k, 0, "input");
     aot_tensor *weight = aot_l_tensor(k, 1, "weight");
     aot_dim padding = aot_l_dim(k, 2, "padding_idx", -1);
     if (aot_l_given(k, 2, "padding_idx") && padding.value < 0) {
@@ -46,7 +46,7 @@ static int bag_mode(const aot_pycall *k)
 aot_value lower_embedding_bag(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *indices = aot_l_tensor(k, 0, "input");
+    aot_tensor *indices = aot_l_need_tensor(k, 0, "input");
     aot_tensor *weight = aot_l_tensor(k, 1, "weight");
     if (aot_dtype_of(weight) == AOT_I64 && aot_is_float(indices)) {
         aot_tensor *swap = weight; /* the order of older versions */
@@ -86,7 +86,7 @@ aot_value lower_embedding_bag(const aot_pycall *k)
 aot_value lower_normalize(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_value p = nn_arg_or(k, 1, "p", aot_v_float(2));
     aot_value dim = nn_arg_or(k, 2, "dim", aot_v_int(1));
     aot_value eps = nn_arg_or(k, 3, "eps", aot_v_float(1e-12));
@@ -102,7 +102,7 @@ aot_value lower_normalize(const aot_pycall *k)
 aot_value lower_local_response_norm(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     if (aot_dim_is(aot_numel(t, x), 0)) {
         return aot_v_tensor(x);
     }

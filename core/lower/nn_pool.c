@@ -63,7 +63,7 @@ static aot_value sizes_with_default(const aot_pycall *k, aot_value size, const a
 
 aot_value lower_adaptive_avg_pool(const aot_pycall *k)
 {
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_value size = sizes_with_default(k, nn_arg(k, 1, "output_size"), x);
     aot_op_id op = by_dim(k, AOT_OP_aten_adaptive_avg_pool1d, AOT_OP_aten_adaptive_avg_pool2d,
                           AOT_OP_aten_adaptive_avg_pool3d);
@@ -77,7 +77,7 @@ static aot_value with_or_without_indices(const aot_pycall *k, unsigned pos, aot_
 
 aot_value lower_adaptive_max_pool(const aot_pycall *k)
 {
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_value size = sizes_with_default(k, nn_arg(k, 1, "output_size"), x);
     aot_op_id op = by_dim(k, AOT_OP_aten_adaptive_max_pool1d, AOT_OP_aten_adaptive_max_pool2d,
                           AOT_OP_aten_adaptive_max_pool3d);
@@ -104,7 +104,7 @@ aot_value lower_fractional_max_pool(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
     unsigned n = n_spatial(k);
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_dims size = fractional_size(k, x, n);
     aot_tensor *samples = aot_l_tensor(k, 5, "_random_samples");
     if (samples == NULL) {
@@ -143,7 +143,7 @@ aot_value lower_max_unpool(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
     unsigned n = n_spatial(k);
-    aot_tensor *x = aot_l_tensor(k, 0, "input");
+    aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     aot_tensor *indices = aot_l_tensor(k, 1, "indices");
     aot_value kernel_size = nn_arg(k, 2, "kernel_size");
     aot_dims kernel = nn_dims(t, kernel_size, n);

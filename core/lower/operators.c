@@ -158,6 +158,9 @@ static bool int_binary(aot_tracer *t, const char *name, aot_value x, aot_value y
     if (divides && aot_dim_is(b, 0)) {
         aot_trace_fail(t, AOT_E_RANGE, "operator.%s: integer division by zero", name);
     }
+    if (plain && divides && a.value == INT64_MIN && b.value == -1) {
+        aot_trace_fail(t, AOT_E_RANGE, "operator.%s: the result does not fit in 64 bits", name);
+    }
     if (plain && divides) { /* Python rounds down */
         int64_t q = floor_div(a.value, b.value);
         *result = aot_v_int(*name == 'f' ? q : a.value - q * b.value);

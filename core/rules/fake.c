@@ -36,6 +36,20 @@ static aot_meta_fn *rule_of(aot_op_id op)
     return rule;
 }
 
+/* The sizes of a symbolic dimension are hints only. */
+static aot_status check_sizes(const aot_call *k, const aot_fake *t)
+{
+    for (unsigned d = 0; t->val == AOT_VAL_TENSOR && d < t->ndim; d++) {
+        int64_t size = t->size[d].value;
+        if (size < 0 && size != AOT_HINT_NONE && t->size[d].expr == 0) {
+            return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: %s: dimension %u of the result would be %lld",
+                            aot_text(k->c, k->n->name), aot_text(k->c, k->n->target), d,
+                            (long long)size);
+        }
+    }
+    return AOT_OK;
+}
+
 aot_status aot_fake_run(aot_call *call, aot_ctx *c, const aot_graph *g, aot_node_id id,
                         aot_err *err)
 {
@@ -51,6 +65,9 @@ aot_status aot_fake_run(aot_call *call, aot_ctx *c, const aot_graph *g, aot_node
     current = c;
     aot_status s = rule(call);
     current = before;
+    for (size_t i = 0; s == AOT_OK && i < call->outs.n; i++) {
+        s = check_sizes(call, &call->outs.d[i]);
+    }
     if (s == AOT_OK && call->outs.n == 0 && !call->is_list) {
         s = AOT_FAIL(err, AOT_E_SHAPE, "%s: %s: arguments that have no type", aot_text(c, n->name),
                      aot_text(c, n->target));

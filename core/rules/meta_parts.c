@@ -128,6 +128,15 @@ aot_status meta_diag_embed(aot_call *k)
 
 /* ---- lists of parts ------------------------------------------------------------------------- */
 
+/* A list of more parts than any program makes is damaged input: it would only fill the memory. */
+static aot_status check_parts(aot_call *k, int64_t n)
+{
+    enum { MOST = 1000000 };
+    return n <= MOST ? AOT_OK
+                     : AOT_FAIL(k->err, AOT_E_SHAPE, "%s: %lld parts; %d are the most", call_name(k),
+                                (long long)n, MOST);
+}
+
 aot_status meta_split(aot_call *k)
 {
     aot_fake t;
@@ -140,8 +149,8 @@ aot_status meta_split(aot_call *k)
         return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: the number of parts is not known",
                         call_name(k));
     }
-    int64_t n = part.value == 0 ? 1 : (size.value + part.value - 1) / part.value;
-    n = n < 1 ? 1 : n;
+    int64_t n = part.value == 0 || size.value < 1 ? 1 : (size.value - 1) / part.value + 1;
+    AOT_TRY(check_parts(k, n));
     for (int64_t i = 0; i < n; i++) {
         aot_fake p = t;
         p.size[d] = i + 1 < n
@@ -181,6 +190,7 @@ aot_status meta_unbind(aot_call *k)
         return AOT_FAIL(k->err, AOT_E_SHAPE, "unbind: the number of parts is not known");
     }
     int64_t n = t.size[d].value;
+    AOT_TRY(check_parts(k, n));
     aot_meta_remove_dim(&t, d);
     for (int64_t i = 0; i < n; i++) {
         aot_fake p = t;

@@ -245,10 +245,11 @@ aot_tensor *aot_hop_type(aot_tracer *t, const aot_fake *type)
 
 aot_tensor *aot_hop_first_slice(aot_tracer *t, const aot_tensor *x)
 {
-    const aot_fake *f = x->type;
-    if (f->ndim == 0) {
-        aot_trace_fail(t, AOT_E_SHAPE, "a tensor without dimensions has no slices");
+    if (x == NULL || x->type->ndim == 0) {
+        aot_trace_fail(t, AOT_E_SHAPE, x == NULL ? "what is no tensor has no slices"
+                                                 : "a tensor without dimensions has no slices");
     }
+    const aot_fake *f = x->type;
     aot_fake s = aot_fake_new((aot_dtype)f->dtype, f->ndim - 1u, f->size + 1, f->device);
     aot_fake_set_contiguous(t->c, &s);
     aot_tensor *slice = aot_hop_type(t, &s);
@@ -258,6 +259,10 @@ aot_tensor *aot_hop_first_slice(aot_tracer *t, const aot_tensor *x)
 
 aot_tensor *aot_hop_stacked(aot_tracer *t, const aot_tensor *x, aot_dim n)
 {
+    if (x == NULL || x->type->ndim == AOT_FAKE_MAX_NDIM) {
+        aot_trace_fail(t, AOT_E_SHAPE, x == NULL ? "a body that is run for slices gives tensors only"
+                                                 : "the results have too many dimensions to be stacked");
+    }
     const aot_fake *f = x->type;
     aot_dim size[AOT_FAKE_MAX_NDIM + 1] = {n};
     memcpy(size + 1, f->size, f->ndim * sizeof *size);

@@ -256,9 +256,29 @@ static aot_dims dims_of(aot_tracer *t, const aot_value *v)
     return (aot_dims){d, v->n};
 }
 
+/* Rules take what the schema requires as given; a damaged graph may hold something else there. */
+static AOT_NORETURN void fail_no_tensor(const aot_expand *k, const aot_schema_arg *a)
+{
+    aot_trace_fail(k->t, AOT_E_SHAPE, "%s: a Tensor is wanted as '%.*s'", aot_op(k->op)->name,
+                   (int)a->name.n, a->name.s);
+}
+
+static const aot_schema_arg *schema_arg(const aot_expand *k, unsigned pos)
+{
+    const op_facts *f = tr_op(k->t, k->op);
+    return pos < f->schema.n_args ? &f->schema.args[pos] : NULL;
+}
+
 aot_tensor *aot_x_tensor(const aot_expand *k, unsigned pos)
 {
-    return tensor_of(argument(k->n, k->args, pos));
+    aot_tensor *x = tensor_of(argument(k->n, k->args, pos));
+    if (x == NULL) {
+        const aot_schema_arg *a = schema_arg(k, pos);
+        if (a != NULL && a->kind == AOT_TYPE_TENSOR && !a->optional && !a->is_list) {
+            fail_no_tensor(k, a);
+        }
+    }
+    return x;
 }
 
 unsigned aot_x_tensors(const aot_expand *k, unsigned pos, aot_tensor *const **out)
@@ -268,6 +288,10 @@ unsigned aot_x_tensors(const aot_expand *k, unsigned pos, aot_tensor *const **ou
     aot_tensor **list = tr_alloc(k->t, n + 1, sizeof(aot_tensor *));
     for (unsigned i = 0; i < n; i++) {
         list[i] = tensor_of(&v->u.items[i]);
+        const aot_schema_arg *a = list[i] == NULL ? schema_arg(k, pos) : NULL;
+        if (a != NULL && a->kind == AOT_TYPE_TENSOR && !a->item_optional) {
+            fail_no_tensor(k, a);
+        }
     }
     *out = list;
     return n;
