@@ -230,7 +230,8 @@ static aot_status choose_unit(size_t *unit, aot_model *m, const aot_args *a, aot
     *unit = 0;
     if (aot_model_n_units(m) == 0) {
         return AOT_FAIL(err, AOT_E_PIPELINE,
-                        "the input holds no compiled graph; `aotscope info INPUT` tells what it holds");
+                        "the input holds no compiled graph; `aotscope info INPUT` tells what it "
+                        "holds");
     }
     if (which != NULL) {
         return aot_cmd_find_unit(unit, m, which, err);

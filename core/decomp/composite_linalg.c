@@ -352,7 +352,8 @@ bool composite_matrix_power(aot_expand *k)
     }
     x = n < 0 ? AOT(t, aten_linalg_inv, x) : x;
     if (n == INT64_MIN) {
-        aot_trace_fail(t, AOT_E_SHAPE, "matrix_power: the exponent %lld is too small", (long long)n);
+        aot_trace_fail(t, AOT_E_SHAPE, "matrix_power: the exponent %lld is too small",
+                       (long long)n);
     }
     n = n < 0 ? -n : n;
     if (n == 1) {

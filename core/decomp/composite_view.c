@@ -251,8 +251,8 @@ static void check_pieces(aot_tracer *t, aot_op_id op, int64_t n)
 {
     enum { MOST = 1000000 }; /* more would only fill the memory */
     if (n < 1 || n > MOST) {
-        aot_trace_fail(t, AOT_E_SHAPE, "%s: %lld pieces; from 1 to %d are possible", aot_op(op)->name,
-                       (long long)n, MOST);
+        aot_trace_fail(t, AOT_E_SHAPE, "%s: %lld pieces; from 1 to %d are possible",
+                       aot_op(op)->name, (long long)n, MOST);
     }
 }
 

@@ -387,8 +387,8 @@ aot_meta_id aot_ctx_tensor_meta(aot_ctx *c, aot_dtype dtype, const aot_dim *size
     return *slot;
 }
 
-/* Sizes of damaged input, or of symbols with an impossible hint, may be negative or huge; weights and
- * sums need what is neither. */
+/* Sizes of damaged input, or of symbols with an impossible hint, may be negative or huge; weights
+ * and sums need what is neither. */
 static int64_t product(int64_t a, int64_t b)
 {
     int64_t n;

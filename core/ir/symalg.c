@@ -83,7 +83,7 @@ static int64_t value_of(op o, int64_t a, int64_t b)
         bad = __builtin_mul_overflow(a, b, &r);
         break;
     case FLOORDIV:
-        bad = b == 0;
+        bad = b == 0 || (b == -1 && a == INT64_MIN);
         r = bad ? 0 : b == -1 ? -a : a / b - (a % b != 0 && (a % b < 0) != (b < 0));
         break;
     case MOD:

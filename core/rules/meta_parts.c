@@ -133,8 +133,8 @@ static aot_status check_parts(aot_call *k, int64_t n)
 {
     enum { MOST = 1000000 };
     return n <= MOST ? AOT_OK
-                     : AOT_FAIL(k->err, AOT_E_SHAPE, "%s: %lld parts; %d are the most", call_name(k),
-                                (long long)n, MOST);
+                     : AOT_FAIL(k->err, AOT_E_SHAPE, "%s: %lld parts; %d are the most",
+                                call_name(k), (long long)n, MOST);
 }
 
 aot_status meta_split(aot_call *k)

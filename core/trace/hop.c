@@ -260,8 +260,8 @@ aot_tensor *aot_hop_first_slice(aot_tracer *t, const aot_tensor *x)
 aot_tensor *aot_hop_stacked(aot_tracer *t, const aot_tensor *x, aot_dim n)
 {
     if (x == NULL || x->type->ndim == AOT_FAKE_MAX_NDIM) {
-        aot_trace_fail(t, AOT_E_SHAPE, x == NULL ? "a body that is run for slices gives tensors only"
-                                                 : "the results have too many dimensions to be stacked");
+        aot_trace_fail(t, AOT_E_SHAPE, x == NULL ? "a body run for slices gives tensors only"
+                                                 : "results of too many dimensions to stack");
     }
     const aot_fake *f = x->type;
     aot_dim size[AOT_FAKE_MAX_NDIM + 1] = {n};

@@ -1,5 +1,5 @@
-/* Fuzz target: a graph text through every stage that follows from it: tracing, joint passes, the cut,
- * the runtime wrappers. Damaged graphs give errors that say something. */
+/* Fuzz target: a graph text through every stage that follows from it: tracing, joint passes, the
+ * cut, the runtime wrappers. Damaged graphs give errors that say something. */
 #include <stdio.h>
 #include <unistd.h>
 
