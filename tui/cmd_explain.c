@@ -82,6 +82,10 @@ static void print_limit(const aot_explain *x)
     char limit[32], weight[32];
     if (x->weight_limit == 0) {
         printf("  weight   it would not be saved even if it were free\n");
+    } else if (x->weight_limit > 0 && x->weight_limit == n->weight) {
+        printf("  weight   a tie: at %s another cut costs as much; the one nearest to the backward "
+               "is taken\n",
+               aot_format_count(limit, sizeof limit, x->weight_limit));
     } else if (x->weight_limit > 0) {
         printf("  weight   saved while it is below %s; it is %s\n",
                aot_format_count(limit, sizeof limit, x->weight_limit),
