@@ -56,10 +56,9 @@ static void repeat_heads(aot_tracer *t, attention *a)
     if (!a->gqa) {
         return;
     }
-    aot_ctx *c = aot_tracer_ctx(t);
     aot_dim heads = aot_size(a->q, -3);
-    aot_dim for_k = aot_dim_floordiv(c, heads, aot_size(a->k, -3));
-    aot_dim for_v = aot_dim_floordiv(c, heads, aot_size(a->v, -3));
+    aot_dim for_k = aot_trace_dim(t, '/', heads, aot_size(a->k, -3));
+    aot_dim for_v = aot_trace_dim(t, '/', heads, aot_size(a->v, -3));
     if (!aot_dim_is(for_k, 1)) {
         a->k = AOT(t, aten_repeat_interleave_self_int, a->k, for_k, -3);
     }

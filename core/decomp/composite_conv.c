@@ -116,17 +116,16 @@ bool composite_conv_transpose(aot_expand *k)
 static aot_tensor *conv_same(aot_expand *k, aot_tensor *x, aot_tensor *weight, unsigned n)
 {
     aot_tracer *t = k->t;
-    aot_ctx *c = aot_tracer_ctx(t);
     aot_dims dilation = aot_x_dims(k, 5);
     aot_dim *left = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_dim, n);
     aot_dim *rest = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_dim, 2 * n);
     bool symmetric = true;
     for (unsigned i = 0; i < n; i++) {
         aot_dim d = dilation.d[i < dilation.n ? i : dilation.n - 1];
-        aot_dim taps = aot_dim_sub(c, aot_size(weight, i + 2), aot_dim_of(1));
-        aot_dim total = aot_dim_mul(c, d, taps);
-        left[i] = aot_dim_floordiv(c, total, aot_dim_of(2));
-        aot_dim odd = aot_dim_sub(c, aot_dim_sub(c, total, left[i]), left[i]);
+        aot_dim taps = aot_trace_dim(t, '-', aot_size(weight, i + 2), aot_dim_of(1));
+        aot_dim total = aot_trace_dim(t, '*', d, taps);
+        left[i] = aot_trace_dim(t, '/', total, aot_dim_of(2));
+        aot_dim odd = aot_trace_dim(t, '-', aot_trace_dim(t, '-', total, left[i]), left[i]);
         rest[2 * (n - 1 - i) + 1] = odd;
         symmetric = symmetric && odd.value == 0;
     }

@@ -166,7 +166,7 @@ typedef struct dim_list {
 static void add_dim(aot_tracer *t, dim_list *l, unsigned dim, aot_dim size)
 {
     l->d[l->n++] = dim;
-    l->size = aot_dim_mul(aot_tracer_ctx(t), l->size, size);
+    l->size = aot_trace_dim(t, '*', l->size, size);
 }
 
 static aot_value joined(aot_tracer *t, const dim_list *a, const dim_list *b, const dim_list *c,
@@ -206,7 +206,7 @@ static aot_tensor *pair(aot_tracer *t, aot_tensor *left, aot_tensor *right, cons
             s++;
             dim_list one = {.d = {i}, .n = 1};
             if (l && r) {
-                summed.size = aot_dim_mul(aot_tracer_ctx(t), summed.size, aot_size(left, i));
+                summed.size = aot_trace_dim(t, '*', summed.size, aot_size(left, i));
             } else if (l) {
                 left = sum_keep(t, left, &one);
             } else if (r) {

@@ -14,7 +14,7 @@ bool composite_embedding_bag(aot_expand *k)
     bool padded = k->op == AOT_OP_aten_embedding_bag_padding_idx && !aot_x_is_none(k, 8);
     args[8] = padded ? k->args[8] : aot_v_int(-1);
     if (padded && args[8].u.dim.value < 0) {
-        args[8] = aot_v_dim(aot_dim_add(aot_tracer_ctx(k->t), args[8].u.dim,
+        args[8] = aot_v_dim(aot_trace_dim(k->t, '+', args[8].u.dim,
                                         aot_size(aot_x_tensor(k, 0), 0)));
     }
     aot_op_id op = aot_requires_grad(aot_x_tensor(k, 0)) ? AOT_OP_aten__embedding_bag
@@ -61,7 +61,7 @@ bool composite_channel_shuffle(aot_expand *k)
     aot_dims sizes = aot_sizes(x);
     aot_dim groups = aot_x_dim(k, 1, 1);
     const aot_dim shape[] = {aot_size(x, 0), groups,
-                             aot_dim_floordiv(aot_tracer_ctx(t), aot_size(x, 1), groups),
+                             aot_trace_dim(t, '/', aot_size(x, 1), groups),
                              aot_dim_of(-1)};
     x = AOT(t, aten_view, x, ((aot_dims){shape, 4}));
     x = AOT(t, aten_permute, x, aot_v_ints(t, 4, (const int64_t[]){0, 2, 1, 3}));

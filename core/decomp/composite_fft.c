@@ -45,7 +45,7 @@ static aot_tensor *resized(aot_tracer *t, aot_tensor *x, const int64_t *dim, con
         }
         if (now.value < size[i].value) {
             padded = true;
-            pad[2 * ndim - 2 * (unsigned)dim[i] - 1] = aot_dim_sub(aot_tracer_ctx(t), size[i], now);
+            pad[2 * ndim - 2 * (unsigned)dim[i] - 1] = aot_trace_dim(t, '-', size[i], now);
         } else if (now.value > size[i].value) {
             x = AOT(t, aten_slice_Tensor, x, dim[i], 0, size[i]);
         }
@@ -56,14 +56,12 @@ static aot_tensor *resized(aot_tracer *t, aot_tensor *x, const int64_t *dim, con
 /* 2 * (size - 1), the length of a real signal by the size of its half spectrum; and back. */
 static aot_dim whole(aot_tracer *t, aot_dim half)
 {
-    aot_ctx *c = aot_tracer_ctx(t);
-    return aot_dim_mul(c, aot_dim_of(2), aot_dim_sub(c, half, aot_dim_of(1)));
+    return aot_trace_dim(t, '*', aot_dim_of(2), aot_trace_dim(t, '-', half, aot_dim_of(1)));
 }
 
 static aot_dim half(aot_tracer *t, aot_dim n)
 {
-    aot_ctx *c = aot_tracer_ctx(t);
-    return aot_dim_add(c, aot_dim_floordiv(c, n, aot_dim_of(2)), aot_dim_of(1));
+    return aot_trace_dim(t, '+', aot_trace_dim(t, '/', n, aot_dim_of(2)), aot_dim_of(1));
 }
 
 /* ---- one dimension ---------------------------------------------------------------------------------- */
@@ -223,14 +221,14 @@ bool composite_fft_ihfftn(aot_expand *k)
 bool composite_fftshift(aot_expand *k)
 {
     aot_tensor *x = aot_x_tensor(k, 0);
-    aot_ctx *c = aot_tracer_ctx(k->t);
     aot_dims d = aot_x_dims(k, 1);
     unsigned n = aot_x_is_none(k, 1) ? aot_ndim(x) : d.n;
     int64_t dim[AOT_FAKE_MAX_NDIM], more = k->op == AOT_OP_aten_fft_ifftshift;
     aot_dim shift[AOT_FAKE_MAX_NDIM];
     for (unsigned i = 0; i < n; i++) {
         dim[i] = aot_x_is_none(k, 1) ? i : (int64_t)aot_wrap_dim(k->t, d.d[i].value, aot_ndim(x));
-        shift[i] = aot_dim_floordiv(c, aot_dim_add(c, aot_size(x, dim[i]), aot_dim_of(more)), aot_dim_of(2));
+        aot_dim up = aot_trace_dim(k->t, '+', aot_size(x, dim[i]), aot_dim_of(more));
+        shift[i] = aot_trace_dim(k->t, '/', up, aot_dim_of(2));
     }
     return aot_x_give(k, AOT(k->t, aten_roll, x, ((aot_dims){shift, n}), aot_v_ints(k->t, n, dim)));
 }
@@ -297,7 +295,6 @@ static aot_tensor *overlapped(aot_tracer *t, aot_tensor *frames, aot_dim batch, 
 bool composite_istft(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    aot_ctx *c = aot_tracer_ctx(t);
     aot_tensor *x = aot_x_tensor(k, 0);
     int64_t n_fft = aot_x_int(k, 1, 0), hop = aot_x_int(k, 2, n_fft / 4), dim = 2;
     int64_t norm = aot_x_bool(k, 6) ? NORM_ROOT_N : NORM_N, start = aot_x_bool(k, 5) ? n_fft / 2 : 0;
@@ -313,22 +310,22 @@ bool composite_istft(aot_expand *k)
         x = AOT(t, aten__fft_c2r, x, aot_v_ints(t, 1, &dim), norm, n_fft);
     }
     aot_dim batch = aot_size(x, 0), frames = aot_size(x, 1);
-    aot_dim length = aot_dim_mul(c, aot_dim_of(hop), aot_dim_sub(c, frames, aot_dim_of(1)));
-    length = aot_dim_add(c, length, aot_dim_of(n_fft));
+    aot_dim length = aot_trace_dim(t, '*', aot_dim_of(hop), aot_trace_dim(t, '-', frames, aot_dim_of(1)));
+    length = aot_trace_dim(t, '+', length, aot_dim_of(n_fft));
     int64_t row[3] = {1, 1, n_fft};
     aot_dim grid[3] = {aot_dim_of(1), frames, aot_dim_of(n_fft)};
     x = AOT(t, aten_mul_Tensor, x, AOT(t, aten_view, window, aot_v_ints(t, 3, row)));
     x = overlapped(t, x, batch, length, n_fft, hop);
     window = AOT(t, aten_expand, AOT(t, aten_pow_Tensor_Scalar, window, 2), ((aot_dims){grid, 3}));
     window = overlapped(t, window, batch, length, n_fft, hop);
-    aot_dim end = aot_dim_sub(c, length, aot_dim_of(start));
-    end = aot_x_is_none(k, 8) ? end : aot_dim_add(c, aot_x_dim(k, 8, 0), aot_dim_of(start));
+    aot_dim end = aot_trace_dim(t, '-', length, aot_dim_of(start));
+    end = aot_x_is_none(k, 8) ? end : aot_trace_dim(t, '+', aot_x_dim(k, 8, 0), aot_dim_of(start));
     x = AOT(t, aten_slice_Tensor, x, 1, start, end);
     window = AOT(t, aten_slice_Tensor, window, 1, start, end);
     x = AOT(t, aten_div_Tensor, x, window);
     x = matrix ? AOT(t, aten_squeeze_dim, x, 0) : x;
     if (end.value > length.value) { /* longer than the frames reach */
-        aot_dim pad[2] = {aot_dim_of(0), aot_dim_sub(c, end, length)};
+        aot_dim pad[2] = {aot_dim_of(0), aot_trace_dim(t, '-', end, length)};
         x = AOT(t, aten_constant_pad_nd, x, ((aot_dims){pad, 2}), 0);
     }
     return aot_x_give(k, x);

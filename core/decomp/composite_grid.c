@@ -16,7 +16,7 @@ static aot_tensor *steps(aot_tracer *t, const aot_tensor *like, aot_dim n, bool 
     if (corners) {
         return x;
     }
-    x = AOT(t, aten_mul_Scalar, x, aot_dim_sub(aot_tracer_ctx(t), n, aot_dim_of(1)));
+    x = AOT(t, aten_mul_Scalar, x, aot_trace_dim(t, '-', n, aot_dim_of(1)));
     return AOT(t, aten_div_Scalar, x, n);
 }
 
@@ -24,7 +24,6 @@ static aot_tensor *steps(aot_tracer *t, const aot_tensor *like, aot_dim n, bool 
 bool composite_affine_grid_backward(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    aot_ctx *c = aot_tracer_ctx(t);
     aot_tensor *grad = aot_x_tensor(k, 0);
     aot_dims size = aot_x_dims(k, 1);
     unsigned n = size.n - 2; // spatial dimensions
@@ -33,7 +32,7 @@ bool composite_affine_grid_backward(aot_expand *k)
     shape[0] = size.d[0];
     for (unsigned i = 0; i < n; i++) {
         shape[1 + i] = size.d[2 + i];
-        cells = aot_dim_mul(c, cells, size.d[2 + i]);
+        cells = aot_trace_dim(t, '*', cells, size.d[2 + i]);
     }
     shape[n + 1] = aot_dim_of(n + 1);
     aot_tensor *grid = AOT(t, aten_empty_memory_format, ((aot_dims){shape, n + 2}),

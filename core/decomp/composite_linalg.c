@@ -207,7 +207,7 @@ bool composite_linalg_cond(aot_expand *k)
         aot_tensor *s = AOT(t, aten_linalg_svdvals, x);
         aot_dim n = aot_size(s, -1);
         aot_tensor *large = AOT(t, aten_narrow, s, -1, 0, 1);
-        aot_tensor *small = AOT(t, aten_narrow, s, -1, aot_dim_sub(aot_tracer_ctx(t), n, aot_dim_of(1)), 1);
+        aot_tensor *small = AOT(t, aten_narrow, s, -1, aot_trace_dim(t, '-', n, aot_dim_of(1)), 1);
         s = p > 0 ? AOT(t, aten_div_Tensor, large, small) : AOT(t, aten_div_Tensor, small, large);
         return aot_x_give(k, AOT(t, aten_squeeze_dim, s, -1));
     }
@@ -378,7 +378,7 @@ static aot_dim product(aot_tracer *t, const aot_tensor *x, unsigned from, unsign
 {
     aot_dim p = aot_dim_of(1);
     for (unsigned i = from; i < to; i++) {
-        p = aot_dim_mul(aot_tracer_ctx(t), p, aot_size(x, i));
+        p = aot_trace_dim(t, '*', p, aot_size(x, i));
     }
     return p;
 }
@@ -446,7 +446,7 @@ bool composite_linalg_vander(aot_expand *k)
     unsigned n = aot_ndim(x);
     aot_dim size[AOT_FAKE_MAX_NDIM + 1], columns = aot_x_is_none(k, 1) ? aot_size(x, -1) : aot_x_dim(k, 1, 0);
     memcpy(size, aot_sizes(x).d, n * sizeof *size);
-    size[n] = aot_dim_sub(aot_tracer_ctx(t), columns, aot_dim_of(1));
+    size[n] = aot_trace_dim(t, '-', columns, aot_dim_of(1));
     x = AOT(t, aten_unsqueeze, x, -1);
     x = AOT(t, aten_expand, x, ((aot_dims){size, n + 1}));
     both[1] = AOT(t, aten_cumprod, x, -1);

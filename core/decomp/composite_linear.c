@@ -12,7 +12,7 @@ static aot_dim rows_of(aot_tracer *t, const aot_tensor *x)
 {
     aot_dim n = aot_dim_of(1);
     for (unsigned i = 0; i + 1 < aot_ndim(x); i++) {
-        n = aot_dim_mul(aot_tracer_ctx(t), n, aot_size(x, i));
+        n = aot_trace_dim(t, '*', n, aot_size(x, i));
     }
     return n;
 }

@@ -6,7 +6,7 @@
 
 static aot_dim mul(aot_tracer *t, aot_dim a, aot_dim b)
 {
-    return aot_dim_mul(aot_tracer_ctx(t), a, b);
+    return aot_trace_dim(t, '*', a, b);
 }
 
 static aot_dim product(aot_tracer *t, aot_dims d)

@@ -89,7 +89,7 @@ static aot_tensor *prob_target(aot_expand *k, int64_t class_dim)
     aot_dim items = aot_dim_of(1);
     for (unsigned i = 0; i < aot_ndim(x); i++) {
         items = i == (unsigned)class_dim ? items
-                                         : aot_dim_mul(aot_tracer_ctx(t), items, aot_size(x, i));
+                                         : aot_trace_dim(t, '*', items, aot_size(x, i));
     }
     r = AOT(t, aten_sum, r);
     r = AOT(t, aten_neg, r);

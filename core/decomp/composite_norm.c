@@ -88,7 +88,7 @@ bool composite_group_norm(aot_expand *k)
     aot_tensor *x = aot_x_tensor(k, 0), *weight = aot_x_tensor(k, 2), *bias = aot_x_tensor(k, 3);
     aot_dim rest = aot_dim_of(1);
     for (unsigned i = 2; i < aot_ndim(x); i++) {
-        rest = aot_dim_mul(aot_tracer_ctx(t), rest, aot_size(x, i));
+        rest = aot_trace_dim(t, '*', rest, aot_size(x, i));
     }
     x = AOT(t, aten_contiguous, x, aot_v_memory_format(t, aot_fake_suggest(aot_type_of(x))));
     weight = weight != NULL ? AOT(t, aten_contiguous, weight) : NULL;
@@ -130,7 +130,7 @@ bool composite_instance_norm(aot_expand *k)
     aot_tensor *var = repeated(t, aot_x_tensor(k, 4), b);
     aot_dim *shape = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_dim, sizes.n);
     shape[0] = aot_dim_of(1);
-    shape[1] = aot_dim_mul(aot_tracer_ctx(t), b, c);
+    shape[1] = aot_trace_dim(t, '*', b, c);
     for (unsigned i = 2; i < sizes.n; i++) {
         shape[i] = sizes.d[i];
     }

@@ -67,23 +67,22 @@ typedef struct sides {
 
 static aot_dim positive(aot_tracer *t, aot_dim a)
 {
-    return aot_dim_max(aot_tracer_ctx(t), a, aot_dim_of(0));
+    return aot_trace_dim(t, '>', a, aot_dim_of(0));
 }
 
 static aot_dim less(aot_tracer *t, aot_dim a, aot_dim b)
 {
-    return aot_dim_sub(aot_tracer_ctx(t), a, b);
+    return aot_trace_dim(t, '-', a, b);
 }
 
 static void copy_inner(aot_tracer *t, aot_tensor *out, aot_tensor *x, const sides *d, unsigned n)
 {
-    aot_ctx *c = aot_tracer_ctx(t);
     for (unsigned i = 0; i < n; i++) {
         const sides *s = &d[i];
         out = AOT(t, aten_slice_Tensor, out, s->dim, positive(t, s->left),
                   less(t, s->padded, positive(t, s->right)));
-        x = AOT(t, aten_slice_Tensor, x, s->dim, positive(t, aot_dim_neg(c, s->left)),
-                less(t, s->size, positive(t, aot_dim_neg(c, s->right))));
+        x = AOT(t, aten_slice_Tensor, x, s->dim, positive(t, aot_trace_dim(t, '~', s->left, s->left)),
+                less(t, s->size, positive(t, aot_trace_dim(t, '~', s->right, s->right))));
     }
     (void)AOT(t, aten_copy_, out, x);
 }
@@ -99,7 +98,6 @@ static void copy_slice(aot_tracer *t, aot_tensor *out, unsigned dim, aot_dim to,
 bool composite_pad_circular(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    aot_ctx *c = aot_tracer_ctx(t);
     aot_tensor *x = aot_x_tensor(k, 0);
     aot_dims padding = aot_x_dims(k, 1);
     unsigned n = padding.n / 2, ndim = aot_ndim(x);
@@ -112,7 +110,7 @@ bool composite_pad_circular(aot_expand *k)
         sides *s = &d[i];
         *s = (sides){.left = padding.d[2 * i], .right = padding.d[2 * i + 1], .dim = n - i + 1};
         s->size = aot_size(x, s->dim);
-        s->padded = aot_dim_add(c, aot_dim_add(c, s->size, s->left), s->right);
+        s->padded = aot_trace_dim(t, '+', aot_trace_dim(t, '+', s->size, s->left), s->right);
         shape[s->dim] = s->padded;
     }
     aot_tensor *out = AOT(t, aten_new_empty, x, ((aot_dims){shape, ndim}),
@@ -128,7 +126,7 @@ bool composite_pad_circular(aot_expand *k)
         if (s->right.value > 0) {
             aot_dim from = positive(t, s->left);
             copy_slice(t, out, s->dim, less(t, s->padded, s->right), s->padded, from,
-                       aot_dim_add(c, from, s->right));
+                       aot_trace_dim(t, '+', from, s->right));
         }
     }
     return aot_x_give(k, out);

@@ -165,7 +165,6 @@ bool composite_msort(aot_expand *k)
 bool composite_diff(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    aot_ctx *c = aot_tracer_ctx(t);
     aot_tensor *x = aot_x_tensor(k, 0), *all[3];
     aot_value dim = k->args[2];
     int64_t n = aot_x_int(k, 1, 1);
@@ -187,7 +186,7 @@ bool composite_diff(aot_expand *k)
     aot_dim size = aot_size(x, dim.u.dim.value);
     n = size.expr == 0 && n > size.value ? size.value : n;
     for (int64_t i = 0; i < n; i++) {
-        aot_dim left = aot_dim_sub(c, aot_size(x, dim.u.dim.value), aot_dim_of(1));
+        aot_dim left = aot_trace_dim(t, '-', aot_size(x, dim.u.dim.value), aot_dim_of(1));
         if (kind_of(x) == 'b') {
             aot_tensor *last = AOT(t, aten_narrow, x, dim, 1, left);
             aot_tensor *first = AOT(t, aten_narrow, x, dim, 0, left);

@@ -9,7 +9,6 @@
 /* The sizes with -1 replaced by what is left of the elements. */
 static aot_dims without_minus_one(aot_tracer *t, aot_dims shape, aot_dim numel)
 {
-    aot_ctx *c = aot_tracer_ctx(t);
     aot_dim *d = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_dim, shape.n + 1), rest = aot_dim_of(1);
     int at = -1;
     for (unsigned i = 0; i < shape.n; i++) {
@@ -17,11 +16,11 @@ static aot_dims without_minus_one(aot_tracer *t, aot_dims shape, aot_dim numel)
         if (aot_dim_is(d[i], -1)) {
             at = (int)i;
         } else {
-            rest = aot_dim_mul(c, rest, d[i]);
+            rest = aot_trace_dim(t, '*', rest, d[i]);
         }
     }
     if (at >= 0) {
-        d[at] = rest.value == 0 ? aot_dim_of(0) : aot_dim_floordiv(c, numel, rest);
+        d[at] = rest.value == 0 ? aot_dim_of(0) : aot_trace_dim(t, '/', numel, rest);
     }
     return (aot_dims){d, shape.n};
 }
@@ -104,7 +103,7 @@ bool composite_flatten(aot_expand *k)
         return aot_x_give(k, x);
     }
     for (unsigned i = first; i <= last; i++) {
-        slab = aot_dim_mul(aot_tracer_ctx(t), slab, aot_size(x, i));
+        slab = aot_trace_dim(t, '*', slab, aot_size(x, i));
     }
     for (unsigned i = 0; i < ndim; i++) {
         if (i <= first || i > last) {
@@ -229,7 +228,6 @@ bool composite_narrow(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0);
-    aot_ctx *c = aot_tracer_ctx(t);
     aot_value at = k->args[2];
     if (at.kind == AOT_V_TENSOR) {
         at = AOT_V(t, aten_item, at.u.t);
@@ -237,13 +235,13 @@ bool composite_narrow(aot_expand *k)
     aot_dim start = at.u.dim, length = aot_x_dim(k, 3, 0);
     aot_dim size = aot_size(x, aot_x_int(k, 1, 0));
     if (start.value < 0) {
-        start = aot_dim_add(c, start, size);
+        start = aot_trace_dim(t, '+', start, size);
     }
     if (start.value + length.value > size.value) {
         aot_trace_fail(t, AOT_E_RANGE, "narrow: start (%lld) + length (%lld) exceeds dimension size (%lld)",
                        (long long)start.value, (long long)length.value, (long long)size.value);
     }
-    return aot_x_give(k, AOT(t, aten_slice_Tensor, x, k->args[1], start, aot_dim_add(c, start, length), 1));
+    return aot_x_give(k, AOT(t, aten_slice_Tensor, x, k->args[1], start, aot_trace_dim(t, '+', start, length), 1));
 }
 
 /* chunk(self, chunks, dim) and unsafe_chunk: split into pieces of equal size */
@@ -259,12 +257,12 @@ static void check_pieces(aot_tracer *t, aot_op_id op, int64_t n)
 bool composite_chunk(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    aot_ctx *c = aot_tracer_ctx(t);
     aot_tensor *x = aot_x_tensor(k, 0);
     int64_t chunks = aot_x_int(k, 1, 1);
     check_pieces(t, k->op, chunks);
     aot_dim size = aot_size(x, aot_x_int(k, 2, 0));
-    aot_dim piece = aot_dim_floordiv(c, aot_dim_add(c, size, aot_dim_of(chunks - 1)), aot_dim_of(chunks));
+    aot_dim piece = aot_trace_dim(t, '-', aot_trace_dim(t, '+', size, aot_dim_of(chunks)), aot_dim_of(1));
+    piece = aot_trace_dim(t, '/', piece, aot_dim_of(chunks));
     bool unsafe = k->op == AOT_OP_aten_unsafe_chunk;
     if (piece.value == 0 && size.value == 0) { /* as many empty ones */
         aot_value *sizes = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_value, (size_t)chunks + 1);

@@ -176,7 +176,7 @@ aot_value dc_mul(aot_tracer *t, aot_value a, aot_value b)
     if (a.kind == AOT_V_FLOAT || b.kind == AOT_V_FLOAT) {
         return aot_v_float(dc_number(a) * dc_number(b));
     }
-    return aot_v_dim(aot_dim_mul(aot_tracer_ctx(t), a.u.dim, b.u.dim));
+    return aot_v_dim(aot_trace_dim(t, '*', a.u.dim, b.u.dim));
 }
 
 double dc_float(aot_tracer *t, aot_dim n)
@@ -293,7 +293,7 @@ aot_dim dc_prod(aot_tracer *t, aot_dims d, unsigned lo, unsigned hi)
 {
     aot_dim n = aot_dim_of(1);
     for (unsigned i = lo; i < hi; i++) {
-        n = aot_dim_mul(aot_tracer_ctx(t), n, d.d[i]);
+        n = aot_trace_dim(t, '*', n, d.d[i]);
     }
     return n;
 }

@@ -412,7 +412,7 @@ bool decomp_prelu_kernel_backward(aot_expand *k)
 /* One half of x along dim. */
 static aot_tensor *half_of(aot_tracer *t, aot_tensor *x, unsigned dim, bool second)
 {
-    aot_dim n = aot_dim_floordiv(aot_tracer_ctx(t), aot_size(x, dim), aot_dim_of(2));
+    aot_dim n = aot_trace_dim(t, '/', aot_size(x, dim), aot_dim_of(2));
     return AOT(t, aten_narrow, x, dim, second ? n : aot_dim_of(0), n);
 }
 

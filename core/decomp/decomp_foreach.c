@@ -26,17 +26,16 @@ bool decomp_foreach_lerp(aot_expand *k)
 /* x padded along dim to a multiple of chunks, as [..., chunks, rest]. */
 static aot_tensor *in_chunks(aot_tracer *t, aot_tensor *x, unsigned dim, int64_t chunks)
 {
-    aot_ctx *c = aot_tracer_ctx(t);
     aot_dims size = aot_sizes(x);
     aot_dim n = aot_dim_of(chunks), pad[2 * AOT_FAKE_MAX_NDIM], view[AOT_FAKE_MAX_NDIM];
-    aot_dim up = aot_dim_floordiv(c, aot_dim_add(c, size.d[dim], aot_dim_of(chunks - 1)), n);
-    aot_dim padded = aot_dim_mul(c, up, n);
+    aot_dim up = aot_trace_dim(t, '/', aot_trace_dim(t, '+', size.d[dim], aot_dim_of(chunks - 1)), n);
+    aot_dim padded = aot_trace_dim(t, '*', up, n);
     if (!aot_dim_eq(padded, size.d[dim])) {
         unsigned m = 2 * (size.n - dim);
         for (unsigned i = 0; i + 1 < m; i++) {
             pad[i] = aot_dim_of(0);
         }
-        pad[m - 1] = aot_dim_sub(c, padded, size.d[dim]);
+        pad[m - 1] = aot_trace_dim(t, '-', padded, size.d[dim]);
         x = AOT(t, aten_constant_pad_nd, x, ((aot_dims){pad, m}), 0);
     }
     for (unsigned i = 0; i < dim; i++) {

@@ -135,8 +135,7 @@ static aot_dim after(aot_dims pad, unsigned n, unsigned i)
 /* Which element of a dimension of `size` stands at each place of the padded one. */
 static aot_tensor *padded_index(aot_tracer *t, aot_dim lo, aot_dim size, aot_dim hi, bool reflect, const aot_tensor *x)
 {
-    aot_ctx *c = aot_tracer_ctx(t);
-    aot_tensor *i = dc_arange_from(t, aot_dim_neg(c, lo), dc_dim(t, '+', size, hi), AOT_NO_DTYPE, x);
+    aot_tensor *i = dc_arange_from(t, aot_trace_dim(t, '~', lo, lo), dc_dim(t, '+', size, hi), AOT_NO_DTYPE, x);
     aot_dim last = dc_add(t, size, -1);
     if (!reflect) {
         return AOT(t, aten_clamp, i, 0, last);

@@ -273,7 +273,7 @@ static aot_value clamp_indices(aot_expand *k, unsigned pos, bool from_minus_size
     aot_tensor *clamped[AOT_FAKE_MAX_NDIM] = {NULL};
     for (unsigned i = 0; i < n && i < AOT_FAKE_MAX_NDIM; i++) {
         aot_dim size = aot_size(x, i);
-        aot_dim lo = from_minus_size ? aot_dim_neg(aot_tracer_ctx(t), size) : aot_dim_of(0);
+        aot_dim lo = from_minus_size ? aot_trace_dim(t, '~', size, size) : aot_dim_of(0);
         clamped[i] = index[i] == NULL ? NULL : AOT(t, aten_clamp, index[i], lo, dc_add(t, size, -1));
     }
     return aot_v_tensors(t, n, clamped);

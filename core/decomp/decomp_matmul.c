@@ -24,7 +24,7 @@ bool decomp_mm(aot_expand *k)
         return false;
     }
     aot_tensor *a = aot_x_tensor(k, 0), *b = aot_x_tensor(k, 1);
-    aot_dim n = aot_dim_add(aot_tracer_ctx(t), aot_numel(t, a), aot_numel(t, b));
+    aot_dim n = aot_trace_dim(t, '+', aot_numel(t, a), aot_numel(t, b));
     bool outer = aot_dim_is(aot_size(a, -1), 1) && aot_size(a, 0).expr == 0 &&
                  aot_size(a, 0).value > 0 && aot_dim_is(aot_size(b, 0), 1) && n.value <= 32;
     if (!outer && !(aot_dim_is(aot_size(a, 0), 1) && aot_dim_is(aot_size(b, -1), 1))) {
@@ -159,7 +159,6 @@ static aot_tensor *zeros2(aot_tracer *t, aot_dim rows, aot_dim columns, const ao
 bool decomp_block_diag(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    aot_ctx *c = aot_tracer_ctx(t);
     aot_tensor *const *items;
     unsigned n = aot_x_tensors(k, 0, &items);
     aot_tensor **block = aot_arena_alloc(aot_tracer_arena(t), (n + 1) * sizeof *block);
@@ -168,15 +167,15 @@ bool decomp_block_diag(aot_expand *k)
         block[i] = aot_ndim(items[i]) > 1
                        ? items[i]
                        : AOT(t, aten_view, items[i], aot_v_ints(t, 2, (int64_t[]){1, -1}));
-        columns = aot_dim_add(c, columns, aot_size(block[i], 1));
+        columns = aot_trace_dim(t, '+', columns, aot_size(block[i], 1));
     }
     for (unsigned i = 0; i < n; i++) {
         aot_dim rows = aot_size(block[i], 0), width = aot_size(block[i], 1);
-        aot_dim rest = aot_dim_sub(c, aot_dim_sub(c, columns, start), width);
+        aot_dim rest = aot_trace_dim(t, '-', aot_trace_dim(t, '-', columns, start), width);
         aot_tensor *row[3] = {zeros2(t, rows, start, block[i]), block[i]};
         row[2] = zeros2(t, rows, rest, block[i]);
         block[i] = AOT(t, aten_cat, aot_v_tensors(t, 3, row), 1);
-        start = aot_dim_add(c, start, width);
+        start = aot_trace_dim(t, '+', start, width);
     }
     return aot_x_give(k, AOT(t, aten_cat, aot_v_tensors(t, n, block), 0));
 }

@@ -204,7 +204,7 @@ bool decomp_native_group_norm(aot_expand *k)
     aot_tensor *weight = aot_x_tensor(k, 1), *bias = aot_x_tensor(k, 2);
     aot_dtype dtype = aot_dtype_of(input);
     aot_dim groups = aot_x_dim(k, 6, 1), c = aot_x_dim(k, 4, 1);
-    aot_dim per_group = aot_dim_floordiv(aot_tracer_ctx(t), c, groups);
+    aot_dim per_group = aot_trace_dim(t, '/', c, groups);
     aot_value dims = dc_range(t, 2, 4);
     aot_tensor *acc = dc_to(t, input, dc_computation_dtype(dtype));
     aot_tensor *x = reshape4(t, acc, aot_x_dim(k, 3, 1), groups, per_group, aot_x_dim(k, 5, 1));
@@ -258,7 +258,7 @@ static aot_tensor *group_input_grad(aot_expand *k, const groups *g, aot_tensor *
     aot_tensor *input = aot_x_tensor(k, 1), *mean = aot_x_tensor(k, 2), *rstd = aot_x_tensor(k, 3);
     aot_tensor *gamma = aot_x_tensor(k, 4), *scale;
     aot_dim one = aot_dim_of(1);
-    double s = 1.0 / dc_float(t, aot_dim_mul(aot_tracer_ctx(t), g->hw, g->cpg));
+    double s = 1.0 / dc_float(t, aot_trace_dim(t, '*', g->hw, g->cpg));
     aot_tensor *ds_val = group_sum(t, ds, gamma, g);
     aot_tensor *db_val = group_sum(t, db, gamma, g);
     aot_tensor *c1 = AOT(t, aten_unsqueeze, rstd, -1);
@@ -289,7 +289,7 @@ bool decomp_native_group_norm_backward(aot_expand *k)
     aot_dtype result = dc_opmath(k);
     aot_tensor *grad = aot_x_tensor(k, 0), *input = aot_x_tensor(k, 1), *out[3] = {NULL};
     groups g = {aot_x_dim(k, 5, 1), aot_x_dim(k, 6, 1), aot_x_dim(k, 7, 1), aot_x_dim(k, 8, 1),
-                aot_dim_floordiv(aot_tracer_ctx(t), aot_x_dim(k, 6, 1), aot_x_dim(k, 8, 1))};
+                aot_trace_dim(t, '/', aot_x_dim(k, 6, 1), aot_x_dim(k, 8, 1))};
     aot_tensor *ds = sum_over(t, view3(t, MUL(grad, input), g.n, g.c, g.hw), 2);
     aot_tensor *db = sum_over(t, view3(t, grad, g.n, g.c, g.hw), 2);
     if (mask_at(k, 9, 0)) {

@@ -95,14 +95,7 @@ bool dc_is_empty(const aot_tensor *x)
 
 aot_dim dc_dim(aot_tracer *t, char op, aot_dim a, aot_dim b)
 {
-    aot_ctx *c = aot_tracer_ctx(t);
-    switch (op) {
-    case '+': return aot_dim_add(c, a, b);
-    case '-': return aot_dim_sub(c, a, b);
-    case '*': return aot_dim_mul(c, a, b);
-    case '/': return aot_dim_floordiv(c, a, b);
-    default: return aot_dim_mod(c, a, b);
-    }
+    return aot_trace_dim(t, op, a, b);
 }
 
 static double arith(char op, double a, double b)

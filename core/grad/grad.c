@@ -218,7 +218,7 @@ aot_dim aot_grad_reduced_numel(aot_tracer *t, aot_dims sizes, aot_dims dims)
 {
     aot_dim n = aot_dim_of(1);
     for (unsigned i = 0; i < dims.n && sizes.n != 0; i++) {
-        n = aot_dim_mul(aot_tracer_ctx(t), n,
+        n = aot_trace_dim(t, '*', n,
                         sizes.d[aot_wrap_dim(t, dims.d[i].value, sizes.n)]);
     }
     return n;

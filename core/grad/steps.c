@@ -2,7 +2,7 @@
 
 aot_tensor *aot_grad_narrow(aot_tracer *t, aot_tensor *x, int64_t dim, aot_dim start, aot_dim length)
 {
-    return AOT(t, aten_slice_Tensor, x, dim, start, aot_dim_add(aot_tracer_ctx(t), start, length), 1);
+    return AOT(t, aten_slice_Tensor, x, dim, start, aot_trace_dim(t, '+', start, length), 1);
 }
 
 aot_tensor *aot_grad_zeros_of(aot_tracer *t, const aot_tensor *like)

@@ -37,7 +37,7 @@ void vjp_cat(aot_vjp *b)
         }
         aot_dim size = aot_size(x, dim);
         aot_vjp_set_item(b, 0, i, aot_grad_narrow(t, from, dim, at, size));
-        at = aot_dim_add(aot_tracer_ctx(t), at, size);
+        at = aot_trace_dim(t, '+', at, size);
     }
 }
 
@@ -75,8 +75,8 @@ void vjp_block_diag(aot_vjp *b)
             part = AOT(t, aten_squeeze_dim, part, -1);
         }
         aot_vjp_set_item(b, 0, i, part);
-        row = aot_dim_add(aot_tracer_ctx(t), row, rows);
-        column = aot_dim_add(aot_tracer_ctx(t), column, columns);
+        row = aot_trace_dim(t, '+', row, rows);
+        column = aot_trace_dim(t, '+', column, columns);
     }
 }
 
@@ -134,7 +134,7 @@ static aot_tensor *roll_self(const aot_each *e)
     aot_dim back[AOT_FAKE_MAX_NDIM], over[AOT_FAKE_MAX_NDIM];
 
     for (unsigned i = 0; i < shifts.n && i < AOT_FAKE_MAX_NDIM; i++) {
-        back[i] = aot_dim_neg(aot_tracer_ctx(e->t), shifts.d[shifts.n - 1 - i]);
+        back[i] = aot_trace_dim(e->t, '~', shifts.d[shifts.n - 1 - i], shifts.d[shifts.n - 1 - i]);
     }
     for (unsigned i = 0; i < dims.n && i < AOT_FAKE_MAX_NDIM; i++) {
         over[i] = dims.d[dims.n - 1 - i];

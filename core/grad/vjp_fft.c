@@ -45,7 +45,7 @@ static aot_tensor *fft_c2r_self(const aot_each *e)
     aot_tracer *t = e->t;
     int64_t dim = last_dim(e);
     aot_tensor *d = AOT(t, aten__fft_r2c, e->g, aot_vjp_arg(e->b, 1), aot_vjp_arg(e->b, 2), true);
-    aot_dim twice = aot_dim_sub(aot_tracer_ctx(t), aot_size(e->g, dim), aot_size(d, dim));
+    aot_dim twice = aot_trace_dim(t, '-', aot_size(e->g, dim), aot_size(d, dim));
 
     if (twice.value > 0) {
         AOT(t, aten_mul__Scalar, aot_grad_narrow(t, d, dim, aot_dim_of(1), twice), 2);

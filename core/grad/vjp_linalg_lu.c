@@ -16,7 +16,7 @@ static aot_tensor *head(aot_tracer *t, aot_tensor *x, int64_t dim, aot_dim k)
 
 static aot_tensor *tail(aot_tracer *t, aot_tensor *x, int64_t dim, aot_dim k)
 {
-    return aot_grad_narrow(t, x, dim, k, aot_dim_sub(aot_tracer_ctx(t), aot_size(x, dim), k));
+    return aot_grad_narrow(t, x, dim, k, aot_trace_dim(t, '-', aot_size(x, dim), k));
 }
 
 static aot_tensor *zeros_beside(aot_tracer *t, aot_tensor *x, int64_t dim, aot_dim n)
@@ -78,7 +78,7 @@ static aot_tensor *of_wide(aot_tracer *t, const factors *f, aot_dim k)
         x = AOT(t, aten_add_Tensor, x, y);
         x = joined(t, x, tail(t, f->gu, -1, k), -1);
     } else {
-        aot_dim rest = aot_dim_sub(aot_tracer_ctx(t), aot_size(f->u, -1), k);
+        aot_dim rest = aot_trace_dim(t, '-', aot_size(f->u, -1), k);
         x = joined(t, x, zeros_beside(t, x, -1, rest), -1);
     }
     return aot_grad_solve(t, aot_grad_mh(t, f->l), x, true, true, true);
@@ -103,7 +103,7 @@ static aot_tensor *of_tall(aot_tracer *t, const factors *f, aot_dim k)
         x = AOT(t, aten_add_Tensor, x, y);
         x = joined(t, x, tail(t, f->gl, -2, k), -2);
     } else {
-        aot_dim rest = aot_dim_sub(aot_tracer_ctx(t), aot_size(f->l, -2), k);
+        aot_dim rest = aot_trace_dim(t, '-', aot_size(f->l, -2), k);
         x = joined(t, x, zeros_beside(t, x, -2, rest), -2);
     }
     return aot_grad_solve(t, aot_grad_mh(t, f->u), x, false, false, false);
@@ -155,7 +155,7 @@ void vjp_lu_unpack(aot_vjp *b)
     aot_tracer *t = aot_vjp_tracer(b);
     aot_tensor *gl = aot_vjp_grad(b, 1), *gu = aot_vjp_grad(b, 2), *x, *l = NULL, *u = NULL;
     aot_dim m = aot_size(aot_vjp_in(b, 0), -2), n = aot_size(aot_vjp_in(b, 0), -1);
-    aot_dim k = m.value < n.value ? m : n, rest = aot_dim_sub(aot_tracer_ctx(t), m, n);
+    aot_dim k = m.value < n.value ? m : n, rest = aot_trace_dim(t, '-', m, n);
     bool tall = m.value > n.value, wide = m.value < n.value, both = gl != NULL && gu != NULL;
 
     if (gu != NULL) {
@@ -172,7 +172,7 @@ void vjp_lu_unpack(aot_vjp *b)
     } else if (gl == NULL && tall) {
         x = joined(t, x, zeros_beside(t, x, -2, rest), -2);
     } else if (gu == NULL && wide) {
-        x = joined(t, x, zeros_beside(t, x, -1, aot_dim_neg(aot_tracer_ctx(t), rest)), -1);
+        x = joined(t, x, zeros_beside(t, x, -1, aot_trace_dim(t, '~', rest, rest)), -1);
     }
     aot_vjp_set(b, 0, x);
 }

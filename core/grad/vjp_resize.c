@@ -12,7 +12,7 @@ void vjp_constant_pad_nd(aot_vjp *b)
     aot_dim cut[2 * AOT_GRAD_MAX_DIMS];
 
     for (unsigned i = 0; i < pad.n && i < 2 * AOT_GRAD_MAX_DIMS; i++) {
-        cut[i] = aot_dim_neg(aot_tracer_ctx(t), pad.d[i]);
+        cut[i] = aot_trace_dim(t, '~', pad.d[i], pad.d[i]);
     }
     aot_vjp_set(b, 0,
                 AOT(t, aten_constant_pad_nd, aot_vjp_grad(b, 0), ((aot_dims){cut, pad.n}), 0));
@@ -78,7 +78,7 @@ void vjp_channel_shuffle(aot_vjp *b)
 {
     aot_tracer *t = aot_vjp_tracer(b);
     aot_tensor *grad = aot_vjp_grad(b, 0);
-    aot_dim n = aot_dim_floordiv(aot_tracer_ctx(t), aot_size(grad, 1), aot_vjp_dim(b, 1, 1));
+    aot_dim n = aot_trace_dim(t, '/', aot_size(grad, 1), aot_vjp_dim(b, 1, 1));
 
     aot_vjp_set(b, 0, AOT(t, aten_channel_shuffle, grad, n));
 }

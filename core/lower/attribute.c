@@ -47,7 +47,7 @@ static bool fact(aot_tracer *t, aot_tensor *x, const char *name, aot_value *v)
     } else if (strcmp(name, "itemsize") == 0) {
         *v = aot_v_int(item_bytes(x));
     } else if (strcmp(name, "nbytes") == 0) {
-        *v = aot_v_dim(aot_dim_mul(aot_tracer_ctx(t), aot_numel(t, x), aot_dim_of(item_bytes(x))));
+        *v = aot_v_dim(aot_trace_dim(t, '*', aot_numel(t, x), aot_dim_of(item_bytes(x))));
     } else if (strcmp(name, "is_cuda") == 0) {
         *v = aot_v_bool(device_is(t, x, "cuda"));
     } else if (strcmp(name, "is_cpu") == 0) {

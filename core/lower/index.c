@@ -1,6 +1,8 @@
 /* x[...] and x[...] = v. Integers are select, slices slice, None unsqueeze; what is left are tensors
  * for index and index_put_. Mirrors torch/csrc/autograd/python_variable_indexing.cpp and
  * ATen/TensorIndexing.h. */
+#include <string.h>
+
 #include "lower/internal.h"
 #include "trace/layer.h"
 
@@ -34,10 +36,27 @@ static aot_dim bound(aot_tracer *t, aot_value v, int64_t if_none)
     return v.u.dim;
 }
 
-/* Whether a slice up to stop certainly takes the whole dimension. */
-static bool reaches_end(aot_dim size, aot_dim stop)
+static void see_backed(void *arg, const char *symbol, size_t n)
 {
-    return aot_dim_is(stop, INT64_MAX) || aot_dim_same(size, stop) ||
+    bool *any = arg;
+    *any = *any || (n > 1 && symbol[0] == 's');
+}
+
+/* Nothing bounds the symbols of inputs; those of data (u0) are bounded by what was counted. */
+static bool is_bounded(aot_tracer *t, aot_dim size)
+{
+    bool backed = false;
+    if (size.expr != 0) {
+        const char *s = aot_text(aot_tracer_ctx(t), size.expr);
+        aot_sym_each(s, strlen(s), see_backed, &backed);
+    }
+    return !backed;
+}
+
+/* Whether a slice up to stop certainly takes the whole dimension. */
+static bool reaches_end(aot_tracer *t, aot_dim size, aot_dim stop)
+{
+    return (aot_dim_is(stop, INT64_MAX) && is_bounded(t, size)) || aot_dim_same(size, stop) ||
            (size.expr == 0 && stop.expr == 0 && size.value <= stop.value);
 }
 
@@ -50,7 +69,7 @@ static aot_tensor *slice(aot_tracer *t, aot_tensor *x, unsigned dim, aot_value s
         aot_trace_fail(t, AOT_E_RANGE, "slice step must be positive");
     }
     if (!always && aot_ndim(x) > 0 && aot_dim_is(start, 0) && aot_dim_is(step, 1) &&
-        reaches_end(aot_size(x, dim), stop)) {
+        reaches_end(t, aot_size(x, dim), stop)) {
         return x;
     }
     return AOT(t, aten_slice_Tensor, x, (int64_t)dim, start, stop, step);

@@ -17,7 +17,7 @@ typedef struct mha {
 
 static aot_dim times(const mha *m, aot_dim a, aot_dim b)
 {
-    return aot_dim_mul(aot_tracer_ctx(m->t), a, b);
+    return aot_trace_dim(m->t, '*', a, b);
 }
 
 static aot_dims sizes3(const mha *m, aot_dim a, aot_dim b, aot_dim c)
@@ -299,7 +299,7 @@ aot_value lower_multi_head_attention(const aot_pycall *k)
     m.tgt_len = aot_size(m.q, 0);
     m.bsz = aot_size(m.q, 1);
     m.embed = aot_size(m.q, 2);
-    m.head_dim = aot_dim_floordiv(aot_tracer_ctx(t), m.embed, m.heads);
+    m.head_dim = aot_trace_dim(t, '/', m.embed, m.heads);
     prepare_masks(&m, k, need_weights);
     project(&m, k);
     if (m.mask != NULL && aot_ndim(m.mask) == 2) {

@@ -50,7 +50,7 @@ static aot_value scaled_sizes(aot_tracer *t, const aot_tensor *x, aot_value scal
         aot_value s = scales.u.items[i];
         aot_dim size = aot_size(x, i + 2);
         if (s.kind == AOT_V_INT) {
-            d[i] = aot_v_dim(aot_dim_mul(aot_tracer_ctx(t), size, s.u.dim));
+            d[i] = aot_v_dim(aot_trace_dim(t, '*', size, s.u.dim));
         } else {
             d[i] = aot_v_int((int64_t)((double)size.value * s.u.f));
         }

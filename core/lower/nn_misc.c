@@ -24,7 +24,7 @@ aot_value lower_embedding(const aot_pycall *k)
     aot_tensor *weight = aot_l_tensor(k, 1, "weight");
     aot_dim padding = aot_l_dim(k, 2, "padding_idx", -1);
     if (aot_l_given(k, 2, "padding_idx") && padding.value < 0) {
-        padding = aot_dim_add(aot_tracer_ctx(t), aot_size(weight, 0), padding);
+        padding = aot_trace_dim(t, '+', aot_size(weight, 0), padding);
     }
     aot_value max_norm = nn_arg(k, 3, "max_norm");
     if (max_norm.kind != AOT_V_NONE) {

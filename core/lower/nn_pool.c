@@ -129,12 +129,11 @@ static aot_dims unpool_size(const aot_pycall *k, const aot_tensor *x, aot_dims k
         aot_dims all = nn_dims(k->t, given, given.n);
         return (aot_dims){all.d + (all.n - n), n};
     }
-    aot_ctx *c = aot_tracer_ctx(k->t);
     aot_dim *d = AOT_NEW_ARRAY(aot_tracer_arena(k->t), aot_dim, n + 1);
     for (unsigned i = 0; i < n; i++) {
-        aot_dim steps = aot_dim_sub(c, aot_size(x, (int64_t)i - n), aot_dim_of(1));
-        aot_dim span = aot_dim_add(c, aot_dim_mul(c, steps, stride.d[i]), kernel.d[i]);
-        d[i] = aot_dim_sub(c, span, aot_dim_mul(c, aot_dim_of(2), padding.d[i]));
+        aot_dim steps = aot_trace_dim(k->t, '-', aot_size(x, (int64_t)i - n), aot_dim_of(1));
+        aot_dim span = aot_trace_dim(k->t, '+', aot_trace_dim(k->t, '*', steps, stride.d[i]), kernel.d[i]);
+        d[i] = aot_trace_dim(k->t, '-', span, aot_trace_dim(k->t, '*', aot_dim_of(2), padding.d[i]));
     }
     return (aot_dims){d, n};
 }
@@ -182,7 +181,7 @@ aot_value lower_lp_pool(const aot_pycall *k)
     aot_tensor *out = aot_v_first(aot_call_op(t, op, 5, args));
     aot_dim taps = aot_dim_of(1);
     for (unsigned i = 0; i < n; i++) {
-        taps = aot_dim_mul(aot_tracer_ctx(t), taps, kernel.d[i]);
+        taps = aot_trace_dim(t, '*', taps, kernel.d[i]);
     }
     aot_tensor *sign = AOT(t, aten_sign, out);
     aot_tensor *abs = AOT(t, aten_abs, out);

@@ -37,9 +37,7 @@ aot_value lower_sym_extreme(const aot_pycall *k)
     for (unsigned i = 1; i < c.n; i++) {
         aot_value v = number_arg(&c, i);
         if (is_int(best) && is_int(v)) {
-            aot_ctx *ctx = aot_tracer_ctx(k->t);
-            best = aot_v_dim(largest ? aot_dim_max(ctx, best.u.dim, v.u.dim)
-                                     : aot_dim_min(ctx, best.u.dim, v.u.dim));
+            best = aot_v_dim(aot_trace_dim(k->t, largest ? '>' : '<', best.u.dim, v.u.dim));
         } else if (largest ? real(v) > real(best) : real(v) < real(best)) {
             best = v;
         }
@@ -51,14 +49,12 @@ aot_value lower_sym_extreme(const aot_pycall *k)
 aot_value lower_sym_sum(const aot_pycall *k)
 {
     aot_value all = k->n > 0 && aot_v_is_list(k->args[0]) ? k->args[0] : aot_v_list(k->t, k->n, k->args);
-    aot_dim sum = aot_dim_of(0);
     for (unsigned i = 0; i < all.n; i++) {
         if (!is_int(all.u.items[i])) {
             aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "%s of a %s", k->target, aot_l_kind_name(all.u.items[i]));
         }
-        sum = aot_dim_add(aot_tracer_ctx(k->t), sum, all.u.items[i].u.dim);
     }
-    return aot_v_dim(sum);
+    return aot_v_dim(aot_trace_sum(k->t, all));
 }
 
 /* torch.sym_not(b) */

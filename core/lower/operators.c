@@ -143,10 +143,8 @@ static bool int_bits(const char *name, int64_t a, int64_t b, int64_t *r)
 static bool int_binary(aot_tracer *t, const char *name, aot_value x, aot_value y, aot_value *result)
 {
     static const struct {
-        const char *name;
-        aot_dim (*fn)(aot_ctx *, aot_dim, aot_dim);
-    } fns[] = {{"add", aot_dim_add}, {"sub", aot_dim_sub}, {"mul", aot_dim_mul},
-               {"floordiv", aot_dim_floordiv}, {"mod", aot_dim_mod}};
+        const char *name, op;
+    } fns[] = {{"add", '+'}, {"sub", '-'}, {"mul", '*'}, {"floordiv", '/'}, {"mod", '%'}};
     aot_dim a = x.u.dim, b = y.u.dim;
     int64_t r;
     bool plain = a.expr == 0 && b.expr == 0, both = x.kind == AOT_V_BOOL && y.kind == AOT_V_BOOL;
@@ -168,7 +166,7 @@ static bool int_binary(aot_tracer *t, const char *name, aot_value x, aot_value y
     }
     for (size_t i = 0; i < sizeof fns / sizeof *fns; i++) {
         if (strcmp(fns[i].name, name) == 0) {
-            *result = aot_v_dim(fns[i].fn(aot_tracer_ctx(t), a, b));
+            *result = aot_v_dim(aot_trace_dim(t, fns[i].op, a, b));
             return true;
         }
     }
@@ -321,11 +319,11 @@ static bool unary(aot_tracer *t, const char *name, aot_value x, aot_value *resul
     } else if (strcmp(name, "neg") == 0 && x.kind == AOT_V_FLOAT) {
         *result = aot_v_float(-x.u.f);
     } else if (strcmp(name, "neg") == 0 && is_integer(x)) {
-        *result = aot_v_dim(aot_dim_neg(aot_tracer_ctx(t), x.u.dim));
+        *result = aot_v_dim(aot_trace_dim(t, '~', x.u.dim, x.u.dim));
     } else if (strcmp(name, "abs") == 0 && x.kind == AOT_V_FLOAT) {
         *result = aot_v_float(fabs(x.u.f));
     } else if (strcmp(name, "abs") == 0 && is_integer(x)) {
-        *result = x.u.dim.value < 0 ? aot_v_dim(aot_dim_neg(aot_tracer_ctx(t), x.u.dim)) : x;
+        *result = x.u.dim.value < 0 ? aot_v_dim(aot_trace_dim(t, '~', x.u.dim, x.u.dim)) : x;
     } else if ((strcmp(name, "invert") == 0 || strcmp(name, "inv") == 0) && is_integer(x) &&
                x.u.dim.expr == 0) {
         *result = aot_v_int(~x.u.dim.value);

@@ -45,156 +45,6 @@ static uint32_t src_of(aot_tracer *t, level_graph *lg)
     return lg->src;
 }
 
-/* ---- symbols -------------------------------------------------------------------------------- */
-
-static sym_entry *sym_of(aot_tracer *t, aot_str expr)
-{
-    level_graph *lg = &t->level[0]; // one table serves all levels
-    while (lg->syms.n <= expr) {
-        aot_vec_push(&lg->syms, NULL);
-    }
-    if (lg->syms.d[expr] == NULL) {
-        sym_entry *e = tr_alloc(t, 1, sizeof *e);
-        for (int l = 0; l < AOT_N_LEVELS; l++) {
-            e->node[l] = AOT_NO_NODE;
-        }
-        lg->syms.d[expr] = e;
-    }
-    return lg->syms.d[expr];
-}
-
-void tr_sym_of_node(aot_tracer *t, aot_level l, aot_dim d, aot_node_id id)
-{
-    if (d.expr != 0) {
-        sym_entry *e = sym_of(t, d.expr);
-        if (e->node[l] == AOT_NO_NODE && e->tensor[l] == NULL) {
-            e->node[l] = id;
-        }
-    }
-}
-
-static void see_dims(aot_tracer *t, aot_level l, aot_tensor *x, const aot_dim *d, bool stride)
-{
-    for (unsigned i = 0; i < x->type->ndim; i++) {
-        if (d[i].expr != 0) {
-            sym_entry *e = sym_of(t, d[i].expr);
-            if (e->node[l] == AOT_NO_NODE && e->tensor[l] == NULL) {
-                e->tensor[l] = x;
-                e->dim[l] = (uint8_t)i;
-                e->is_stride[l] = stride;
-            }
-        }
-    }
-}
-
-/* The operands of the outermost operation of an expression as sympy prints it. */
-typedef struct split {
-    const char *fn; /* operator target; NULL: none was found */
-    const char *left, *right;
-    size_t n_left, n_right;
-} split;
-
-static split split_at(const char *s, size_t n, const char *mark, const char *fn)
-{
-    size_t len = strlen(mark);
-    int depth = 0;
-    for (size_t i = n; i-- > 1;) { // from the right: left-associative
-        depth += (s[i] == ')') - (s[i] == '(');
-        if (depth == 0 && i + len < n && memcmp(s + i, mark, len) == 0) {
-            return (split){fn, s, s + i + len, i, n - i - len};
-        }
-    }
-    return (split){0};
-}
-
-static bool is_wrapped(const char *s, size_t n)
-{
-    if (n < 2 || s[0] != '(' || s[n - 1] != ')') {
-        return false;
-    }
-    int depth = 0;
-    for (size_t i = 0; i + 1 < n; i++) {
-        depth += (s[i] == '(') - (s[i] == ')');
-        if (depth == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static split split_expr(const char *s, size_t n)
-{
-    static const struct {
-        const char *mark, *fn;
-    } table[] = {{" + ", "operator.add"}, {" - ", "operator.sub"}, {"//", "operator.floordiv"},
-                 {"*", "operator.mul"}};
-    while (is_wrapped(s, n)) {
-        s++;
-        n -= 2;
-    }
-    if (n > 5 && memcmp(s, "Mod(", 4) == 0 && is_wrapped(s + 3, n - 3)) {
-        return split_at(s + 4, n - 5, ", ", "operator.mod");
-    }
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        split r = split_at(s, n, table[i].mark, table[i].fn);
-        if (r.fn != NULL) {
-            return r;
-        }
-    }
-    return (split){0};
-}
-
-static aot_arg sym_arg(aot_tracer *t, aot_level l, aot_dim d);
-
-/* A symbol that no value holds yet: computed from its parts by Python operators. */
-static aot_node_id emit_expr(aot_tracer *t, aot_level l, aot_dim d)
-{
-    const char *s = aot_text(t->c, d.expr);
-    split r = split_expr(s, strlen(s));
-    if (r.fn == NULL) {
-        aot_trace_fail(t, AOT_E_UNSUPPORTED, "no value in the graph holds the symbol %s", s);
-    }
-    aot_value parts[2] = {aot_v_dim(aot_dim_parse(t->c, r.left, r.n_left)),
-                          aot_v_dim(aot_dim_parse(t->c, r.right, r.n_right))};
-    if (strcmp(r.fn, "operator.mul") == 0 && parts[0].u.dim.expr == 0) {
-        aot_value number = parts[0]; // sympy puts it first; sizes are multiplied from the symbol on
-        parts[0] = parts[1];
-        parts[1] = number;
-    }
-    aot_node n = {.kind = AOT_CALL_FUNCTION,
-                  .target = aot_intern_z(t->c->strs, r.fn),
-                  .op = aot_op_find(r.fn, strlen(r.fn))};
-    aot_sb text = {0};
-    aot_sb_addf(&text, "Sym(%s)", s);
-    n.meta = aot_ctx_meta(t->c, text.d, text.n);
-    aot_sb_free(&text);
-    return tr_emit(t, l, n, strchr(r.fn, '.') + 1, 2, parts);
-}
-
-static aot_node_id sym_node(aot_tracer *t, aot_level l, aot_dim d)
-{
-    sym_entry *e = sym_of(t, d.expr);
-    if (e->node[l] == AOT_NO_NODE && e->tensor[l] != NULL) {
-        aot_value args[2] = {aot_v_tensor(e->tensor[l]), aot_v_int(e->dim[l])};
-        aot_op_id op = e->is_stride[l] ? AOT_OP_aten_sym_stride_int : AOT_OP_aten_sym_size_int;
-        aot_node_id id = tr_emit_call(t, l, op, 2, args);
-        aot_sb text = {0};
-        aot_sb_addf(&text, "Sym(%s)", aot_text(t->c, d.expr));
-        t->level[l].g->nodes.d[id].meta = aot_ctx_meta(t->c, text.d, text.n);
-        aot_sb_free(&text);
-        e->node[l] = id;
-    } else if (e->node[l] == AOT_NO_NODE) {
-        e->node[l] = emit_expr(t, l, d);
-    }
-    return e->node[l];
-}
-
-static aot_arg sym_arg(aot_tracer *t, aot_level l, aot_dim d)
-{
-    return d.expr == 0 ? (aot_arg){.kind = AOT_ARG_INT, .u.i = d.value}
-                       : (aot_arg){.kind = AOT_ARG_NODE, .u.node = sym_node(t, l, d)};
-}
-
 /* ---- arguments ------------------------------------------------------------------------------ */
 
 static aot_str interned(aot_tracer *t, const char *text)
@@ -288,12 +138,12 @@ static aot_arg to_arg(aot_tracer *t, aot_level l, aot_value v)
     switch ((aot_value_kind)v.kind) {
     case AOT_V_NONE: return (aot_arg){.kind = AOT_ARG_NONE};
     case AOT_V_TENSOR: return node_arg(t, l, v.u.t);
-    case AOT_V_INT: return sym_arg(t, l, v.u.dim);
+    case AOT_V_INT: return tr_sym_arg(t, l, v.u.dim);
     case AOT_V_BOOL:
-        return v.u.dim.expr != 0 ? sym_arg(t, l, v.u.dim)
+        return v.u.dim.expr != 0 ? tr_sym_arg(t, l, v.u.dim)
                                  : (aot_arg){.kind = AOT_ARG_BOOL, .u.i = v.u.dim.value};
     case AOT_V_FLOAT:
-        return v.name != 0 ? sym_arg(t, l, (aot_dim){.expr = v.name})
+        return v.name != 0 ? tr_sym_arg(t, l, (aot_dim){.expr = v.name})
                            : (aot_arg){.kind = AOT_ARG_FLOAT, .u.f = v.u.f};
     case AOT_V_COMPLEX: return complex_arg(t, v.u.z);
     case AOT_V_STR: return str_arg(t, v.u.s);
@@ -427,8 +277,8 @@ void tr_bind_tensor(aot_tracer *t, aot_level l, aot_node_id id, aot_tensor *x)
 {
     x->node[l] = id;
     t->level[l].g->nodes.d[id].meta = x->meta;
-    see_dims(t, l, x, x->type->size, false);
-    see_dims(t, l, x, x->type->stride, true);
+    tr_sym_of_dims(t, l, x, x->type->size, false);
+    tr_sym_of_dims(t, l, x, x->type->stride, true);
 }
 
 static void bind_items(aot_tracer *t, aot_level l, aot_node_id id, aot_value list)
@@ -505,7 +355,7 @@ aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
         return aot_v_none();
     }
     if (op == AOT_OP_aten__local_scalar_dense) { // what the element is, only the program's graph says
-        aot_value number = tr_stated_number(t, &g->nodes.d[id].meta);
+        aot_value number = tr_item(t, &g->nodes.d[id].meta);
         tr_bind(t, AOT_LEVEL_JOINT, id, number);
         return number;
     }
@@ -525,6 +375,7 @@ aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     aot_status s = aot_fake_run(&k, t->c, g, id, &err);
     aot_value out = aot_v_none();
     if (s == AOT_OK) {
+        tr_rebind(t, &k);
         out = values_of_call(t, f, &k);
     }
     aot_call_free(&k);

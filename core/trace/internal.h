@@ -154,6 +154,9 @@ typedef struct sym_entry {
     aot_tensor *tensor[AOT_N_LEVELS]; /* where it can be read from: sym_size.int(tensor, dim) */
     uint8_t dim[AOT_N_LEVELS];
     bool is_stride[AOT_N_LEVELS];
+    bool is_read[AOT_N_LEVELS]; /* the node reads it from the tensor */
+    char op; /* how the backward would compute it, from a and b; 0: not known */
+    aot_dim a, b;
 } sym_entry;
 
 typedef struct origin {
@@ -264,6 +267,7 @@ aot_value tr_stated_types(aot_tracer *t);
 
 /* number.c: what the node being run is stated to be; *meta as stated. */
 aot_value tr_stated_number(aot_tracer *t, aot_meta_id *meta);
+aot_value tr_item(aot_tracer *t, aot_meta_id *meta); /* of the element of a tensor */
 
 /* custom.c */
 aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
@@ -296,10 +300,15 @@ aot_node_id tr_emit_kw(aot_tracer *t, aot_level l, aot_node n, const char *name,
 /* Gives the tensors of a result their nodes at a level; makes getitem nodes for several. */
 void tr_bind(aot_tracer *t, aot_level l, aot_node_id id, aot_value result);
 void tr_bind_tensor(aot_tracer *t, aot_level l, aot_node_id id, aot_tensor *x);
-void tr_sym_of_node(aot_tracer *t, aot_level l, aot_dim d, aot_node_id id);
 /* Emits at the level of inner tensors: node, META, results. */
 aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
 const char *tr_op_text(aot_tracer *t, aot_op_id op); /* "aten.mm.default" */
+
+/* symbol.c: the nodes of symbols. Those of a tensor's sizes or strides can be read from it. */
+void tr_sym_of_node(aot_tracer *t, aot_level l, aot_dim d, aot_node_id id);
+void tr_sym_of_dims(aot_tracer *t, aot_level l, aot_tensor *x, const aot_dim *d, bool stride);
+aot_arg tr_sym_arg(aot_tracer *t, aot_level l, aot_dim d);
+void tr_rebind(aot_tracer *t, aot_call *k); /* symbols of data as the Dynamo graph calls them */
 
 /* functional.c */
 aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);

@@ -32,6 +32,38 @@ static bool stated_number(aot_tracer *t, aot_value *number, aot_meta_id *meta)
     return true;
 }
 
+/* Elements of tensors that the graph states as symbols of inputs (a number that the program was given):
+ * how many there are, and how many of them before the node being run. */
+static unsigned count_backed_items(const aot_tracer *t, unsigned *before)
+{
+    unsigned n = 0;
+    for (aot_node_id id = 0; id < t->at_graph->nodes.n; id++) {
+        const aot_node *node = aot_node_at(t->at_graph, id);
+        const aot_meta *m = aot_meta_get(t->c, node->meta);
+        if (id == t->at_node) {
+            *before = n;
+        }
+        n += node->kind == AOT_CALL_METHOD && m->val == AOT_VAL_SYM && m->sym_kind == AOT_SYM_INT &&
+             m->sym.expr != 0 && *aot_text(t->c, m->sym.expr) == 's' &&
+             strcmp(aot_text(t->c, node->target), "item") == 0;
+    }
+    return n;
+}
+
+aot_value tr_item(aot_tracer *t, aot_meta_id *meta)
+{
+    aot_value number = tr_stated_number(t, meta);
+    bool backed = number.kind == AOT_V_INT && number.u.dim.expr != 0 &&
+                  *aot_text(t->c, number.u.dim.expr) == 's';
+    if (backed) { // AOTAutograd does not know the input: the symbol is fresh, after those of its first run
+        unsigned before = 0, all = count_backed_items(t, &before);
+        const char *text = aot_arena_printf(t->a, "Sym(u%u)", all + before);
+        *meta = aot_ctx_meta(t->c, text, strlen(text));
+        number.u.dim.expr = aot_intern(t->c->strs, text + 4, strlen(text) - 5);
+    }
+    return number;
+}
+
 aot_value tr_stated_number(aot_tracer *t, aot_meta_id *meta)
 {
     aot_value number;

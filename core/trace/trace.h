@@ -316,6 +316,10 @@ bool aot_trace_opaque(const aot_tracer *t);
 /* A Python operator or function on numbers whose result the Dynamo graph states as a symbolic float or
  * truth value; it is written where Python calls it. target: "operator.mul", "torch.sym_sqrt". */
 aot_value aot_trace_number(aot_tracer *t, const char *target, unsigned n, const aot_value *args);
+/* a OP b on sizes as Python and C++ compute it while they trace: nodes are written for symbols.
+ * op: + - * / (floor) % > (the larger one) < (the smaller one) ~ (minus a). */
+aot_dim aot_trace_dim(aot_tracer *t, char op, aot_dim a, aot_dim b);
+aot_dim aot_trace_sum(aot_tracer *t, aot_value items); /* torch.sym_sum of integers */
 static inline bool aot_v_is_symbol(aot_value v)
 {
     return (v.kind == AOT_V_FLOAT && v.name != 0) ||
