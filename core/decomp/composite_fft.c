@@ -300,6 +300,9 @@ bool composite_istft(aot_expand *k)
     int64_t norm = aot_x_bool(k, 6) ? NORM_ROOT_N : NORM_N, start = aot_x_bool(k, 5) ? n_fft / 2 : 0;
     bool matrix = aot_ndim(x) == 2;
     bool onesided = aot_x_is_none(k, 7) ? !aot_dim_is(aot_size(x, -2), n_fft) : aot_x_bool(k, 7);
+    aot_dim frames = aot_size(x, -1), steps = aot_trace_dim(t, '-', frames, aot_dim_of(1));
+    aot_dim length = aot_trace_dim(t, '*', aot_dim_of(hop), steps);
+    length = aot_trace_dim(t, '+', aot_dim_of(n_fft), length);
     aot_tensor *window = full_window(k, x, n_fft);
     x = matrix ? AOT(t, aten_unsqueeze, x, 0) : x;
     x = AOT(t, aten_transpose_int, x, 1, 2);
@@ -309,9 +312,7 @@ bool composite_istft(aot_expand *k)
         x = onesided ? x : AOT(t, aten_slice_Tensor, x, -1, 0, n_fft / 2 + 1);
         x = AOT(t, aten__fft_c2r, x, aot_v_ints(t, 1, &dim), norm, n_fft);
     }
-    aot_dim batch = aot_size(x, 0), frames = aot_size(x, 1);
-    aot_dim length = aot_trace_dim(t, '*', aot_dim_of(hop), aot_trace_dim(t, '-', frames, aot_dim_of(1)));
-    length = aot_trace_dim(t, '+', length, aot_dim_of(n_fft));
+    aot_dim batch = aot_size(x, 0);
     int64_t row[3] = {1, 1, n_fft};
     aot_dim grid[3] = {aot_dim_of(1), frames, aot_dim_of(n_fft)};
     x = AOT(t, aten_mul_Tensor, x, AOT(t, aten_view, window, aot_v_ints(t, 3, row)));

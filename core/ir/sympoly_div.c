@@ -211,6 +211,14 @@ static bool atom_bound(const aot_atom *a, int64_t *out)
         }
         return any;
     }
+    if (strcmp(a->name, "Min") == 0) {
+        bool all = lower_bound(a->args[0], out);
+        for (unsigned i = 1; all && i < a->n_args; i++) {
+            all = lower_bound(a->args[i], &x);
+            *out = x < *out ? x : *out;
+        }
+        return all;
+    }
     *out = 0;
     if (strcmp(a->name, "Mod") == 0) {
         return true;

@@ -65,6 +65,8 @@ static const struct {
     {"Max(s0,s1)", "Max(s0, s1)"},
     {"Max(s1,s0,3)", "Max(3, s0, s1)"},
     {"Min(s0,s1+2)", "Min(s0, s1 + 2)"},
+    {"Max(1, Min(s0, s1))", "Min(s0, s1)"},
+    {"Max(1, Min(s0, s1//2))", "Max(1, Min(s0, (s1//2)))"},
     {"Max(0,s0-5)", "Max(0, s0 - 5)"},
     {"Max(1,Max(1,u0))", "Max(1, u0)"},
     {"FloorDiv(Max(1,u0),2)", "(Max(1, u0)//2)"},
