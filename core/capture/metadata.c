@@ -263,18 +263,24 @@ static json_t *input_json(const aot_input_info *x)
     return o;
 }
 
-static json_t *output_json(const aot_output_info *x)
+static json_t *dims_json(uint64_t dims)
 {
-    json_t *dims = json_array();
+    json_t *list = json_array();
     for (int d = 0; d < 64; d++) {
-        if ((x->dynamic_dims >> d & 1) != 0) {
-            json_array_append_new(dims, json_integer(d));
+        if ((dims >> d & 1) != 0) {
+            json_array_append_new(list, json_integer(d));
         }
     }
+    return list;
+}
+
+static json_t *output_json(const aot_output_info *x)
+{
     return json_pack("{s:s, s:b, s:o, s:b, s:o, s:b}", "output_type", aot_output_type_name(x->type),
                      "requires_grad", x->requires_grad, "base_idx",
                      x->base_idx < 0 ? json_null() : json_integer(x->base_idx), "is_tensor",
-                     x->is_tensor, "dynamic_dims", x->is_tensor ? dims : json_null(),
+                     x->is_tensor, "dynamic_dims",
+                     x->is_tensor ? dims_json(x->dynamic_dims) : json_null(),
                      "replays_views", x->replays_views);
 }
 

@@ -15,7 +15,7 @@
 
 static aot_graph *parse(aot_ctx *c, const char *body, const char *returned)
 {
-    aot_graph *g;
+    aot_graph *g = NULL;
     aot_err err = {0};
     aot_sb text = {0};
     aot_sb_addf(&text,

@@ -55,7 +55,7 @@ typedef struct fixture {
 static fixture open_joint(const char *set)
 {
     fixture f = {.c = aot_ctx_new()};
-    aot_graph *g;
+    aot_graph *g = NULL;
     aot_err err = {0};
     aot_config_init(&f.config);
     if (set != NULL) {
@@ -72,7 +72,7 @@ static aot_verdict verdict_at(const fixture *f, aot_str name, int64_t weight)
 {
     aot_what_if w = {.name = name, .weight = weight};
     aot_partition_in in = f->in;
-    aot_partition *p;
+    aot_partition *p = NULL;
     aot_err err = {0};
     in.what_if = &w;
     in.n_what_if = 1;
@@ -150,7 +150,7 @@ static void what_is_saved_costs_no_flops_again(void **state)
 {
     (void)state;
     fixture f = open_joint(NULL), all = open_joint("activation_memory_budget=0");
-    aot_partition *p, *q;
+    aot_partition *p = NULL, *q = NULL;
     aot_err err = {0};
     assert_int_equal(aot_partition_run(&p, &f.in, &f.config, &err), AOT_OK);
     assert_int_equal(aot_partition_run(&q, &all.in, &all.config, &err), AOT_OK);

@@ -24,7 +24,7 @@ static fixture lint(const char *body, const char *outputs, const char *set, cons
     fixture f = {.c = aot_ctx_new()};
     aot_sb text = {0};
     aot_config config;
-    aot_graph *g;
+    aot_graph *g = NULL;
     aot_err err = {0};
     aot_sb_addf(&text,
                 "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n"
@@ -229,8 +229,8 @@ static void a_tangent_with_other_strides_than_its_output_is_noted(void **state)
         "            t,  # PlainAOTOutput(idx=0)\n"
         "            t_1,  # GradAOTOutput(grad_of=PlainAOTInput(idx=0))\n"
         "        ], self._out_spec)\n";
-    aot_graph *g;
-    aot_partition *p;
+    aot_graph *g = NULL;
+    aot_partition *p = NULL;
     aot_err err = {0};
     aot_config config;
     aot_findings all = {0};
