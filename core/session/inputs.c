@@ -418,8 +418,8 @@ aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo
     aot_ctx *c = dynamo->ctx;
     aot_capture_input *in = AOT_NEW_ARRAY(c->arena, aot_capture_input, dynamo->nodes.n + 1);
     uint8_t *taken = AOT_NEW_ARRAY(c->arena, uint8_t, u->inputs.n + 1);
-    aot_fw_metadata m;
-    bool listed = metadata_of_inputs(&m, u, dynamo);
+    aot_fw_metadata m = {0};
+    bool listed = false, asked = false; // read where an input is not described
     int n_placeholders = 0;
     input_index inputs = index_of(u, false), attributes = index_of(u, true);
     for (size_t i = 0; i < dynamo->nodes.n; i++) {
@@ -439,6 +439,8 @@ aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo
         if (d != NULL) {
             describe(&in[i], &inputs, d, c, aot_meta_get(c, n->meta)->device);
         } else {
+            listed = asked ? listed : metadata_of_inputs(&m, u, dynamo);
+            asked = true;
             in[i].is_parameter = in[i].requires_grad = strstr(name, "_parameters_") != NULL;
             in[i].gradient_unsaid = !listed;
             if (listed && k >= 0) {
