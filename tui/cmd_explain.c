@@ -216,15 +216,8 @@ static bool has_value(aot_model *m, size_t unit, const char *name)
 {
     const aot_partition *p;
     aot_err err = {0};
-    if (aot_model_partition(m, unit, &p, &err) != AOT_OK) {
-        return false;
-    }
-    for (aot_node_id i = 0; i < p->cut->nodes.n; i++) {
-        if (strcmp(aot_node_name(p->cut, i), name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return aot_model_partition(m, unit, &p, &err) == AOT_OK &&
+           aot_graph_find(p->cut, name) != AOT_NO_NODE;
 }
 
 /* The unit asked for, else the first that has the value, else the first. */

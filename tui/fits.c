@@ -80,23 +80,19 @@ static int by_bytes(const void *a, const void *b)
                                 : strcmp(x->name, y->name);
 }
 
-static bool is_saved(const aot_partition *p, const char *name)
-{
-    aot_node_id id = aot_graph_find(p->cut, name);
-    return id != AOT_NO_NODE && p->nodes[id].verdict == AOT_V_SAVED;
-}
-
 static json_t *find_flips(const aot_partition *now, const aot_partition *then)
 {
     flip *all = aot_xcalloc(now->n_saved + 1, sizeof *all);
     size_t n = 0;
     json_t *list = json_array();
+    aot_node_id *map = aot_view_map(now->cut, then);
     for (uint32_t i = 0; i < now->n_saved; i++) {
-        const char *name = aot_node_name(now->cut, now->saved[i]);
-        if (!is_saved(then, name)) {
-            all[n++] = (flip){name, now->nodes[now->saved[i]].bytes};
+        aot_node_id id = now->saved[i], other = map[id];
+        if (other == AOT_NO_NODE || then->nodes[other].verdict != AOT_V_SAVED) {
+            all[n++] = (flip){aot_node_name(now->cut, id), now->nodes[id].bytes};
         }
     }
+    free(map);
     qsort(all, n, sizeof *all, by_bytes);
     for (size_t i = 0; i < n; i++) {
         json_array_append_new(list, json_pack("[s, I]", all[i].name, (json_int_t)all[i].bytes));

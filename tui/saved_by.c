@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewers/format.h"
 #include "viewers/table.h"
 
 typedef void key_fn(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
@@ -13,11 +14,10 @@ typedef void key_fn(aot_saved_group *g, const aot_partition *p, const aot_saved_
 static void by_line(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
                     aot_arena *a)
 {
-    (void)p;
-    const char *slash = strrchr(r->file, '/');
-    g->key = r->file[0] == '\0'
-                 ? "(no source line: an input)"
-                 : aot_arena_printf(a, "%s:%u", slash != NULL ? slash + 1 : r->file, r->line);
+    char source[512];
+    aot_format_source(source, sizeof source, p->cut, r->node);
+    g->key = source[0] == '\0' ? "(no source line: an input)"
+                               : aot_arena_strndup(a, source, strlen(source));
     g->detail = r->code;
 }
 

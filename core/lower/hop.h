@@ -22,5 +22,7 @@ aot_value hop_run_joint(aot_tracer *t, void *joint, unsigned n, const aot_value 
 aot_value hop_items(aot_tracer *t, aot_value v);
 /* a's items, then b's, as a tuple. */
 aot_value hop_concat(aot_tracer *t, aot_value a, aot_value b);
+/* Gives the operands that are tensors their gradients, which hold one item for each of these. */
+void hop_set_gradients(aot_vjp *b, aot_value operands, aot_value gradients);
 
 #endif

@@ -45,13 +45,7 @@ static void vjp_cond(aot_vjp *b)
     }
     (void)aot_set_grad_enabled(t, grad);
     aot_value r = call_cond(t, c->pred, sub, all);
-    for (unsigned i = 0, next = 0; i < c->operands.n; i++) {
-        bool tensor = c->operands.u.items[i].kind == AOT_V_TENSOR;
-        if (tensor && aot_vjp_needs(b, i)) {
-            aot_vjp_set(b, i, aot_v_item(r, next));
-        }
-        next += tensor;
-    }
+    hop_set_gradients(b, c->operands, r);
 }
 
 /* cond(pred, true_fn, false_fn, operands) */

@@ -99,13 +99,7 @@ static void vjp_invoke(aot_vjp *b)
     }
     const char *own = aot_text(aot_tracer_ctx(t), r->identifier);
     aot_value out = call_region(t, e, aot_arena_printf(a, "bw_%s_%u", own, e->suffix), all);
-    for (unsigned i = 0, next = 0; i < r->operands.n; i++) {
-        bool tensor = r->operands.u.items[i].kind == AOT_V_TENSOR;
-        if (tensor && aot_vjp_needs(b, i)) {
-            aot_vjp_set(b, i, aot_v_item(out, next));
-        }
-        next += tensor;
-    }
+    hop_set_gradients(b, r->operands, out);
 }
 
 /* invoke_subgraph(subgraph, identifier, *operands) */

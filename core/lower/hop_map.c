@@ -70,13 +70,7 @@ static void vjp_map(aot_vjp *b)
     aot_subgraph *s = aot_trace_apart(t, run_map_backward, m, in.n, in.u.items, true);
     (void)aot_set_grad_enabled(t, grad);
     aot_value r = call_map(t, s, all, m->rest);
-    for (unsigned i = 0, next = 0; i < m->xs.n + m->rest.n; i++) {
-        aot_value v = i < m->xs.n ? m->xs.u.items[i] : m->rest.u.items[i - m->xs.n];
-        if (v.kind == AOT_V_TENSOR && aot_vjp_needs(b, i)) {
-            aot_vjp_set(b, i, aot_v_item(r, next));
-        }
-        next += v.kind == AOT_V_TENSOR;
-    }
+    hop_set_gradients(b, hop_concat(t, m->xs, m->rest), r);
 }
 
 /* map_impl(f, xs, pos_args) */

@@ -91,3 +91,14 @@ aot_value hop_run_joint(aot_tracer *t, void *joint, unsigned n, const aot_value 
     }
     return aot_v_tensors(t, n_result, result);
 }
+
+void hop_set_gradients(aot_vjp *b, aot_value operands, aot_value gradients)
+{
+    for (unsigned i = 0, next = 0; i < operands.n; i++) {
+        bool tensor = operands.u.items[i].kind == AOT_V_TENSOR;
+        if (tensor && aot_vjp_needs(b, i)) {
+            aot_vjp_set(b, i, aot_v_item(gradients, next));
+        }
+        next += tensor;
+    }
+}

@@ -18,16 +18,6 @@ void aot_explain_free(aot_explain *x)
     aot_vec_free(&x->changes);
 }
 
-static aot_node_id find(const aot_graph *g, const char *name)
-{
-    for (aot_node_id i = 0; i < g->nodes.n; i++) {
-        if (strcmp(aot_node_name(g, i), name) == 0) {
-            return i;
-        }
-    }
-    return AOT_NO_NODE;
-}
-
 /* "mm, mm_1, mm_2": values whose name begins as the given one does. */
 static aot_status no_such_value(const aot_graph *g, const char *name, aot_err *err)
 {
@@ -129,7 +119,7 @@ static aot_partition *cut_with(const trial *t, aot_what_if w, const aot_config *
 /* AOT_V_DEAD if the value is no more. */
 static aot_verdict verdict_of(const aot_partition *p, const char *name)
 {
-    aot_node_id i = find(p->cut, name);
+    aot_node_id i = aot_graph_find(p->cut, name);
     return i == AOT_NO_NODE ? AOT_V_DEAD : (aot_verdict)p->nodes[i].verdict;
 }
 
@@ -219,7 +209,7 @@ aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in, const 
     aot_partition *p;
     AOT_TRY(aot_partition_run(&p, in, config, err));
     x.p = p;
-    x.id = find(p->cut, name);
+    x.id = aot_graph_find(p->cut, name);
     if (x.id == AOT_NO_NODE) {
         return no_such_value(p->cut, name, err);
     }

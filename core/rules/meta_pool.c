@@ -159,8 +159,8 @@ aot_status meta_adaptive_max_pool3d(aot_call *k)
     return AOT_OK;
 }
 
-/* fractional_max_pool*(self, kernel_size, output_size, random_samples) */
-static aot_status fractional(aot_call *k, unsigned spatial)
+/* self with its last sizes as argument 2, output_size, states them. */
+static aot_status stated_size(aot_call *k, unsigned spatial, aot_fake *out)
 {
     aot_fake t;
     AOT_TRY(aot_call_need(k, 0, "self", &t));
@@ -171,6 +171,15 @@ static aot_status fractional(aot_call *k, unsigned spatial)
     for (unsigned i = 0; i < spatial; i++) {
         t.size[t.ndim - spatial + i] = aot_call_spatial(k, 2, "output_size", i, 1);
     }
+    *out = t;
+    return AOT_OK;
+}
+
+/* fractional_max_pool*(self, kernel_size, output_size, random_samples) */
+static aot_status fractional(aot_call *k, unsigned spatial)
+{
+    aot_fake t;
+    AOT_TRY(stated_size(k, spatial, &t));
     aot_push_contiguous(k, &t, t.dtype);
     aot_push_contiguous(k, &t, AOT_I64);
     return AOT_OK;
@@ -207,14 +216,7 @@ aot_status meta_pool_backward_contiguous(aot_call *k)
 static aot_status unpool(aot_call *k, unsigned spatial)
 {
     aot_fake t;
-    AOT_TRY(aot_call_need(k, 0, "self", &t));
-    if (t.ndim <= spatial) {
-        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: input has %u dimensions",
-                        aot_op(k->n->op)->name, t.ndim);
-    }
-    for (unsigned i = 0; i < spatial; i++) {
-        t.size[t.ndim - spatial + i] = aot_call_spatial(k, 2, "output_size", i, 1);
-    }
+    AOT_TRY(stated_size(k, spatial, &t));
     aot_push_contiguous(k, &t, t.dtype);
     return AOT_OK;
 }

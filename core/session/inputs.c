@@ -176,7 +176,9 @@ static input_index index_of(const aot_unit *u, bool as_attributes)
 {
     input_index ix = {.u = u, .as_attributes = as_attributes};
     index_names(&ix);
-    index_storages(&ix);
+    if (!as_attributes) { // memory is asked of one index only
+        index_storages(&ix);
+    }
     return ix;
 }
 
