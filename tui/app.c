@@ -344,6 +344,7 @@ static void do_own(aot_app *app, aot_action a)
     case AOT_ACT_COMMAND: open_prompt(app, PROMPT_COMMAND); break;
     case AOT_ACT_EXPORT: offer_export(app); break;
     case AOT_ACT_TEXT: open_over_unit(app, &view_text_ops); break;
+    case AOT_ACT_DIFF: open_over_unit(app, &view_diff_ops); break;
     case AOT_ACT_SETTINGS: open_over_unit(app, &view_settings_ops); break;
     case AOT_ACT_NOTES:
         if (aot_app_top(app)->ops != &view_notes_ops) {

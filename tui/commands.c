@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tui/app.h"
+#include "tui/view_diff.h"
 #include "viewers/viewer.h"
 
 static aot_list *list_now(aot_app *app)
@@ -252,6 +253,7 @@ const aot_app_command aot_app_commands[] = {
     {"goto", "NODE", "Select a node of this stage by its name", do_goto},
     {"stage", "NAME", "Show a stage of this unit", do_stage},
     {"unit", "N", "Show unit N, counted from 0", do_unit},
+    {"diff", "[UNIT] STAGE", "What changed from that stage to this one", aot_diff_command},
     {"search", "RE", "As /", do_search},
     {"filter", "RE", "As f; !RE shows what does not match", do_filter},
     {"sort", "COLUMN", "Sort the list by a column", do_sort},
@@ -344,7 +346,7 @@ void aot_app_complete(void *arg, const char *text, size_t *start, prompt_words *
                 offer(words, aot_action_name((aot_action)a), begin);
             }
         }
-    } else if (aot_starts_with(text, "stage ")) {
+    } else if (aot_starts_with(text, "stage ") || aot_starts_with(text, "diff ")) {
         for (int s = 0; s < AOT_N_STAGES; s++) {
             offer(words, aot_stage_get((aot_stage)s)->name, begin);
         }
