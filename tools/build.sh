@@ -9,6 +9,7 @@ aot_needed=(
     "cmd:cc:gcc" "cmd:make:make" "cmd:autoreconf:autoconf" "cmd:automake:automake"
     "cmd:pkg-config:pkg-config"
     "pc:ncursesw:libncurses-dev" "pc:libcgraph:libgraphviz-dev" "pc:libgvc:libgraphviz-dev"
+    "pc:cairo:libcairo2-dev"
     "pc:sqlite3:libsqlite3-dev" "pc:jansson:libjansson-dev" "pc:libxxhash:libxxhash-dev"
     "pc:libzip:libzip-dev" "pc:zlib:zlib1g-dev" "header:stdio.h:libc6-dev" "header:glpk.h:libglpk-dev"
 )

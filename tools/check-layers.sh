@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks that no file includes a header of a higher layer:
 #   base < ops < ir < rules < trace < grad decomp lower < capture < pipeline < passes partition joint runtime exec import < session < lint < viewers < tui
-# and that curses.h stays in tui/screen.c, sqlite3.h in core/session, Graphviz in viewers.
+# and that curses.h stays in tui/screen.c, sqlite3.h in core/session, Graphviz and cairo in viewers.
 # Prints FILE:LINE: what is wrong; exits 1 if there was anything. Usage: check-layers.sh [ROOT]
 set -eu
 cd "${1:-$(dirname "$0")/..}"
@@ -30,8 +30,8 @@ FNR == 1 {
     if (name ~ /(^|\/)sqlite3\.h$/ && mine != "session") {
         fault(name ": only core/session knows SQLite")
     }
-    if (name ~ /(^|\/)(gvc|cgraph|gvplugin.*)\.h$/ && mine != "viewers") {
-        fault(name ": only viewers know Graphviz")
+    if (name ~ /(^|\/)(gvc|cgraph|gvplugin.*|cairo.*)\.h$/ && mine != "viewers") {
+        fault(name ": only viewers know Graphviz and cairo")
     }
     if (index(name, "/") == 0 || $0 ~ /</) { next }
     folder = name
