@@ -174,9 +174,16 @@ void aot_app_copy(aot_app *app, const char *text)
     }
 }
 
+void aot_app_restyle(aot_app *app)
+{
+    if (app->live) {
+        screen_restyle();
+    }
+}
+
 /* ---- the prompt ---- */
 
-static aot_list *list_now(aot_app *app)
+aot_list *aot_app_list(aot_app *app)
 {
     aot_view *v = aot_app_top(app);
     return v->ops->list ? v->ops->list(v) : NULL;
@@ -184,7 +191,7 @@ static aot_list *list_now(aot_app *app)
 
 static void open_prompt(aot_app *app, prompt_kind kind)
 {
-    aot_list *l = list_now(app);
+    aot_list *l = aot_app_list(app);
     aot_sb text = {0};
     if (!l && kind != PROMPT_COMMAND) {
         return;
@@ -207,7 +214,7 @@ static void open_prompt(aot_app *app, prompt_kind kind)
 /* Search and filter follow what is typed; an expression that is not finished changes nothing. */
 static void follow_prompt(aot_app *app, prompt_kind kind, const char *text, bool say)
 {
-    aot_list *l = list_now(app);
+    aot_list *l = aot_app_list(app);
     aot_err err = {0};
     aot_status st = AOT_OK;
     if (l && kind == PROMPT_SEARCH) {
@@ -234,7 +241,7 @@ static void key_to_prompt(aot_app *app, aot_key key)
     } else if (e == PROMPT_DONE) {
         follow_prompt(app, kind, text, true);
     } else if (e == PROMPT_CANCELLED && kind != PROMPT_COMMAND) {
-        aot_list *l = list_now(app);
+        aot_list *l = aot_app_list(app);
         follow_prompt(app, kind, kind == PROMPT_FILTER ? app->prompt_filter : "", false);
         if (l && app->prompt_row != AOT_NO_ROW) {
             aot_list_select(l, app->prompt_row);
@@ -280,7 +287,7 @@ static void open_over_unit(aot_app *app, const aot_view_ops *ops)
     aot_view *v = aot_app_top(app);
     size_t unit = v->unit;
     if (unit == AOT_NO_UNIT) { // the list of units: the one under its cursor
-        aot_list *l = list_now(app);
+        aot_list *l = aot_app_list(app);
         unit = l && v->ops == &view_units_ops ? aot_list_row(l) : AOT_NO_ROW;
         if (unit == AOT_NO_ROW) {
             aot_app_say(app, "Open a unit first");
@@ -299,7 +306,7 @@ static void open_over_unit(aot_app *app, const aot_view_ops *ops)
 
 static void cancel(aot_app *app)
 {
-    aot_list *l = list_now(app);
+    aot_list *l = aot_app_list(app);
     aot_err err = {0};
     if (l && (l->filter.text || l->search.text)) {
         follow_prompt(app, PROMPT_FILTER, "", false);
@@ -343,6 +350,10 @@ static void do_own(aot_app *app, aot_action a)
     case AOT_ACT_FILTER: open_prompt(app, PROMPT_FILTER); break;
     case AOT_ACT_COMMAND: open_prompt(app, PROMPT_COMMAND); break;
     case AOT_ACT_EXPORT: offer_export(app); break;
+    case AOT_ACT_EXPORT_SCREEN:
+        open_prompt(app, PROMPT_COMMAND);
+        prompt_open(&app->prompt, PROMPT_COMMAND, "export-screen screen.svg");
+        break;
     case AOT_ACT_TEXT: open_over_unit(app, &view_text_ops); break;
     case AOT_ACT_DIFF: open_over_unit(app, &view_diff_ops); break;
     case AOT_ACT_SETTINGS: open_over_unit(app, &view_settings_ops); break;
@@ -369,7 +380,7 @@ static void do_own(aot_app *app, aot_action a)
 void aot_app_do(aot_app *app, aot_action a)
 {
     aot_view *v = aot_app_top(app);
-    aot_list *l = list_now(app);
+    aot_list *l = aot_app_list(app);
     if (v->ops->act && v->ops->act(v, a)) { // v may be gone now
         return;
     }
@@ -432,7 +443,7 @@ void aot_app_key(aot_app *app, aot_key key)
 void aot_app_click(aot_app *app, int row, int col, int wheel, bool twice)
 {
     aot_view *v = aot_app_top(app);
-    aot_list *l = list_now(app);
+    aot_list *l = aot_app_list(app);
     if (app->prompt.kind != PROMPT_NONE || app->later) {
         return;
     }
@@ -455,7 +466,7 @@ void aot_app_click(aot_app *app, int row, int col, int wheel, bool twice)
 bool aot_app_work(aot_app *app)
 {
     aot_view *v = aot_app_top(app);
-    aot_list *l = list_now(app);
+    aot_list *l = aot_app_list(app);
     if (do_later(app)) {
         return true;
     }

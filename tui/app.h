@@ -17,8 +17,13 @@ int aot_tui_run(const aot_args *a);
 typedef struct aot_app_command {
     const char *name, *arg, *doc;
     bool (*run)(aot_app *app, const char *arg); /* false: the argument is wrong, and that was said */
+    /* Offers what may stand as its argument, of which arg was typed; NULL: nothing is known. */
+    void (*offer)(aot_app *app, const char *arg, prompt_words *words);
 } aot_app_command;
 extern const aot_app_command aot_app_commands[]; /* ends with a NULL name */
+const aot_app_command *aot_app_command_find(const char *name); /* NULL if there is none */
+/* The list that has the focus; NULL if none. */
+aot_list *aot_app_list(aot_app *app);
 
 /* live: on a terminal, which editors and clipboards can use. Takes the model. */
 aot_app *aot_app_new(aot_model *model, bool ascii, bool live, aot_err *err);
@@ -39,7 +44,17 @@ void aot_app_do(aot_app *app, aot_action a);
 void aot_app_later(aot_app *app, const char *what, void (*run)(aot_app *app, void *arg), void *arg);
 /* Runs what stands after ':'. */
 void aot_app_run_command(aot_app *app, const char *text);
-prompt_complete aot_app_complete; /* commands.c; arg is the app */
+prompt_complete aot_app_complete; /* palette.c; arg is the app */
+
+/* palette.c: what commands offer as arguments. */
+void aot_offer_stages(aot_app *app, const char *arg, prompt_words *words);
+void aot_offer_nodes(aot_app *app, const char *arg, prompt_words *words);
+void aot_offer_units(aot_app *app, const char *arg, prompt_words *words);
+void aot_offer_columns(aot_app *app, const char *arg, prompt_words *words);
+void aot_offer_viewers(aot_app *app, const char *arg, prompt_words *words);
+void aot_offer_themes(aot_app *app, const char *arg, prompt_words *words);
+void aot_offer_settings(aot_app *app, const char *arg, prompt_words *words); /* NAME, then its values */
+void aot_offer_everything(aot_app *app, const char *arg, prompt_words *words);
 
 /* The prompt, whose history outlives the program. */
 aot_prompt *aot_app_prompt(aot_app *app);

@@ -1,18 +1,13 @@
 /* Commands after ':' - those with an argument are rows of the table at the end, every action is one by
- * its name, and a number goes to that line. Completion knows both, and stages and nodes. */
+ * its name, and a number goes to that line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tui/app.h"
 #include "tui/view_diff.h"
+#include "viewers/theme.h"
 #include "viewers/viewer.h"
-
-static aot_list *list_now(aot_app *app)
-{
-    aot_view *v = aot_app_top(app);
-    return v->ops->list ? v->ops->list(v) : NULL;
-}
 
 /* The unit on top; says so if there is none. */
 static bool has_unit(aot_app *app)
@@ -66,7 +61,7 @@ static bool do_unit(aot_app *app, const char *arg)
 
 static bool do_search(aot_app *app, const char *arg)
 {
-    aot_list *l = list_now(app);
+    aot_list *l = aot_app_list(app);
     aot_err err = {0};
     if (l && aot_list_search(l, arg, aot_list_row(l), &err) != AOT_OK) {
         aot_app_fail(app, &err);
@@ -77,7 +72,7 @@ static bool do_search(aot_app *app, const char *arg)
 
 static bool do_filter(aot_app *app, const char *arg)
 {
-    aot_list *l = list_now(app);
+    aot_list *l = aot_app_list(app);
     aot_err err = {0};
     if (l && aot_list_filter(l, arg, &err) != AOT_OK) {
         aot_app_fail(app, &err);
@@ -88,7 +83,7 @@ static bool do_filter(aot_app *app, const char *arg)
 
 static bool do_sort(aot_app *app, const char *arg)
 {
-    aot_list *l = list_now(app);
+    aot_list *l = aot_app_list(app);
     for (int i = 0; l && l->ops->columns && l->ops->columns[i]; i++) {
         if (aot_starts_with(l->ops->columns[i], arg)) {
             for (int guard = 0; l->column != i && guard < 16; guard++) {
@@ -114,15 +109,43 @@ static bool write_file(aot_app *app, const char *path, const aot_sb *text)
     return ok;
 }
 
-static bool do_screen(aot_app *app, const char *arg)
+static bool do_export_screen(aot_app *app, const char *arg)
 {
     int cursor;
-    aot_sb text = {0};
-    aot_canvas_text(&text, aot_app_draw(app, &cursor));
-    if (write_file(app, arg, &text)) {
+    aot_sb text = {0}, title = {0}, right = {0};
+    aot_err err = {0};
+    aot_view *v = aot_app_top(app);
+    v->ops->title(v, &title, &right);
+    if (aot_canvas_write(&text, aot_app_draw(app, &cursor), arg, aot_sb_text(&title), &err) != AOT_OK) {
+        aot_app_fail(app, &err);
+    } else if (write_file(app, arg, &text)) {
         aot_app_say(app, "This screen is in %s", arg);
     }
     aot_sb_free(&text);
+    aot_sb_free(&title);
+    aot_sb_free(&right);
+    return err.code == AOT_OK;
+}
+
+static bool do_theme(aot_app *app, const char *arg)
+{
+    aot_err err = {0};
+    if (aot_theme_use(arg, &err) != AOT_OK) {
+        aot_app_fail(app, &err);
+        return false;
+    }
+    aot_app_restyle(app);
+    aot_app_say(app, "Theme %s: %s", arg, aot_theme_get(aot_theme_now())->sentence);
+    return true;
+}
+
+static bool do_help(aot_app *app, const char *arg)
+{
+    if (aot_app_top(app)->ops != &view_help_ops &&
+        !aot_app_push(app, &view_help_ops, AOT_NO_UNIT, AOT_N_STAGES)) {
+        return false;
+    }
+    aot_help_view_find(aot_app_top(app), arg);
     return true;
 }
 
@@ -250,20 +273,24 @@ static bool do_export(aot_app *app, const char *arg)
 /* ---- table, running, completing ---- */
 
 const aot_app_command aot_app_commands[] = {
-    {"goto", "NODE", "Select a node of this stage by its name", do_goto},
-    {"stage", "NAME", "Show a stage of this unit", do_stage},
-    {"unit", "N", "Show unit N, counted from 0", do_unit},
-    {"diff", "[UNIT] STAGE", "What changed from that stage to this one", aot_diff_command},
-    {"search", "RE", "As /", do_search},
-    {"filter", "RE", "As f; !RE shows what does not match", do_filter},
-    {"sort", "COLUMN", "Sort the list by a column", do_sort},
+    {"goto", "NODE", "Select a node of this stage by its name", do_goto, aot_offer_nodes},
+    {"stage", "NAME", "Show a stage of this unit", do_stage, aot_offer_stages},
+    {"unit", "N", "Show unit N, counted from 0", do_unit, aot_offer_units},
+    {"diff", "[UNIT] STAGE", "What changed from that stage to this one", aot_diff_command,
+     aot_offer_stages},
+    {"search", "RE", "As /", do_search, NULL},
+    {"filter", "RE", "As f; !RE shows what does not match", do_filter, NULL},
+    {"sort", "COLUMN", "Sort the list by a column", do_sort, aot_offer_columns},
     {"export", "WHAT FILE", "Write graph, partition or mincut as .svg, .pdf, .png, .dot or .json",
-     do_export},
-    {"screen", "FILE", "Save this screen as text", do_screen},
-    {NULL, NULL, NULL, NULL},
+     do_export, aot_offer_viewers},
+    {"export-screen", "FILE", "Save this screen as .txt, .ansi, .html or .svg", do_export_screen, NULL},
+    {"theme", "NAME", "Other colours", do_theme, aot_offer_themes},
+    {"help", "WORD", "What a key, action, command, setting, stage or letter means", do_help,
+     aot_offer_everything},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const aot_app_command *find_command(const char *word)
+const aot_app_command *aot_app_command_find(const char *word)
 {
     for (const aot_app_command *c = aot_app_commands; c->name; c++) {
         if (strcmp(c->name, word) == 0) {
@@ -271,6 +298,44 @@ static const aot_app_command *find_command(const char *word)
         }
     }
     return NULL;
+}
+
+/* The command or action that fits a wrong word best. */
+static void say_unknown(aot_app *app, const char *word)
+{
+    const char *best = NULL;
+    int least = 4;
+    for (const aot_app_command *c = aot_app_commands; c->name; c++) {
+        int rank = prompt_rank(c->name, word);
+        if (rank >= 0 && rank < least) {
+            least = rank;
+            best = c->name;
+        }
+    }
+    for (int a = AOT_ACT_NONE + 1; a < AOT_N_ACTIONS; a++) {
+        int rank = prompt_rank(aot_action_name((aot_action)a), word);
+        if (rank >= 0 && rank < least) {
+            least = rank;
+            best = aot_action_name((aot_action)a);
+        }
+    }
+    if (best) {
+        aot_app_say(app, "There is no command '%s'; '%s'? Tab completes, ? explains", word, best);
+    } else {
+        aot_app_say(app, "There is no command '%s'; Tab lists them, ? explains", word);
+    }
+}
+
+static void goto_line(aot_list *l, unsigned long line)
+{
+    if (l && line > 0) {
+        aot_list_act(l, AOT_ACT_FIRST);
+        size_t shown = aot_list_n_shown(l);
+        aot_list_select(l, l->mapped && line <= shown ? l->shown.d[line - 1]
+                           : line <= l->n             ? line - 1
+                           : l->n                     ? l->n - 1
+                                                      : 0);
+    }
 }
 
 void aot_app_run_command(aot_app *app, const char *text)
@@ -282,83 +347,23 @@ void aot_app_run_command(aot_app *app, const char *text)
     for (size_t k = strlen(arg); k > 0 && arg[k - 1] == ' '; k--) {
         arg[k - 1] = 0;
     }
-    const aot_app_command *c = find_command(word);
+    const aot_app_command *c = aot_app_command_find(word);
     aot_action a = aot_action_find(word);
-    aot_list *l = list_now(app);
     char *end;
     unsigned long line = strtoul(word, &end, 10);
     if (*word && !*end) {
-        if (l && line > 0) {
-            aot_list_act(l, AOT_ACT_FIRST);
-            size_t shown = aot_list_n_shown(l);
-            aot_list_select(l, l->mapped && line <= shown ? l->shown.d[line - 1]
-                               : line <= l->n             ? line - 1
-                               : l->n                     ? l->n - 1
-                                                          : 0);
-        }
+        goto_line(aot_app_list(app), line);
     } else if (c && *arg) {
         c->run(app, arg);
     } else if (a != AOT_ACT_NONE && !*arg) {
         aot_app_do(app, a);
+    } else if (a != AOT_ACT_NONE) {
+        aot_app_say(app, "%s takes no argument", word);
     } else if (c) {
         aot_app_say(app, "%s needs an argument: %s", c->name, c->arg);
     } else if (*word) {
-        aot_app_say(app, "There is no command '%s'; Tab lists them, ? explains", word);
+        say_unknown(app, word);
     }
     free(word);
     free(arg);
-}
-
-static void offer(prompt_words *words, const char *word, const char *begin)
-{
-    if (aot_starts_with(word, begin)) {
-        aot_vec_push(words, aot_xstrdup(word));
-    }
-}
-
-static void offer_nodes(aot_app *app, prompt_words *words, const char *begin)
-{
-    aot_view *v = aot_app_top(app);
-    const aot_graph *g;
-    aot_err err = {0};
-    if (v->unit == AOT_NO_UNIT || v->stage >= AOT_N_STAGES ||
-        aot_model_graph(aot_app_model(app), v->unit, v->stage, &g, &err) != AOT_OK) {
-        return;
-    }
-    for (uint32_t i = 0; i < g->nodes.n && words->n < 200; i++) {
-        offer(words, aot_node_name(g, i), begin);
-    }
-}
-
-void aot_app_complete(void *arg, const char *text, size_t *start, prompt_words *words)
-{
-    aot_app *app = arg;
-    aot_list *l = list_now(app);
-    const char *last = strrchr(text, ' ');
-    *start = last ? (size_t)(last + 1 - text) : 0;
-    const char *begin = text + *start;
-    if (!last) {
-        for (const aot_app_command *c = aot_app_commands; c->name; c++) {
-            offer(words, c->name, begin);
-        }
-        for (int a = AOT_ACT_NONE + 1; a < AOT_N_ACTIONS; a++) {
-            if (!find_command(aot_action_name((aot_action)a))) {
-                offer(words, aot_action_name((aot_action)a), begin);
-            }
-        }
-    } else if (aot_starts_with(text, "stage ") || aot_starts_with(text, "diff ")) {
-        for (int s = 0; s < AOT_N_STAGES; s++) {
-            offer(words, aot_stage_get((aot_stage)s)->name, begin);
-        }
-    } else if (aot_starts_with(text, "goto ")) {
-        offer_nodes(app, words, begin);
-    } else if (aot_starts_with(text, "export ")) {
-        for (size_t i = 0; i < aot_viewer_count(); i++) {
-            offer(words, aot_viewer_at(i)->name, begin);
-        }
-    } else if (aot_starts_with(text, "sort ") && l && l->ops->columns) {
-        for (int i = 0; l->ops->columns[i]; i++) {
-            offer(words, l->ops->columns[i], begin);
-        }
-    }
 }

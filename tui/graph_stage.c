@@ -190,7 +190,7 @@ void graph_fit_listing(graph_view *gv, int cols)
 
 bool graph_load_near(graph_view *gv)
 {
-    enum { MAX_NODES = 200000 }; // beyond, waiting for a key of no use would be felt
+    enum { MAX_NODES = 30000 }; // beyond, a key that comes meanwhile would have to wait
     const aot_graph *g = graph_now(gv)->g;
     for (int i = 0; i < 2 && g && g->nodes.n < MAX_NODES; i++) {
         aot_stage s = graph_near_stage(gv, i ? -1 : 1);

@@ -4,8 +4,10 @@
 
 #include "pipeline/config.h"
 #include "pipeline/stage.h"
+#include "tui/app.h"
 #include "tui/help.h"
 #include "tui/keymap.h"
+#include "viewers/theme.h"
 
 /* A character of more than one byte as roff spells it; returns how many bytes it took. */
 static size_t roff_unicode(aot_sb *out, const char *s, size_t n)
@@ -138,7 +140,7 @@ static void roff_settings(aot_sb *out)
     }
 }
 
-static void roff_stages_and_keys(aot_sb *out)
+static void roff_interface(aot_sb *out)
 {
     aot_sb_addz(out, ".SH STAGES\n");
     for (int s = 0; s < AOT_N_STAGES; s++) {
@@ -147,6 +149,16 @@ static void roff_stages_and_keys(aot_sb *out)
         aot_sb_addf(&text, "%s If it is missing: %s.", i->sentence, i->how_to_get);
         roff_item(out, i->name, aot_sb_text(&text));
         aot_sb_free(&text);
+    }
+    aot_sb_addz(out, ".SH THEMES\n");
+    for (int t = 0; t < AOT_N_THEMES; t++) {
+        roff_item(out, aot_theme_get((aot_theme)t)->name, aot_theme_get((aot_theme)t)->sentence);
+    }
+    aot_sb_addz(out, ".SH COMMANDS AFTER :\nEvery action of\n.B KEYS\nby its name, and:\n");
+    for (const aot_app_command *c = aot_app_commands; c->name; c++) {
+        char head[80];
+        snprintf(head, sizeof head, "%s %s", c->name, c->arg);
+        roff_item(out, head, c->doc);
     }
     aot_sb_addz(out, ".SH KEYS\nEvery action can also be given by name after\n.BR : .\n");
     aot_keymap *map = aot_keymap_new();
@@ -189,14 +201,16 @@ void aot_help_man(aot_sb *out)
         roff_command(out, aot_cmd_at(i));
     }
     roff_settings(out);
-    roff_stages_and_keys(out);
+    roff_interface(out);
     aot_sb_addz(out, ".SH EXIT STATUS\n.TP\n.B 0\nDone, or the same.\n.TP\n.B 1\nSomething differs, or "
                      "there are findings.\n.TP\n.B 2\nError: the message is on standard error, with "
                      "file, line and column where they are known.\n");
     aot_sb_addz(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty, no colour is used.\n"
                      ".TP\n.B TERM\nThe terminal;\n.B dumb\nmeans no colour.\n.TP\n.B EDITOR\n"
-                     "What opens a source line.\n.TP\n.B XDG_CONFIG_HOME\nWhere\n.I aotscope/keys\n"
-                     "is looked for.\n");
+                     "What opens a source line.\n.TP\n.B AOTSCOPE_THEME\nThe theme of colours; see\n.BR THEMES .\n"
+                     ".TP\n.B XDG_CONFIG_HOME\nWhere\n.I aotscope/keys\n"
+                     "is looked for.\n.TP\n.B XDG_DATA_HOME\nWhere\n.I aotscope/history\nis kept: lines of the "
+                     "prompts.\n");
     aot_sb_addz(out, ".SH FILES\n.TP\n.I $XDG_CONFIG_HOME/aotscope/keys\nKeys of the user: lines\n"
                      ".B bind MAP KEY ACTION\nread after the built\\-in ones.\n");
 }

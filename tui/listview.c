@@ -133,13 +133,29 @@ static void start_scan(aot_list *l)
     l->search_from = l->cursor < n ? l->cursor : 0;
 }
 
-bool aot_list_select(aot_list *l, size_t row)
+/* Position of a row in what is shown, n if it is not there: halving where rows stand in their order. */
+static size_t position_of(const aot_list *l, size_t row)
 {
-    size_t n = aot_list_n_shown(l), pos = row;
-    if (l->mapped) {
-        for (pos = 0; pos < n && l->shown.d[pos] != row; pos++) {
+    size_t n = l->shown.n, low = 0, high = n;
+    if (l->column > 0 || l->descending) {
+        for (low = 0; low < n && l->shown.d[low] != row; low++) {
+        }
+        return low;
+    }
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (l->shown.d[mid] < row) {
+            low = mid + 1;
+        } else {
+            high = mid;
         }
     }
+    return low < n && l->shown.d[low] == row ? low : n;
+}
+
+bool aot_list_select(aot_list *l, size_t row)
+{
+    size_t n = aot_list_n_shown(l), pos = l->mapped ? position_of(l, row) : row;
     if (pos >= n) {
         return false;
     }

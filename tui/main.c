@@ -7,12 +7,14 @@
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/str.h"
 #include "tui/cmd.h"
 #include "tui/help.h"
+#include "viewers/theme.h"
 
 static int print_version(void)
 {
@@ -82,12 +84,23 @@ static int dispatch(int argc, char **argv)
     return run_command(&cmd_open, argc - 1, argv + 1);
 }
 
+/* AOTSCOPE_THEME; a name that is wrong is said and changes nothing. */
+static void theme_of_environment(void)
+{
+    const char *name = getenv("AOTSCOPE_THEME");
+    aot_err err = {0};
+    if (name != NULL && *name != '\0' && aot_theme_use(name, &err) != AOT_OK) {
+        fprintf(stderr, "aotscope: AOTSCOPE_THEME: %s\n", err.msg);
+    }
+}
+
 int main(int argc, char **argv)
 {
     // a parent may have told us to ignore it; then `| head` would look like a full disk
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN); /* a file size limit is a write error, to be told as one */
     setlocale(LC_CTYPE, "");
+    theme_of_environment();
     int code = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "aotscope: standard output: %s\n", strerror(errno));

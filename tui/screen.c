@@ -1,8 +1,8 @@
 /* The terminal through curses: takes it over and gives it back (also after a crash or a signal),
  * reads keys, and shows a canvas. Curses compares with what is on the screen and sends the rest.
  *
- * Styles come as SGR strings ("1;38;5;39" of viewers/styles.def) and become attributes and colour
- * pairs. Colours: none, 8 or 256, whichever both aot_colors_for and the terminal allow. */
+ * Styles come as SGR strings ("1;38;5;39") from the theme and become attributes and colour pairs.
+ * Colours: none, 8, 16 or 256, whichever both aot_colors_for and the terminal allow. */
 #include "tui/screen.h"
 
 #include <curses.h>
@@ -17,6 +17,8 @@
 #include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
+
+#include "viewers/theme.h"
 
 static struct {
     SCREEN *screen;
@@ -90,30 +92,10 @@ static void catch_signals(void)
 
 /* ---- styles ---- */
 
-/* "1;38;5;39" -> attributes, foreground and background (-1: the terminal's own). */
-static attr_t read_sgr(const char *sgr, short *fg, short *bg)
+static attr_t attrs_of(const aot_look *look)
 {
-    attr_t attrs = A_NORMAL;
-    *fg = *bg = -1;
-    while (*sgr) {
-        char *end;
-        long v = strtol(sgr, &end, 10);
-        if (end == sgr) {
-            break;
-        }
-        if ((v == 38 || v == 48) && strncmp(end, ";5;", 3) == 0) {
-            long colour = strtol(end + 3, &end, 10);
-            *(v == 38 ? fg : bg) = (short)colour;
-        } else if (v >= 30 && v <= 37) {
-            *fg = (short)(v - 30);
-        } else if (v >= 40 && v <= 47) {
-            *bg = (short)(v - 40);
-        } else {
-            attrs |= v == 1 ? A_BOLD : v == 2 ? A_DIM : v == 4 ? A_UNDERLINE : v == 7 ? A_REVERSE : 0;
-        }
-        sgr = *end == ';' ? end + 1 : end;
-    }
-    return attrs;
+    return (look->bold ? A_BOLD : 0) | (look->dim ? A_DIM : 0) | (look->underline ? A_UNDERLINE : 0) |
+           (look->reverse ? A_REVERSE : 0);
 }
 
 static void make_styles(void)
@@ -124,25 +106,29 @@ static void make_styles(void)
     }
     // some terminals refuse their own colours as default: white on black then
     bool own = colors && use_default_colors() == OK;
-    bool many = colors >= 256 && COLORS >= 256;
+    colors = colors > COLORS ? (COLORS >= 16 ? 16 : 8) : colors;
+    // without colours the theme that needs none: attributes say something still
+    aot_theme theme = colors ? aot_theme_now() : AOT_THEME_MONO;
     short next = 1;
     for (int i = 0; i < AOT_N_STYLES; i++) {
-        const aot_style_info *info = aot_style_get((aot_style)i);
-        short fg, bg;
-        s.attrs[i] = read_sgr(many ? info->sgr256 : info->sgr8, &fg, &bg);
+        aot_look look = aot_look_of(aot_theme_sgr(theme, (aot_style)i, colors ? colors : 8));
+        s.attrs[i] = attrs_of(&look);
         s.pairs[i] = 0;
-        if (colors && (fg >= 0 || bg >= 0) && next < COLOR_PAIRS) {
-            short f = fg >= 0 ? fg : own ? -1 : COLOR_WHITE;
-            short b = bg >= 0 ? bg : own ? -1 : COLOR_BLACK;
+        if (colors && (look.fg >= 0 || look.bg >= 0) && next < COLOR_PAIRS) {
+            short f = look.fg >= 0 ? (short)look.fg : own ? -1 : COLOR_WHITE;
+            short b = look.bg >= 0 ? (short)look.bg : own ? -1 : COLOR_BLACK;
             if (init_pair(next, f, b) == OK) {
                 s.pairs[i] = next++;
             }
-        } else if (!colors && bg >= 0) {
-            s.attrs[i] |= A_REVERSE;
         }
-        if (!colors && i == AOT_STYLE_CURSOR) {
-            s.attrs[i] = A_REVERSE;
-        }
+    }
+}
+
+void screen_restyle(void)
+{
+    if (s.open) {
+        make_styles();
+        clearok(stdscr, TRUE);
     }
 }
 

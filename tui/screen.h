@@ -13,6 +13,7 @@ bool screen_possible(aot_err *err);
 /* Takes the terminal over. E_USAGE if there is none that can be drawn on; the message says why. */
 AOT_NODISCARD aot_status screen_open(bool mouse, aot_err *err);
 void screen_close(void); /* gives it back; may be called twice */
+void screen_restyle(void); /* after a change of theme; nothing if no screen is open */
 void screen_size(int *rows, int *cols);
 /* Shows the canvas; only what changed is sent. cursor_row < 0: no cursor. */
 void screen_show(const aot_canvas *c, int cursor_row, int cursor_col);

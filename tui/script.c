@@ -5,9 +5,12 @@
  *     type :goto addmm<Enter>           keys, a blank is one
  *     size 200x60
  *     screen TITLE                      prints the screen as text
- *     styles TITLE                      prints a letter for the style of each cell */
+ *     styles TITLE                      prints a letter for the style of each cell
+ *     frames N KEYS                     presses KEYS N times and prints how long a frame took: the
+ *                                       keys, one drawing and one slice of work, as on a terminal */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tui/app.h"
@@ -58,6 +61,43 @@ static void print_screen(aot_app *app, const char *title, bool styles)
     aot_sb_free(&text);
 }
 
+static int by_time(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* A frame ends when its drawing is there; the slice of work that follows delays the next key. */
+static aot_status time_frames(aot_app *app, unsigned n, const char *keys, aot_pos at, aot_err *err)
+{
+    uint64_t *ns = aot_xcalloc(n + 1, sizeof *ns);
+    aot_status st = AOT_OK;
+    settle(app);
+    for (unsigned i = 0; i < n && st == AOT_OK; i++) {
+        int cursor;
+        uint64_t start = aot_now_ns();
+        const char *k = keys;
+        while (*k && st == AOT_OK) {
+            aot_key key = *k == ' ' ? (k++, AOT_KEY_NONE) : aot_key_read(&k);
+            if (key == AOT_KEY_NONE && k[-1] != ' ') {
+                st = AOT_FAIL_POS(err, AOT_E_PARSE, at, "'%s' is no key", k);
+            } else if (key != AOT_KEY_NONE && !aot_app_wants_end(app)) {
+                aot_app_key(app, key);
+            }
+        }
+        aot_app_draw(app, &cursor);
+        aot_app_work(app);
+        ns[i] = aot_now_ns() - start;
+    }
+    if (st == AOT_OK && n > 0) {
+        qsort(ns, n, sizeof *ns, by_time);
+        printf("frames of %s: %u, median %.3f ms, 99%% %.3f ms, longest %.3f ms\n", keys, n,
+               (double)ns[n / 2] / 1e6, (double)ns[n * 99 / 100] / 1e6, (double)ns[n - 1] / 1e6);
+    }
+    free(ns);
+    return st;
+}
+
 static aot_status run_line(aot_app *app, char *line, uint32_t number, aot_err *err)
 {
     aot_pos at = {number, 1};
@@ -71,6 +111,11 @@ static aot_status run_line(aot_app *app, char *line, uint32_t number, aot_err *e
         print_screen(app, rest, line[1] == 't');
         return AOT_OK;
     }
+    unsigned times;
+    int used = 0;
+    if (strcmp(line, "frames") == 0 && sscanf(rest, "%u %n", &times, &used) == 1 && used > 0) {
+        return time_frames(app, times, rest + used, at, err);
+    }
     int cols, rows;
     if (strcmp(line, "size") == 0 && sscanf(rest, "%dx%d", &cols, &rows) == 2 && cols > 0 && rows > 0 &&
         cols <= 1000 && rows <= 1000) {
@@ -78,7 +123,7 @@ static aot_status run_line(aot_app *app, char *line, uint32_t number, aot_err *e
         settle(app);
         return AOT_OK;
     }
-    return AOT_FAIL_POS(err, AOT_E_PARSE, at, "expected 'keys', 'type', 'size COLSxROWS', 'screen' or 'styles'");
+    return AOT_FAIL_POS(err, AOT_E_PARSE, at, "expected 'keys', 'type', 'size COLSxROWS', 'screen', 'styles' or 'frames N KEYS'");
 }
 
 int aot_tui_script(aot_app *app, const char *path, aot_err *err)

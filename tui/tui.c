@@ -10,11 +10,14 @@
 #include "tui/app.h"
 #include "tui/open_model.h"
 #include "tui/screen.h"
+#include "viewers/theme.h"
 
 const aot_option aot_tui_options[] = {
     AOT_OPTION_SET,
     {"ascii", 0, NULL, false, "Draw with ASCII characters only (the default unless the locale is UTF-8)."},
     {"mouse", 0, NULL, false, "Let the mouse select and scroll (Shift then selects text)."},
+    {"theme", 0, "NAME", false,
+     "Colours: default, light, colorblind or mono (also AOTSCOPE_THEME; in it :theme NAME)."},
     {"script", 0, "FILE", false, "Take keys from a file and print screens; needs no terminal."},
     {"size", 0, "COLSxROWS", false, "Size of the screens of --script (80x24)."},
     {0},
@@ -161,6 +164,9 @@ int aot_tui_run(const aot_args *a)
 {
     aot_model *m = NULL;
     aot_err err = {0};
+    if (aot_args_has(a, "theme") && aot_theme_use(aot_args_get(a, "theme"), &err) != AOT_OK) {
+        return aot_cmd_usage(a->cmd, "%s", err.msg);
+    }
     if (aot_args_has(a, "script")) {
         return run_script(a);
     }

@@ -67,8 +67,12 @@ void aot_app_say(aot_app *app, const char *fmt, ...) AOT_PRINTF(2, 3);
 void aot_app_fail(aot_app *app, const aot_err *err);
 void aot_app_edit(aot_app *app, const char *file, unsigned line);
 void aot_app_copy(aot_app *app, const char *text);
+void aot_app_restyle(aot_app *app); /* after a change of theme */
 /* File name without its directory. */
 const char *aot_base_name(const char *path);
+
+/* Shows what the help says of a word (view_help.c). */
+void aot_help_view_find(aot_view *v, const char *word);
 
 /* ---- the graph view, as the application sees it (view_graph.c) ---- */
 

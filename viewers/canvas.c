@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "viewers/theme.h"
 
 static const aot_style_info styles[] = {
 #define STYLE(id, name, sgr8, sgr256, sentence) {name, sgr8, sgr256, sentence},
@@ -288,8 +289,7 @@ void aot_canvas_ansi(aot_sb *out, const aot_canvas *c, int colors)
         int end = row_end(c, r, true);
         for (int i = 0; i < end; i++) {
             const aot_cell *x = aot_canvas_at(c, r, i);
-            const aot_style_info *s = aot_style_get(x->style);
-            const char *want = colors >= 256 ? s->sgr256 : s->sgr8;
+            const char *want = aot_style_sgr((aot_style)x->style, colors);
             if (strcmp(want, now) != 0 || selected != x->selected) {
                 aot_sb_addf(out, "\033[0%s%s%sm", *want ? ";" : "", want, x->selected ? ";7" : "");
                 now = want;
@@ -327,7 +327,7 @@ static const char *env(const char *name)
 int aot_colors_for(int fd)
 {
     const char *term = env("TERM"), *depth = env("COLORTERM");
-    int many = (term && strstr(term, "256")) || depth ? 256 : 8;
+    int many = (term && strstr(term, "256")) || depth ? 256 : term && strstr(term, "-16color") ? 16 : 8;
     const char *force = env("FORCE_COLOR");
     if (force) {
         return strcmp(force, "0") == 0 ? 0 : many;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/str.h"
 
 typedef enum aot_style { /* styles.def */
@@ -86,12 +87,18 @@ void aot_canvas_vline(aot_canvas *c, int row, int col, int rows, aot_style style
 
 /* Text of the grid, one line a row, trailing blanks dropped: what tests compare. */
 void aot_canvas_text(aot_sb *out, const aot_canvas *c);
-/* The same with colours: colors is 0 (none), 8 or 256. */
+/* The same with colours: colors is 0 (none), 8, 16 or 256. */
 void aot_canvas_ansi(aot_sb *out, const aot_canvas *c, int colors);
+/* The same as a page or a picture, with the colours of the theme (canvas_export.c). */
+void aot_canvas_html(aot_sb *out, const aot_canvas *c, const char *title);
+void aot_canvas_svg(aot_sb *out, const aot_canvas *c);
+/* The canvas as the ending of a file name says: .txt, .ansi, .html, .svg. E_USAGE for others. */
+AOT_NODISCARD aot_status aot_canvas_write(aot_sb *out, const aot_canvas *c, const char *path,
+                                          const char *title, aot_err *err);
 /* One letter a cell for its style, for tests: 'a' + style, '.' for NORMAL; upper case if selected. */
 void aot_canvas_styles(aot_sb *out, const aot_canvas *c);
 
-/* How many colours to write to a file descriptor: 0, 8 or 256. Order: FORCE_COLOR, NO_COLOR,
+/* How many colours to write to a file descriptor: 0, 8, 16 or 256. Order: FORCE_COLOR, NO_COLOR,
  * CLICOLOR_FORCE, CLICOLOR, then whether it is a terminal and what TERM says. */
 int aot_colors_for(int fd);
 /* Whether the locale's character set is UTF-8 (LC_ALL, LC_CTYPE, LANG). */

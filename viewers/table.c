@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "viewers/format.h"
+#include "viewers/theme.h"
 
 typedef struct column {
     char *title;
@@ -177,8 +178,7 @@ static void print_cell(aot_sb *out, const char *text, int cols, bool right, bool
     char *s = spell(text, flags);
     aot_sb cut = {0};
     int w = aot_text_fit(&cut, s, cols, flags & AOT_TABLE_ASCII);
-    const aot_style_info *look = aot_style_get(style);
-    const char *sgr = colors >= 256 ? look->sgr256 : colors ? look->sgr8 : "";
+    const char *sgr = aot_style_sgr(style, colors);
     if (right) {
         aot_sb_pad(out, ' ', (size_t)(cols - w));
     }

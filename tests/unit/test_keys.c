@@ -86,12 +86,11 @@ static void keys_are_read_as_they_are_written(void **state)
 static void complete(void *arg, const char *text, size_t *start, prompt_words *words)
 {
     (void)arg;
+    (void)text;
     static const char *const known[] = {"search", "sort", "stage", "goto"};
     *start = 0;
     for (size_t i = 0; i < 4; i++) {
-        if (aot_starts_with(known[i], text)) {
-            aot_vec_push(words, aot_xstrdup(known[i]));
-        }
+        prompt_add_word(words, known[i], "what it does");
     }
 }
 
@@ -169,8 +168,8 @@ static void tab_completes_the_common_part_then_each_word(void **state)
     type("g<Tab>");
     assert_text("goto ");
     prompt_open(&prompt, PROMPT_COMMAND, "");
-    type("s<Tab>");
-    assert_text("s");
+    type("s");
+    assert_int_equal(prompt.words.n, 3); // offered while one types
     type("<Tab>");
     assert_text("search");
     type("<Tab>");
@@ -179,6 +178,25 @@ static void tab_completes_the_common_part_then_each_word(void **state)
     assert_text("search");
     type("<S-Tab>");
     assert_text("stage");
+    prompt_open(&prompt, PROMPT_COMMAND, "");
+    type("sea<Tab>");
+    assert_text("search ");
+}
+
+static void words_are_ranked_by_how_they_fit(void **state)
+{
+    (void)state;
+    assert_int_equal(prompt_rank("stage-next", "st"), 0);
+    assert_int_equal(prompt_rank("stage-next", "next"), 1);
+    assert_int_equal(prompt_rank("stage-next", "age"), 2);
+    assert_int_equal(prompt_rank("stage-next", "sgnx"), 3);
+    assert_int_equal(prompt_rank("stage-next", "xs"), -1);
+    assert_int_equal(prompt_rank("Stage", "st"), 0);
+    assert_int_equal(prompt_rank("stage", "ST"), -1);
+    type("ot"); // inside of "goto", scattered in "sort"
+    assert_int_equal(prompt.words.n, 2);
+    assert_string_equal(prompt.words.d[0].word, "goto");
+    assert_string_equal(prompt.words.d[1].word, "sort");
 }
 
 #define PROMPT_TEST(name) cmocka_unit_test_setup_teardown(name, open_prompt, close_prompt)
@@ -195,6 +213,7 @@ int main(void)
         PROMPT_TEST(backspace_on_an_empty_line_closes),
         PROMPT_TEST(up_finds_older_lines_with_the_same_beginning),
         PROMPT_TEST(tab_completes_the_common_part_then_each_word),
+        PROMPT_TEST(words_are_ranked_by_how_they_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
