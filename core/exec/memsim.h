@@ -12,25 +12,56 @@
 #define AOT_EXEC_MEMSIM_H
 
 #include "ir/graph.h"
+#include "partition/partition.h"
+
+typedef enum aot_mem_kind { /* mem_kinds.def */
+#define MEM_KIND(id, name, sentence) AOT_MEM_##id,
+#include "exec/mem_kinds.def"
+#undef MEM_KIND
+    AOT_N_MEM_KINDS
+} aot_mem_kind;
+const char *aot_mem_kind_name(aot_mem_kind k); /* "saved" */
+const char *aot_mem_kind_sentence(aot_mem_kind k);
 
 typedef struct aot_live {
     aot_node_id node;
     int64_t bytes; /* right after the node made its value, before its inputs are dropped */
 } aot_live;
 
+/* One storage while it lives: counted in rows born to died of `live`, both included. */
+typedef struct aot_mem_block {
+    aot_node_id node;   /* what made it, or the input it came by */
+    bool in_forward;    /* node is of the forward, also among the backward's blocks */
+    uint8_t kind;       /* aot_mem_kind */
+    uint32_t storage;   /* number of the memory: the same in the forward and the backward */
+    uint32_t born, died; /* rows of live; inputs are born at row 0; died UINT32_MAX: lives to the end */
+    int64_t bytes;
+} aot_mem_block;
+
 typedef struct aot_memory_side {
     int64_t inputs, peak, end; /* before the first node; highest; when the module has returned */
     aot_node_id peak_node;     /* first node at the peak; AOT_NO_NODE if there is none */
+    uint32_t peak_row;         /* its row of live */
     AOT_VEC(aot_live) live;    /* one a node that computes, in order */
+    AOT_VEC(aot_mem_block) blocks; /* in order of birth; zero bytes left out */
 } aot_memory_side;
 
 typedef struct aot_memory {
     aot_memory_side forward, backward;
 } aot_memory;
 
+/* Other conventions than the interpreter's. All zero: the contract's. */
+typedef struct aot_memory_options {
+    bool reuse_in_place; /* a pointwise result takes the memory of an input of its size that dies there */
+    bool free_donated;   /* donated saved values are freed at their last use in the backward */
+    int64_t round_to;    /* sizes of storages are rounded up to a multiple; 0: as they are */
+} aot_memory_options;
+
 /* Both graphs of one partition; n_forward_outputs: user outputs of the forward. Links the graphs.
- * Free with aot_memory_free. Cost: linear. */
+ * Kinds: every input counts as INPUT. Free with aot_memory_free. Cost: linear. */
 void aot_memory_simulate(aot_memory *out, aot_graph *forward, aot_graph *backward, int n_forward_outputs);
+/* The same with all that the partition knows (static inputs, donated values); opt may be NULL. */
+void aot_memory_of_partition(aot_memory *out, const aot_partition *p, const aot_memory_options *opt);
 void aot_memory_free(aot_memory *m);
 
 #endif

@@ -1,0 +1,232 @@
+/* Many budgets of one graph. Bisection keeps a stack of intervals whose ends differ; an interval is
+ * done when it is narrower than the step, or its ends give the same answer.
+ * Mirrors: partitioners.py (visualize_memory_budget_pareto). */
+#include "partition/pareto.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct work {
+    const aot_pareto_ask *ask;
+    aot_pareto *out;
+    aot_err first; /* of the points that failed */
+    uint64_t done, total;
+} work;
+
+static void read_saved(work *w, aot_pareto_point *x, const aot_partition *p)
+{
+    x->saved = AOT_NEW_ARRAY(w->out->arena, aot_pareto_value, p->n_saved + 1);
+    for (uint32_t i = 0; i < p->n_saved; i++) {
+        const char *name = aot_node_name(p->cut, p->saved[i]);
+        int64_t bytes = p->nodes[p->saved[i]].bytes;
+        x->saved[x->n_saved++] = (aot_pareto_value){aot_arena_strndup(w->out->arena, name, strlen(name)), bytes};
+        x->saved_bytes += bytes;
+    }
+}
+
+static uint32_t cut_at(work *w, double budget, const char *solver)
+{
+    const aot_partition *p = NULL;
+    aot_pareto_peaks peaks = {0};
+    aot_err err = {0};
+    aot_pareto_point x = {.budget = budget, .solver = solver};
+    if (w->ask->cut(w->ask->arg, &p, &peaks, budget, solver, &err) == AOT_OK) {
+        x.rung = p->rung;
+        x.recompute_flops = p->recompute_flops;
+        x.forward_peak = peaks.forward;
+        x.backward_peak = peaks.backward;
+        read_saved(w, &x, p);
+    } else {
+        x.error = aot_arena_strndup(w->out->arena, err.msg, strlen(err.msg));
+        w->first = w->first.code == AOT_OK ? err : w->first;
+    }
+    w->done++;
+    if (w->ask->progress != NULL) {
+        w->ask->progress(w->ask->progress_arg, w->done, w->total > w->done ? w->total : w->done);
+    }
+    aot_vec_push(&w->out->points, x);
+    return (uint32_t)w->out->points.n - 1;
+}
+
+static bool same_answer(const aot_pareto_point *a, const aot_pareto_point *b)
+{
+    if ((a->error != NULL) != (b->error != NULL) || a->n_saved != b->n_saved ||
+        a->recompute_flops != b->recompute_flops || a->saved_bytes != b->saved_bytes) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n_saved; i++) {
+        if (strcmp(a->saved[i].name, b->saved[i].name) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void bisect(work *w, const char *solver)
+{
+    typedef struct interval {
+        uint32_t lo, hi;
+    } interval;
+    AOT_VEC(interval) todo = {0};
+    bool all = w->ask->from == 0 && w->ask->to == 0;
+    double step = w->ask->step > 0 ? w->ask->step : 1e-3;
+    uint32_t lo = cut_at(w, w->ask->from, solver), hi = cut_at(w, all ? 1 : w->ask->to, solver);
+    aot_vec_push(&todo, ((interval){lo, hi}));
+    while (todo.n != 0) {
+        interval x = todo.d[--todo.n];
+        const aot_pareto_point *p = w->out->points.d;
+        if (p[x.hi].budget - p[x.lo].budget < step || same_answer(&p[x.lo], &p[x.hi])) {
+            continue;
+        }
+        uint32_t mid = cut_at(w, (p[x.lo].budget + p[x.hi].budget) / 2, solver);
+        aot_vec_push(&todo, ((interval){x.lo, mid}));
+        aot_vec_push(&todo, ((interval){mid, x.hi}));
+    }
+    aot_vec_free(&todo);
+}
+
+static int by_budget(const void *x, const void *y)
+{
+    double a = ((const aot_pareto_point *)x)->budget, b = ((const aot_pareto_point *)y)->budget;
+    return (a > b) - (a < b);
+}
+
+/* Of equal neighbours in budget the first stays, and the last, which says how far the answer holds. */
+static void drop_repeats(aot_pareto *out, size_t first)
+{
+    size_t kept = first;
+    for (size_t i = first; i < out->points.n; i++) {
+        aot_pareto_point *p = out->points.d;
+        bool inner = i + 1 < out->points.n && kept > first && same_answer(&p[i], &p[kept - 1]) &&
+                     same_answer(&p[i], &p[i + 1]);
+        if (!inner) {
+            p[kept++] = p[i];
+        }
+    }
+    out->points.n = kept;
+}
+
+/* ---- what flips ------------------------------------------------------------------------------- */
+
+static int by_name(const void *x, const void *y)
+{
+    return strcmp(((const aot_pareto_value *)x)->name, ((const aot_pareto_value *)y)->name);
+}
+
+static int by_bytes(const void *x, const void *y)
+{
+    const aot_pareto_value *a = x, *b = y;
+    return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes) : by_name(x, y);
+}
+
+/* Values of a that b has not, largest first. */
+static uint32_t missing_from(aot_pareto_value **out, aot_arena *arena, const aot_pareto_point *a,
+                             const aot_pareto_point *b)
+{
+    aot_pareto_value *sorted = aot_xmalloc((b->n_saved + 1) * sizeof *sorted);
+    uint32_t n = 0;
+    if (b->n_saved != 0) {
+        memcpy(sorted, b->saved, b->n_saved * sizeof *sorted);
+    }
+    qsort(sorted, b->n_saved, sizeof *sorted, by_name);
+    *out = AOT_NEW_ARRAY(arena, aot_pareto_value, a->n_saved + 1);
+    for (uint32_t i = 0; i < a->n_saved; i++) {
+        if (bsearch(&a->saved[i], sorted, b->n_saved, sizeof *sorted, by_name) == NULL) {
+            (*out)[n++] = a->saved[i];
+        }
+    }
+    free(sorted);
+    qsort(*out, n, sizeof **out, by_bytes);
+    return n;
+}
+
+static void find_flips(aot_pareto *out)
+{
+    for (size_t i = 1; i < out->points.n; i++) {
+        aot_pareto_point *x = &out->points.d[i];
+        const aot_pareto_point *before = x - 1;
+        if (before->solver != x->solver || before->error != NULL || x->error != NULL) {
+            continue;
+        }
+        x->n_newly_saved = missing_from(&x->newly_saved, out->arena, x, before);
+        x->n_no_longer_saved = missing_from(&x->no_longer_saved, out->arena, before, x);
+        x->same_as_before = same_answer(x, before);
+    }
+}
+
+static int by_cost(const void *x, const void *y)
+{
+    const aot_pareto_point *a = *(aot_pareto_point *const *)x, *b = *(aot_pareto_point *const *)y;
+    if (a->saved_bytes != b->saved_bytes) {
+        return a->saved_bytes < b->saved_bytes ? -1 : 1;
+    }
+    return (a->recompute_flops > b->recompute_flops) - (a->recompute_flops < b->recompute_flops);
+}
+
+/* In order of bytes saved, a point is on the front while nothing before it costs as little. */
+static void find_dominated(aot_pareto *out)
+{
+    aot_pareto_point **all = aot_xcalloc(out->points.n + 1, sizeof *all);
+    size_t n = 0;
+    double least = INFINITY;
+    int64_t at = -1;
+    for (size_t i = 0; i < out->points.n; i++) {
+        if (out->points.d[i].error == NULL) {
+            all[n++] = &out->points.d[i];
+        }
+    }
+    qsort(all, n, sizeof *all, by_cost);
+    for (size_t i = 0; i < n; i++) {
+        bool equal = all[i]->recompute_flops == least && all[i]->saved_bytes == at;
+        all[i]->dominated = !equal && all[i]->recompute_flops >= least;
+        if (all[i]->recompute_flops < least) {
+            least = all[i]->recompute_flops;
+            at = all[i]->saved_bytes;
+        }
+    }
+    free(all);
+}
+
+aot_status aot_pareto_make(aot_pareto **out, const aot_pareto_ask *ask, aot_err *err)
+{
+    aot_pareto *x = aot_xcalloc(1, sizeof *x);
+    work w = {.ask = ask, .out = x, .total = ask->n_solvers * ask->n_budgets};
+    bool any = false;
+    x->arena = aot_arena_new();
+    for (size_t s = 0; s < ask->n_solvers; s++) {
+        size_t first = x->points.n;
+        if (ask->budgets == NULL) {
+            bisect(&w, ask->solvers[s]);
+            qsort(x->points.d + first, x->points.n - first, sizeof *x->points.d, by_budget);
+            drop_repeats(x, first);
+            continue;
+        }
+        for (size_t i = 0; i < ask->n_budgets; i++) {
+            cut_at(&w, ask->budgets[i], ask->solvers[s]);
+        }
+    }
+    for (size_t i = 0; i < x->points.n; i++) {
+        any |= x->points.d[i].error == NULL;
+    }
+    if (!any && w.first.code != AOT_OK) {
+        aot_pareto_free(x);
+        if (err != NULL && err->code == AOT_OK) {
+            *err = w.first;
+        }
+        return w.first.code;
+    }
+    find_flips(x);
+    find_dominated(x);
+    *out = x;
+    return AOT_OK;
+}
+
+void aot_pareto_free(aot_pareto *x)
+{
+    if (x != NULL) {
+        aot_vec_free(&x->points);
+        aot_arena_free(x->arena);
+        free(x);
+    }
+}
