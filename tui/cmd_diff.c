@@ -355,7 +355,8 @@ static aot_status open_right(job *j, aot_err *err)
     for (size_t i = 0; aot_args_nth(j->a, "other-set", i) != NULL; i++) {
         all[n++] = aot_args_nth(j->a, "other-set", i);
     }
-    aot_model_options o = {.settings = all, .n_settings = n};
+    aot_model_options o = {
+        .settings = all, .n_settings = n, .redact = aot_args_has(j->a, "redact")};
     const char *input = j->a->inputs[j->a->n_inputs - 1];
     aot_status s = aot_model_open(&j->right, &input, 1, &o, err);
     free(set);
@@ -417,6 +418,7 @@ static const aot_option options[] = {
     {"side-by-side", 0, NULL, false, "Two columns in place of - and +."},
     {"json", 0, NULL, false, "Print JSON."},
     AOT_OPTION_SET,
+    AOT_OPTION_REDACT,
     {"other-set", 0, "NAME=VALUE", true, "A setting of the right side, on top of --set."},
     {0},
 };

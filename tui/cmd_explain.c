@@ -282,6 +282,7 @@ static const aot_option options[] = {
      "The unit, by number or label; without it the first that has the value."},
     {"json", 0, NULL, false, "Print JSON."},
     AOT_OPTION_SET,
+    AOT_OPTION_REDACT,
     {0},
 };
 

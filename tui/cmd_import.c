@@ -40,7 +40,8 @@ static int run(const aot_args *a)
     if (path[0] == 0) {
         return aot_cmd_usage(a->cmd, "-o has an empty value: it needs the name of a file");
     }
-    aot_model_options opt = {.session_path = path, .progress = aot_cmd_progress};
+    aot_model_options opt = {.session_path = path, .progress = aot_cmd_progress,
+                             .redact = aot_args_has(a, "redact")};
     const char **settings = aot_cmd_settings(a, &opt.n_settings);
     opt.settings = settings;
     aot_record_summary sum;
@@ -59,12 +60,13 @@ static const aot_option options[] = {
     {"output", 'o', "FILE", false,
      "The session to write. An older session there is replaced at the end."},
     AOT_OPTION_SET,
+    AOT_OPTION_REDACT,
     {0},
 };
 
 const aot_cmd cmd_import = {
     .name = "import",
-    .synopsis = "INPUT... -o S.aots [--set NAME=VALUE]...",
+    .synopsis = "INPUT... -o S.aots [--set NAME=VALUE]... [--redact]",
     .summary = "Keep what inputs hold, and what follows from it, in a session file",
     .doc = "Records every graph, setting and fact of the inputs in one SQLite file, derives the "
            "stages that "
@@ -74,9 +76,14 @@ const aot_cmd cmd_import = {
            "recomputed, bans, "
            "stage_diff, inputs, settings, rng_sites, notes; nothing fills memory_timeline yet "
            "(see `aotscope memory`).\n\n"
+           "With --redact the session can be shared: source lines, paths, names of functions, modules, "
+           "attributes, variables and custom operators are made-up ones, the same everywhere, and "
+           "nothing of them was ever written to the file. An INPUT that is a session is copied, so "
+           "`import S.aots -o T.aots --redact` makes one that can be given away.\n\n"
            "A file that is no aotscope session is never overwritten.",
     .examples = "aotscope import train.log -o train.aots\n"
                 "aotscope import logs/rank_*.log -o job.aots\n"
+                "aotscope import train.aots --redact -o share.aots\n"
                 "sqlite3 train.aots 'select * from saved'\n",
     .options = options,
     .min_inputs = 1,

@@ -242,6 +242,7 @@ static const aot_option options[] = {
     {"json", 0, NULL, false, "Print JSON."},
     {"sarif", 0, NULL, false, "Print SARIF 2.1.0, as code hosts read it."},
     AOT_OPTION_SET,
+    AOT_OPTION_REDACT,
     {0},
 };
 

@@ -457,6 +457,7 @@ static const aot_option options[] = {
     {"json", 0, NULL, false, "Print JSON."},
     {"csv", 0, NULL, false, "Print comma-separated values (--saved, --units)."},
     AOT_OPTION_SET,
+    AOT_OPTION_REDACT,
     {0},
 };
 

@@ -80,7 +80,8 @@ static void warn_incomplete(const aot_model *m)
 static aot_status open_inputs(aot_model **out, const aot_args *a, const char *const *inputs,
                               size_t n, bool as_recorded, aot_err *err)
 {
-    aot_model_options opt = {.progress = aot_cmd_progress, .as_recorded = as_recorded};
+    aot_model_options opt = {.progress = aot_cmd_progress, .as_recorded = as_recorded,
+                             .redact = aot_args_has(a, "redact")};
     const char **settings = aot_cmd_settings(a, &opt.n_settings);
     opt.settings = settings;
     aot_status st = aot_model_open(out, inputs, n, &opt, err);

@@ -14,6 +14,13 @@
         "set", 0, "NAME=VALUE", true, "A setting in place of the recorded one; see SETTINGS."      \
     }
 
+/* Row of commands whose output may be shared: opening takes the user's names out of all that is read. */
+#define AOT_OPTION_REDACT                                                                          \
+    {                                                                                              \
+        "redact", 0, NULL, false,                                                                  \
+            "Take source lines, paths and the user's names out: made-up names take their place."   \
+    }
+
 /* Rows of commands that trace. */
 #define AOT_OPTIONS_TRACE                                                                          \
     {"path", 0, "NAME", false, "autograd, inference or export; as PyTorch chooses by default."},  \

@@ -12,6 +12,7 @@
 #include "ir/compare.h"
 #include "session/derive.h"
 #include "session/query.h"
+#include "session/redact.h"
 #include "session/record_inputs.h"
 #include "session/saved.h"
 
@@ -49,6 +50,7 @@ struct aot_model {
     const char **settings;
     size_t n_settings;
     bool as_recorded;
+    aot_redactor *redactor; /* NULL: nothing is redacted */
     const aot_model_options *opening; /* while aot_model_open runs */
     const char *input;
     aot_sb line;
@@ -66,6 +68,9 @@ static void add_note(void *arg, const aot_import_note *n)
     aot_model *m = arg;
     aot_import_note copy = {keep_text(m, n->file), n->line, keep_text(m, n->kind),
                             keep_text(m, n->text)};
+    if (m->redactor != NULL) {
+        aot_redact_note(m->redactor, &copy);
+    }
     aot_vec_push(&m->notes, copy);
 }
 
@@ -73,6 +78,9 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
 {
     (void)err;
     aot_model *m = arg;
+    if (m->redactor != NULL) {
+        aot_redact_unit(m->redactor, u);
+    }
     aot_vec_push(&m->slots, ((slot){.unit = u, .source = -1}));
     return AOT_OK;
 }
@@ -96,6 +104,9 @@ static void on_loose(void *arg, const aot_unit_key *key, const aot_record *r)
             copy.text = r->text != NULL ? aot_arena_strndup(u->arena, r->text, r->len) : NULL;
             copy.meta =
                 r->meta != NULL ? aot_arena_strndup(u->arena, r->meta, strlen(r->meta)) : NULL;
+            if (m->redactor != NULL) {
+                aot_redact_record(m->redactor, &copy, u->arena);
+            }
             aot_vec_push(&u->records, copy);
             return;
         }
@@ -110,15 +121,23 @@ static void on_progress(void *arg, uint64_t done, uint64_t total)
     }
 }
 
+static const char *shown_path(aot_model *m, const char *path)
+{
+    return path != NULL && m->redactor != NULL ? aot_redact_input(m->redactor, path)
+                                               : keep_text(m, path);
+}
+
 static void add_file(void *arg, const char *path, const aot_import_stats *stats,
                      const char *failure)
 {
     aot_model *m = arg;
     const source *s = m->sources.n > 0 ? &m->sources.d[m->sources.n - 1] : NULL;
-    aot_model_file f = {.path = keep_text(m, path),
-                        .failure = keep_text(m, failure),
+    aot_model_file f = {.path = shown_path(m, path),
+                        .failure = m->redactor == NULL ? keep_text(m, failure)
+                                   : failure != NULL   ? "(redacted)"
+                                                       : NULL,
                         .stats = *stats,
-                        .session = keep_text(m, s != NULL ? aot_session_path(s->session) : NULL)};
+                        .session = shown_path(m, s != NULL ? aot_session_path(s->session) : NULL)};
     aot_vec_push(&m->files, f);
 }
 
@@ -160,7 +179,7 @@ static aot_status open_input(aot_model *m, const char *path, aot_err *err)
                             .on_note = add_note,
                             .on_loose = on_loose,
                             .on_progress = on_progress};
-    aot_model_file f = {.path = keep_text(m, path)};
+    aot_model_file f = {.path = shown_path(m, path)};
     aot_status st = aot_import(path, &sink, &f.stats, err);
     if (st != AOT_OK) {
         aot_err_in_file(err, path);
@@ -199,6 +218,7 @@ aot_status aot_model_open(aot_model **out, const char *const *inputs, size_t n_i
     m->opening = opt;
     m->n_settings = opt->n_settings;
     m->as_recorded = opt->as_recorded;
+    m->redactor = opt->redact ? aot_redactor_new() : NULL;
     m->settings = AOT_NEW_ARRAY(m->arena, const char *, opt->n_settings);
     for (size_t i = 0; i < opt->n_settings; i++) {
         m->settings[i] = keep_text(m, opt->settings[i]);
@@ -231,6 +251,7 @@ void aot_model_free(aot_model *m)
     aot_vec_free(&m->notes);
     aot_vec_free(&m->files);
     aot_sb_free(&m->line);
+    aot_redactor_free(m->redactor);
     aot_arena_free(m->arena);
     free(m);
 }
@@ -258,6 +279,9 @@ static slot *slot_at(const aot_model *m, size_t i)
             aot_vec_push(&s->unit->notes, note);
         }
         s->unit->set.n = m->as_recorded ? 0 : s->unit->set.n;
+        if (m->redactor != NULL) {
+            aot_redact_unit(m->redactor, s->unit);
+        }
     }
     return s;
 }
@@ -270,7 +294,7 @@ const aot_unit *aot_model_unit(const aot_model *m, size_t unit)
 size_t aot_model_checks(const aot_model *m, size_t unit, aot_check_result out[AOT_N_STAGES], aot_arena *a)
 {
     const slot *s = &m->slots.d[unit];
-    return s->source < 0 ? 0 : aot_query_checks(m->sources.d[s->source].queries, s->id, out, a);
+    return s->source < 0 || m->redactor != NULL ? 0 : aot_query_checks(m->sources.d[s->source].queries, s->id, out, a);
 }
 
 size_t aot_model_n_files(const aot_model *m)

@@ -28,6 +28,7 @@ typedef struct aot_model_options {
     const char *const *settings; /* --set assignments on top of the recorded configuration */
     size_t n_settings;
     bool as_recorded; /* sessions: without the settings that they were made with */
+    bool redact;      /* take what is the user's out of everything that is read (session/redact.h) */
     bool from_dynamo; /* recording: everything is derived from the Dynamo graph, as `run` does */
     void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total); /* may be NULL */
     void *progress_arg;

@@ -7,13 +7,16 @@
 
 #include "session/check.h"
 #include "session/derive.h"
+#include "session/query.h"
 #include "session/recorder.h"
+#include "session/redact.h"
 
 typedef struct job {
     aot_recorder *recorder;
     const aot_model_options *opt;
     aot_record_summary *sum;
     const char *input;
+    aot_redactor *redactor; /* NULL: nothing is redacted */
 } job;
 
 /* Reads every recorded graph of the unit; returns the joint graph, if it is one that can be read.
@@ -126,6 +129,9 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
         aot_unit_free(u);
         return st;
     }
+    if (j->redactor != NULL) {
+        aot_redact_unit(j->redactor, u);
+    }
     st = aot_unit_config(&config, u, j->opt->settings, j->opt->n_settings, err);
     if (st == AOT_OK) {
         st = aot_recorder_unit(j->recorder, u, &config, err);
@@ -171,14 +177,24 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
 static void on_note(void *arg, const aot_import_note *n)
 {
     job *j = arg;
+    aot_import_note shown = *n;
+    if (j->redactor != NULL) {
+        aot_redact_note(j->redactor, &shown);
+    }
     j->sum->n_notes++;
-    aot_recorder_note(j->recorder, n);
+    aot_recorder_note(j->recorder, &shown);
 }
 
 static void on_loose(void *arg, const aot_unit_key *key, const aot_record *r)
 {
     job *j = arg;
-    aot_recorder_loose(j->recorder, key, r);
+    aot_record shown = *r;
+    aot_arena *a = aot_arena_new();
+    if (j->redactor != NULL) {
+        aot_redact_record(j->redactor, &shown, a);
+    }
+    aot_recorder_loose(j->recorder, key, &shown);
+    aot_arena_free(a);
 }
 
 static void on_progress(void *arg, uint64_t done, uint64_t total)
@@ -202,6 +218,43 @@ static void add_stats(aot_import_stats *sum, const aot_import_stats *t)
     sum->files += t->files;
 }
 
+/* The units of a session, as if their logs were read again; what was derived is derived anew. */
+static aot_status copy_session(job *j, const char *path, aot_import_stats *stats, aot_err *err)
+{
+    aot_session *s = NULL;
+    int64_t *ids = NULL;
+    size_t n = 0;
+    AOT_TRY(aot_session_open(&s, path, err));
+    aot_queries *q = aot_queries_new(s);
+    aot_status st = aot_query_units(q, &ids, &n, err);
+    for (size_t i = 0; i < n && st == AOT_OK; i++) {
+        aot_unit *u = NULL;
+        st = aot_query_unit(q, ids[i], &u, err);
+        for (size_t k = 0; st == AOT_OK && k < u->records.n; k++) {
+            stats->graphs += u->records.d[k].stage < AOT_N_STAGES && u->records.d[k].text != NULL;
+            stats->records++;
+        }
+        st = st == AOT_OK ? on_unit(j, u, err) : st;
+        stats->units++;
+    }
+    stats->files = 1;
+    free(ids);
+    aot_queries_free(q);
+    aot_session_close(s);
+    return st;
+}
+
+static aot_status read_input(job *j, const char *input, aot_import_stats *stats, aot_err *err)
+{
+    aot_import_sink sink = {.arg = j,
+                            .on_unit = on_unit,
+                            .on_note = on_note,
+                            .on_loose = on_loose,
+                            .on_progress = on_progress};
+    return strcmp(input, "-") != 0 && aot_session_sniff(input) ? copy_session(j, input, stats, err)
+                                                               : aot_import(input, &sink, stats, err);
+}
+
 /* One input. *input_st tells whether it could be read; the result, whether the session can be
  * written. */
 static aot_status record_one(job *j, const char *input, aot_status *input_st, aot_err *input_err,
@@ -209,16 +262,13 @@ static aot_status record_one(job *j, const char *input, aot_status *input_st, ao
 {
     j->input = input;
     aot_import_stats stats = {0};
-    aot_import_sink sink = {.arg = j,
-                            .on_unit = on_unit,
-                            .on_note = on_note,
-                            .on_loose = on_loose,
-                            .on_progress = on_progress};
-    AOT_TRY(aot_recorder_file_begin(j->recorder, input, err));
+    const char *shown = j->redactor != NULL ? aot_redact_input(j->redactor, input) : input;
+    AOT_TRY(aot_recorder_file_begin(j->recorder, shown, err));
     aot_err own = {0};
-    *input_st = aot_import(input, &sink, &stats, &own);
+    *input_st = read_input(j, input, &stats, &own);
     aot_err_in_file(&own, input);
-    AOT_TRY(aot_recorder_file_end(j->recorder, &stats, *input_st != AOT_OK ? own.msg : NULL, err));
+    const char *failure = j->redactor != NULL ? "(redacted)" : own.msg;
+    AOT_TRY(aot_recorder_file_end(j->recorder, &stats, *input_st != AOT_OK ? failure : NULL, err));
     AOT_TRY(aot_recorder_status(j->recorder, err));
     if (*input_st == AOT_E_SESSION) { /* the session, not the input */
         *err = own;
@@ -240,7 +290,7 @@ aot_status aot_record_inputs(const char *const *inputs, size_t n_inputs,
     AOT_TRY(aot_settings_check(opt->settings, opt->n_settings, err));
     aot_session *s = NULL;
     AOT_TRY(aot_session_create(&s, opt->session_path, err));
-    job j = {.opt = opt, .sum = sum};
+    job j = {.opt = opt, .sum = sum, .redactor = opt->redact ? aot_redactor_new() : NULL};
     aot_err input_err = {0}, own_err = {0};
     aot_status st = aot_recorder_new(&j.recorder, s, &own_err);
     for (size_t i = 0; i < n_inputs && st == AOT_OK; i++) {
@@ -252,6 +302,7 @@ aot_status aot_record_inputs(const char *const *inputs, size_t n_inputs,
         sum->n_unchanged[s] = aot_recorder_unchanged(j.recorder, (aot_stage)s);
     }
     aot_recorder_free(j.recorder);
+    aot_redactor_free(j.redactor);
     bool nothing = st == AOT_OK && sum->n_failed_inputs == n_inputs && sum->stats.units == 0;
     const aot_err *first = st != AOT_OK ? &own_err : &input_err;
     if (nothing) {

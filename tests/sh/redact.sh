@@ -1,0 +1,80 @@
+#!/bin/sh
+# --redact: nothing of the user's is left in a session, in a copy of a session, or in what is shown; what
+# PyTorch did is all there.
+. "$AOT_SRC/tests/sh/lib.sh"
+
+# Every place where a name of the user may stand, each with "secret" in it.
+cat >"$scratch/secretfile.txt" <<'END'
+class GraphModule(torch.nn.Module):
+    def forward(self, L_self_modules_secretmodule_parameters_secretweight_: "f32[4, 4][4, 1]cpu", L_secretinput_: "f32[4, 4][4, 1]cpu"):
+        l_self_modules_secretmodule_parameters_secretweight_ = L_self_modules_secretmodule_parameters_secretweight_
+        l_secretinput_ = L_secretinput_
+
+        # File: /home/secretuser/secretproject/secretmodel.py:12 in secretfunction, code: secretvalue = F.relu(secretinput)
+        secretvalue: "f32[4, 4][4, 1]cpu" = torch.nn.functional.relu(l_secretinput_);  l_secretinput_ = None
+        secretvalue_1: "f32[4, 4][4, 1]cpu" = torch.ops.secretspace.secretop.default(secretvalue, secretkey = 'secret text');  secretvalue = None
+        secretother: "f32[4, 4][4, 1]cpu" = secretvalue_1 @ l_self_modules_secretmodule_parameters_secretweight_;  secretvalue_1 = l_self_modules_secretmodule_parameters_secretweight_ = None
+        secretlayer: "f32[4, 4][4, 1]cpu" = self.secretlayer(secretother);  secretother = None
+        return (secretlayer,)
+END
+# No secret in a file's bytes, pages that are free included; nor in what SQLite leaves beside it.
+clean()
+{
+    for f in "$1" "$1"-*; do
+        [ ! -e "$f" ] || ! grep -aio '[a-z_]*secret[a-z_]*' "$f" || return 1
+    done
+}
+query() { sqlite3 "$1" "$2" >"$scratch/out"; }
+
+run "$AOTSCOPE" import "$scratch/secretfile.txt" -o "$scratch/s.aots" --redact
+ok "a text is recorded redacted" exits 0
+ok "no byte of the session has a name of the user" clean "$scratch/s.aots"
+run "$AOTSCOPE" show "$scratch/s.aots" --stage dynamo
+ok "the graph is there" out "torch.nn.functional.relu("
+ok "line numbers stay, paths and code go" out "file_1.py:12 in "
+ok "a parameter is still one" out "L_self_modules_n"
+run "$AOTSCOPE" show "$scratch/secretfile.txt" --stage dynamo --redact
+cp "$scratch/out" "$scratch/shown"
+ok "what is shown is redacted too" clean "$scratch/shown"
+ok "and not empty" out "relu("
+
+# A session that was not redacted is copied redacted.
+log=$AOT_FIXTURES/logs/train_break.log.gz
+"$AOTSCOPE" import "$log" -o "$scratch/plain.aots" 2>"$scratch/err"
+run "$AOTSCOPE" import "$scratch/plain.aots" -o "$scratch/copy.aots" --redact
+ok "a session is copied" exits 0
+no_words()
+{
+    for w in raw_train train_break "$AOT_FIXTURES" "$scratch" "self.b(F" "L_x_" "code: return"; do
+        ! grep -aq -- "$w" "$1" || { echo "still there: $w"; return 1; }
+    done
+}
+ok "without its source, paths and names" no_words "$scratch/copy.aots"
+ok "which the session itself holds" grep -aq "raw_train" "$scratch/plain.aots"
+if command -v sqlite3 >/dev/null 2>&1; then
+    facts="select label, path, n_saved, saved_bytes, cut_value, n_cut_nodes, rung from unit;
+        select unit, name, bytes, weight, ban, verdict from node;
+        select unit, stage, result from stage_check"
+    query "$scratch/plain.aots" "$facts" && cp "$scratch/out" "$scratch/want"
+    query "$scratch/copy.aots" "$facts"
+    ok "every decision is the same" diff "$scratch/want" "$scratch/out"
+    query "$scratch/copy.aots" "select count(*) from inputs where source like 'L[''n%'']._modules[''n%'']._parameters[''n%'']'"
+    ok "sources keep their form" grep -qv '^0$' "$scratch/out"
+else
+    skip "every decision is the same" "no sqlite3"
+fi
+
+# Every captured unit: its checks come out as without redaction.
+same_checks()
+{
+    for f in "$AOT_FIXTURES"/oracle/*/trace.log.gz "$AOT_FIXTURES"/export/*.log.gz "$AOT_FIXTURES"/pt2/*.pt2; do
+        "$AOTSCOPE" import "$f" -o "$scratch/a.aots" 2>&1 | sed 1d >"$scratch/a"
+        "$AOTSCOPE" import "$f" -o "$scratch/b.aots" --redact 2>&1 | sed 1d >"$scratch/b"
+        sed 's/info .*//' "$scratch/a" >"$scratch/a1"
+        sed 's/info .*//' "$scratch/b" >"$scratch/b1"
+        diff "$scratch/a1" "$scratch/b1" || { echo "$f"; return 1; }
+        rm -f "$scratch"/[ab].aots*
+    done
+}
+ok "derived stages are the same as without redaction" same_checks
+done_testing
