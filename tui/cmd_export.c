@@ -1,4 +1,5 @@
-/* aotscope export INPUT: a graph, a partition or its flow network as SVG, PDF, PNG, DOT or JSON. */
+/* aotscope export INPUT: a graph, a partition, its flow network or saved values, in the formats of
+ * viewers/formats.def. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +12,15 @@
 #include "viewers/viewer.h"
 
 static const aot_option options[] = {
-    {"what", 'w', "WHAT", false, "graph, partition or mincut; without it partition, else graph."},
-    {"format", 'f', "FORMAT", false, "svg, pdf, png, dot or json; without it the ending of -o, else svg."},
+    {"what", 'w', "WHAT", false, "What is shown (`help formats`); without it the partition, else the graph."},
+    {"format", 'f', "FORMAT", false, "How it is written (`help formats`); without it by the ending of -o, else svg."},
     {"output", 'o', "FILE", false, "Where to write; without it, or with -, standard output."},
     {"unit", 'u', "N|LABEL", false, "The unit, by number or label; without it the first that can be drawn."},
     {"stage", 's', "STAGE", false, "The stage of --what graph; without it the joint, else the inference graph."},
     {"around", 0, "NODE", false, "Only what is near this node."},
     {"hops", 0, "K", false, "How many lines away --around goes (3)."},
     {"no-fold", 0, NULL, false, "Draw every repeat and every value; no boxes that stand for several."},
-    {"max-nodes", 0, "N", false, "Boxes in a picture at most (400); a notice tells what was left out."},
+    {"max-nodes", 0, "N", false, "Boxes at most (400 in pictures, 120 in mermaid); a notice tells what was left out."},
     {"time-limit", 0, "SECONDS", false, "Time for laying out (20); after it DOT is written instead."},
     {"color", 0, "SCHEME", false, "light, dark or mono."},
     AOT_OPTION_SET,
@@ -58,21 +59,23 @@ static aot_status read_options(aot_draw_options *opt, const aot_args *a, aot_err
 }
 
 // --format, else the ending of -o. An ending that names no format would promise what the file is not.
-static aot_status find_format(const char **out, const aot_args *a, aot_err *err)
+static aot_status find_format(const aot_format **out, const aot_args *a, aot_err *err)
 {
     const char *f = aot_args_get(a, "format"), *o = aot_args_get(a, "output");
-    static const char *const endings[] = {"svg", "pdf", "png", "dot", "json"};
     const char *slash = o ? strrchr(o, '/') : NULL, *name = slash ? slash + 1 : o;
     const char *dot = name ? strrchr(name, '.') : NULL;
-    for (size_t i = 0; !f && dot && i < 5; i++) {
-        f = strcasecmp(dot + 1, endings[i]) == 0 ? endings[i] : NULL;
+    *out = f ? aot_format_find(f) : dot && dot[1] ? aot_format_of_path(name) : aot_format_find("svg");
+    aot_sb words = {0};
+    aot_status s = AOT_OK;
+    aot_format_names(&words, AOT_SHOWS_ANY, f == NULL);
+    if (!*out && f) {
+        s = AOT_FAIL(err, AOT_E_USAGE, "-f %s: expected %s", f, aot_sb_text(&words));
+    } else if (!*out) {
+        s = AOT_FAIL(err, AOT_E_USAGE, "-o %s: the name should end in %s, or -f should name the format", o,
+                     aot_sb_text(&words));
     }
-    if (!f && dot && dot[1]) {
-        return AOT_FAIL(err, AOT_E_USAGE, "-o %s: the name should end in .svg, .pdf, .png, .dot or .json, "
-                                          "or -f should name the format", o);
-    }
-    *out = f ? f : "svg";
-    return AOT_OK;
+    aot_sb_free(&words);
+    return s;
 }
 
 /* ---- what to draw ------------------------------------------------------------------------------- */
@@ -133,13 +136,32 @@ static aot_status prepare(aot_draw_in *in, aot_model *m, size_t unit, const aot_
     return aot_model_graph(m, unit, stage, &in->graph, err);
 }
 
+// What is shown if --what does not say: the first that the format takes and the unit has.
+static size_t candidates(const aot_viewer *out[], const aot_format *f, const char *what, const char *stage)
+{
+    size_t n = 0;
+    if (what || stage) {
+        out[n++] = aot_viewer_find(what ? what : "graph");
+        return n;
+    }
+    for (size_t i = 0; i < aot_viewer_count(); i++) {
+        const aot_viewer *v = aot_viewer_at(i);
+        bool usual = v->kind & (AOT_SHOWS_PARTITION | AOT_SHOWS_GRAPH);
+        if (v->kind & f->takes && (usual || n == 0)) {
+            out[n++] = v;
+        }
+    }
+    return n;
+}
+
 // The unit asked for, or the first that has what the viewer needs.
-static aot_status choose(aot_draw_in *in, aot_model *m, const aot_args *a, const aot_viewer **v,
-                         aot_err *err)
+static aot_status choose(aot_draw_in *in, aot_model *m, const aot_args *a, const aot_format *f,
+                         const aot_viewer **v, aot_err *err)
 {
     const char *which = aot_args_get(a, "unit"), *stage = aot_args_get(a, "stage");
-    const char *what = aot_args_get(a, "what");
     size_t first = 0, end = aot_model_n_units(m);
+    const aot_viewer *list[16];
+    size_t n = candidates(list, f, aot_args_get(a, "what"), stage);
     if (end == 0) {
         return AOT_FAIL(err, AOT_E_PIPELINE, "the input holds no compiled graph");
     }
@@ -147,17 +169,13 @@ static aot_status choose(aot_draw_in *in, aot_model *m, const aot_args *a, const
         AOT_TRY(aot_cmd_find_unit(&first, m, which, err));
         end = first + 1;
     }
-    *v = aot_viewer_find(what ? what : stage ? "graph" : "partition");
-    if (!*v) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--what '%s': expected graph, partition or mincut", what);
-    }
     aot_status s = AOT_E_PIPELINE;
-    for (int pass = 0; pass < (what || stage ? 1 : 2) && s != AOT_OK; pass++) {
-        *v = pass == 1 ? aot_viewer_find("graph") : *v;
+    for (size_t k = 0; k < n; k++) {
+        *v = list[k];
         for (size_t i = first; i < end; i++) {
             aot_err own = {0};
             s = prepare(in, m, i, *v, stage, &own);
-            if (s != AOT_OK && err && (pass == 0 && i == first)) {
+            if (s != AOT_OK && err && (k == 0 && i == first)) {
                 *err = own; // the first unit's trouble is the one to tell
             }
             if (s != AOT_E_PIPELINE) {
@@ -168,6 +186,25 @@ static aot_status choose(aot_draw_in *in, aot_model *m, const aot_args *a, const
             }
         }
     }
+    return s;
+}
+
+// Before anything is read: whether --what is known, and the format can hold it.
+static aot_status check_what(const aot_args *a, const aot_format *f, aot_err *err)
+{
+    const char *what = aot_args_get(a, "what");
+    const aot_viewer *v = aot_viewer_find(what ? what : aot_args_get(a, "stage") ? "graph" : "");
+    aot_sb words = {0};
+    aot_status s = AOT_OK;
+    if (what && !v) {
+        aot_viewer_names(&words);
+        s = AOT_FAIL(err, AOT_E_USAGE, "--what '%s': expected %s", what, aot_sb_text(&words));
+    } else if (v && !(v->kind & f->takes)) {
+        aot_format_names(&words, v->kind, false);
+        s = AOT_FAIL(err, AOT_E_USAGE, "%s cannot be written as %s: expected %s", v->name, f->name,
+                     aot_sb_text(&words));
+    }
+    aot_sb_free(&words);
     return s;
 }
 
@@ -231,20 +268,20 @@ static int run(const aot_args *a)
     char title[512];
     aot_sb data = {0}, notes = {0};
     bool fell_back = false;
-    const char *format = "svg";
-    if (find_format(&format, a, &err) != AOT_OK || read_options(&opt, a, &err) != AOT_OK ||
-        aot_cmd_open(&m, a, &err) != AOT_OK) {
+    const aot_format *format = NULL;
+    if (find_format(&format, a, &err) != AOT_OK || check_what(a, format, &err) != AOT_OK ||
+        read_options(&opt, a, &err) != AOT_OK || aot_cmd_open(&m, a, &err) != AOT_OK) {
         return aot_cmd_fail(&err);
     }
     aot_cmd_progress_end();
-    aot_status s = choose(&in, m, a, &v, &err);
+    aot_status s = choose(&in, m, a, format, &v, &err);
     if (s == AOT_OK) {
         in.label = unit_title(title, sizeof title, aot_model_unit(m, (size_t)in.unit));
-        s = aot_export(&data, &notes, &fell_back, v, &in, format, &opt, &err);
+        s = aot_export(&data, &notes, &fell_back, v, &in, format->name, &opt, &err);
         print_notes(&notes);
     }
     if (s == AOT_OK) {
-        s = deliver(a, format, &data, fell_back, &err);
+        s = deliver(a, format->name, &data, fell_back, &err);
     }
     aot_sb_free(&data);
     aot_sb_free(&notes);
@@ -254,15 +291,15 @@ static int run(const aot_args *a)
 
 const aot_cmd cmd_export = {
     .name = "export",
-    .synopsis = "INPUT... [--what graph|partition|mincut] [--unit N|LABEL] [-f FORMAT] [-o FILE]",
-    .summary = "Draw a graph, a partition or its flow network as SVG, PDF, PNG, DOT or JSON",
+    .synopsis = "INPUT... [--what WHAT] [--unit N|LABEL] [-f FORMAT] [-o FILE]",
+    .summary = "Write a graph, a partition, its flow network or saved values as a picture or data",
     .doc = "partition: the forward on the left, the backward on the right, the saved values between them "
            "with their bytes on thick lines; what is recomputed stands on both sides. graph: one stage. "
            "mincut: the flow network with its capacities, infinite ones in red, and the edges that were "
            "cut; if the cut is infinite, the chain that makes it so.\n\n"
            "Fill and letter tell what a value is, the frame what a checkpoint policy asks for; each box "
            "holds its statement, source line and reason as a tooltip, and carries id and class for style "
-           "sheets. In big graphs repeated layers are folded (\"× 12\"), then each source line becomes "
+           "sheets. saved: the saved values, for csv and markdown. In big graphs repeated layers are folded (\"× 12\"), then each source line becomes "
            "one box, then only the surroundings of the largest saved value are drawn; a notice in the "
            "picture and on standard error says so.\n\n"
            "If laying out takes longer than --time-limit, DOT is written in place of the picture, with "
@@ -270,7 +307,10 @@ const aot_cmd cmd_export = {
     .examples = "aotscope export train.log -o partition.svg\n"
                 "aotscope export train.log --unit 0/1 --what mincut -f pdf -o cut.pdf\n"
                 "aotscope export train.log --around addmm_3 --hops 2 -o near.svg\n"
-                "aotscope export train.log --what graph --stage dynamo -f json\n",
+                "aotscope export train.log --what graph --stage dynamo -f json\n"
+                "aotscope export train.log -o step.trace.json   # for ui.perfetto.dev\n"
+                "aotscope export train.log -o saved.csv\n"
+                "aotscope export train.log -f mermaid --around addmm_3\n",
     .options = options,
     .min_inputs = 1,
     .max_inputs = -1,

@@ -8,6 +8,7 @@
 #include "pipeline/config.h"
 #include "pipeline/stage.h"
 #include "tui/keymap.h"
+#include "viewers/viewer.h"
 
 enum { WIDTH = 80, OPTION_COLUMN = 26 };
 
@@ -143,6 +144,7 @@ void aot_help_overview(aot_sb *out, bool color)
     entry(out, "aotscope help COMMAND", "options and examples of a command", 29);
     entry(out, "aotscope help settings", "what --set takes", 29);
     entry(out, "aotscope help stages", "the stages of a unit", 29);
+    entry(out, "aotscope help formats", "what export writes, and as what", 29);
     entry(out, "aotscope help keys", "keys of the terminal interface", 29);
     entry(out, "aotscope --version", "the version", 29);
     aot_sb_addz(out, "\nExit codes: 0 done or same, 1 differs or findings, 2 error.\n");
@@ -178,6 +180,23 @@ void aot_help_stages(aot_sb *out, bool color)
         entry(out, i->name, i->sentence, 20);
         aot_sb_pad(out, ' ', 20);
         wrap(out, i->how_to_get, strlen(i->how_to_get), 20, 20);
+    }
+}
+
+void aot_help_formats(aot_sb *out, bool color)
+{
+    heading(out, "What export shows (--what)", color);
+    for (size_t i = 0; i < aot_viewer_count(); i++) {
+        entry(out, aot_viewer_at(i)->name, aot_viewer_at(i)->sentence, 20);
+    }
+    aot_sb_addc(out, '\n');
+    heading(out, "Formats (--format, or the ending of -o)", color);
+    for (size_t i = 0; i < aot_n_formats(); i++) {
+        const aot_format *f = aot_format_at(i);
+        aot_sb text = {0};
+        aot_sb_addf(&text, "%s %s", f->endings, f->sentence);
+        entry(out, f->name, aot_sb_text(&text), 20);
+        aot_sb_free(&text);
     }
 }
 

@@ -49,7 +49,6 @@ static bool option_values(aot_sb *out, const aot_option *o)
     static const struct {
         const char *name, *words;
     } fixed[] = {
-        {"format", "svg pdf png dot json"},
         {"color", "light dark mono"},
         {"completion", "bash zsh fish"},
     };
@@ -64,6 +63,10 @@ static bool option_values(aot_sb *out, const aot_option *o)
     } else if (strcmp(o->name, "what") == 0) {
         for (size_t i = 0; i < aot_viewer_count(); i++) {
             aot_sb_addf(out, "%s%s", i > 0 ? " " : "", aot_viewer_at(i)->name);
+        }
+    } else if (strcmp(o->name, "format") == 0 && strcmp(o->arg, "FORMAT") == 0) {
+        for (size_t i = 0; i < aot_n_formats(); i++) {
+            aot_sb_addf(out, "%s%s", i > 0 ? " " : "", aot_format_at(i)->name);
         }
     } else if (strncmp(o->name, "solver", 6) == 0) {
         aot_sb_addz(out, setting_values(aot_config_find("activation_memory_budget_solver")));
@@ -137,7 +140,7 @@ static void bash(aot_sb *out)
             aot_sb_addf(out, " --%s", o->name);
         }
         if (strcmp(c->name, "help") == 0) {
-            aot_sb_addz(out, " settings stages keys ");
+            aot_sb_addz(out, " settings stages formats keys ");
             command_names(out);
         }
         aot_sb_addz(out, "' ;;\n");
@@ -190,7 +193,7 @@ static void zsh(aot_sb *out)
             aot_sb_addc(out, '\'');
         }
         if (strcmp(c->name, "help") == 0) {
-            aot_sb_addz(out, " \\\n        '*:topic:(settings stages keys ");
+            aot_sb_addz(out, " \\\n        '*:topic:(settings stages formats keys ");
             command_names(out);
             aot_sb_addz(out, ")'");
         } else {
@@ -246,7 +249,7 @@ static void fish(aot_sb *out)
         }
     }
     aot_sb_addz(out, "complete -c aotscope -n '__fish_seen_subcommand_from help' -f -a '"
-                     "settings stages keys ");
+                     "settings stages formats keys ");
     command_names(out);
     aot_sb_addz(out, "'\n");
 }

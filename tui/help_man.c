@@ -8,6 +8,7 @@
 #include "tui/help.h"
 #include "tui/keymap.h"
 #include "viewers/theme.h"
+#include "viewers/viewer.h"
 
 /* A character of more than one byte as roff spells it; returns how many bytes it took. */
 static size_t roff_unicode(aot_sb *out, const char *s, size_t n)
@@ -140,6 +141,22 @@ static void roff_settings(aot_sb *out)
     }
 }
 
+static void roff_formats(aot_sb *out)
+{
+    aot_sb_addz(out, ".SH EXPORT\nWhat\n.B export \\-\\-what\nshows:\n");
+    for (size_t i = 0; i < aot_viewer_count(); i++) {
+        roff_item(out, aot_viewer_at(i)->name, aot_viewer_at(i)->sentence);
+    }
+    aot_sb_addz(out, ".PP\nThe formats that it writes, and the endings that choose them:\n");
+    for (size_t i = 0; i < aot_n_formats(); i++) {
+        const aot_format *f = aot_format_at(i);
+        aot_sb term = {0};
+        aot_sb_addf(&term, "%s (%s)", f->name, f->endings);
+        roff_item(out, aot_sb_text(&term), f->sentence);
+        aot_sb_free(&term);
+    }
+}
+
 static void roff_interface(aot_sb *out)
 {
     aot_sb_addz(out, ".SH STAGES\n");
@@ -201,6 +218,7 @@ void aot_help_man(aot_sb *out)
         roff_command(out, aot_cmd_at(i));
     }
     roff_settings(out);
+    roff_formats(out);
     roff_interface(out);
     aot_sb_addz(out, ".SH EXIT STATUS\n.TP\n.B 0\nDone, or the same.\n.TP\n.B 1\nSomething differs, or "
                      "there are findings.\n.TP\n.B 2\nError: the message is on standard error, with "
@@ -254,5 +272,14 @@ void aot_help_markdown(aot_sb *out)
     for (int s = 0; s < AOT_N_STAGES; s++) {
         const aot_stage_info *i = aot_stage_get((aot_stage)s);
         aot_sb_addf(out, "| `%s` | %s | %s |\n", i->name, i->sentence, i->how_to_get);
+    }
+    aot_sb_addz(out, "\n## Export\n\n| `--what` | |\n|---|---|\n");
+    for (size_t i = 0; i < aot_viewer_count(); i++) {
+        aot_sb_addf(out, "| `%s` | %s |\n", aot_viewer_at(i)->name, aot_viewer_at(i)->sentence);
+    }
+    aot_sb_addz(out, "\n| `--format` | ending of `-o` | |\n|---|---|---|\n");
+    for (size_t i = 0; i < aot_n_formats(); i++) {
+        const aot_format *f = aot_format_at(i);
+        aot_sb_addf(out, "| `%s` | `%s` | %s |\n", f->name, f->endings, f->sentence);
     }
 }

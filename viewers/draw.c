@@ -326,7 +326,8 @@ static uint32_t net_vertex(network *w, aot_node_id id, const char *which)
 static void net_end(network *w, const char *name, const char *tooltip)
 {
     aot_pic_node x = {.key = name, .name = name, .label = name, .tooltip = tooltip, .source = "",
-                      .css = "end", .cls = AOT_CLASS_OUTPUT, .sig = strlen(name) * 7919u};
+                      .css = "end", .cls = AOT_CLASS_OUTPUT, .sig = strlen(name) * 7919u,
+                      .node = AOT_NO_NODE, .cut = AOT_NO_NODE, .nth = -1};
     aot_picture_node(w->pic, x);
 }
 
@@ -529,8 +530,10 @@ void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
     }
     aot_picture *whole = aot_picture_new();
     network w = net_open(whole, in->part);
-    bool big = w.n > COMPACT_FROM;
-    if (big) {
+    if (in->whole) {
+        net_close(&w);
+        w = net_open(pic, in->part);
+    } else if (w.n > COMPACT_FROM) {
         draw_compact(pic, &w);
         aot_picture_notice(pic, "one box for the two vertices of a value; what only the backward computes "
                                 "is not shown");

@@ -6,7 +6,7 @@
 #include "viewers/viewer.h"
 
 // Text of a log may hold anything; jansson takes only valid UTF-8.
-static json_t *safe_string(const char *text)
+json_t *aot_json_safe(const char *text)
 {
     aot_sb b = {0};
     aot_text_safe(&b, text, strlen(text));
@@ -18,14 +18,14 @@ static json_t *safe_string(const char *text)
 json_t *aot_json_head(const aot_draw_in *in, const char *kind)
 {
     json_t *o = json_pack("{s:s, s:s, s:i}", "format", "aotscope/1", "kind", kind, "unit", in->unit);
-    json_object_set_new(o, "label", safe_string(in->label ? in->label : ""));
+    json_object_set_new(o, "label", aot_json_safe(in->label ? in->label : ""));
     return o;
 }
 
 static void add_name(void *arg, aot_node_id id)
 {
     void **a = arg;
-    json_array_append_new(a[0], safe_string(aot_node_name(a[1], id)));
+    json_array_append_new(a[0], aot_json_safe(aot_node_name(a[1], id)));
 }
 
 static json_t *source_of(const aot_graph *g, const aot_node *n)
@@ -35,10 +35,10 @@ static json_t *source_of(const aot_graph *g, const aot_node *n)
         return json_null();
     }
     json_t *o = json_object();
-    json_object_set_new(o, "file", safe_string(aot_text(g->ctx, s->file)));
+    json_object_set_new(o, "file", aot_json_safe(aot_text(g->ctx, s->file)));
     json_object_set_new(o, "line", json_integer(s->line));
-    json_object_set_new(o, "function", safe_string(aot_text(g->ctx, s->func)));
-    json_object_set_new(o, "code", safe_string(aot_text(g->ctx, s->code)));
+    json_object_set_new(o, "function", aot_json_safe(aot_text(g->ctx, s->func)));
+    json_object_set_new(o, "code", aot_json_safe(aot_text(g->ctx, s->code)));
     if (s->ac_graph_id >= 0) {
         json_object_set_new(o, "ac_graph_id", json_integer(s->ac_graph_id));
     }
@@ -58,7 +58,7 @@ static void add_decision(json_t *o, const aot_partition *p, aot_node_id cut)
                                  : json_string(info->sink == AOT_SINK_IN ? "in" : "out"));
     json_object_set_new(o, "verdict", json_string(aot_verdict_name(info->verdict)));
     json_object_set_new(o, "policy", info->policy ? json_string(aot_policy_name(info->policy)) : json_null());
-    json_object_set_new(o, "reason", safe_string(aot_reason_words(buf, sizeof buf, p, cut)));
+    json_object_set_new(o, "reason", aot_json_safe(aot_reason_words(buf, sizeof buf, p, cut)));
     json_object_set_new(o, "side", json_string(aot_side_mark(p, cut) == 'B' ? "backward" : "forward"));
 }
 
@@ -68,21 +68,21 @@ static json_t *node_json(const aot_graph *g, aot_node_id id, const aot_partition
     const aot_node *n = aot_node_at(g, id);
     char buf[256];
     json_t *o = json_object(), *inputs = json_array(), *users = json_array();
-    json_object_set_new(o, "name", safe_string(aot_node_name(g, id)));
+    json_object_set_new(o, "name", aot_json_safe(aot_node_name(g, id)));
     json_object_set_new(o, "kind", json_string(aot_node_kind_name(n->kind)));
-    json_object_set_new(o, "op", safe_string(aot_format_op(buf, sizeof buf, g, id)));
+    json_object_set_new(o, "op", aot_json_safe(aot_format_op(buf, sizeof buf, g, id)));
     void *to[2] = {inputs, (void *)(uintptr_t)g};
     aot_node_each_input(g, n, add_name, to);
     for (uint32_t k = g->user_off[id]; k < g->user_off[id + 1]; k++) {
-        json_array_append_new(users, safe_string(aot_node_name(g, g->user[k])));
+        json_array_append_new(users, aot_json_safe(aot_node_name(g, g->user[k])));
     }
     json_object_set_new(o, "args", inputs);
     json_object_set_new(o, "users", users);
     aot_sb text = {0};
     aot_print_node(&text, g, id);
-    json_object_set_new(o, "text", safe_string(aot_sb_text(&text)));
+    json_object_set_new(o, "text", aot_json_safe(aot_sb_text(&text)));
     aot_sb_free(&text);
-    json_object_set_new(o, "type", safe_string(aot_text(g->ctx, aot_meta_get(g->ctx, n->meta)->text)));
+    json_object_set_new(o, "type", aot_json_safe(aot_text(g->ctx, aot_meta_get(g->ctx, n->meta)->text)));
     json_object_set_new(o, "bytes", json_integer(aot_meta_bytes(g->ctx, n->meta)));
     json_object_set_new(o, "source", source_of(g, n));
     if (p && cut != AOT_NO_NODE) {
@@ -121,7 +121,7 @@ static json_t *names_of(const aot_graph *g, const aot_node_id *ids, uint32_t n)
 {
     json_t *a = json_array();
     for (uint32_t i = 0; i < n; i++) {
-        json_array_append_new(a, safe_string(aot_node_name(g, ids[i])));
+        json_array_append_new(a, aot_json_safe(aot_node_name(g, ids[i])));
     }
     return a;
 }
@@ -130,7 +130,7 @@ static json_t *order_of(const aot_graph *g)
 {
     json_t *a = json_array();
     for (aot_node_id i = 0; i < g->nodes.n; i++) {
-        json_array_append_new(a, safe_string(aot_node_name(g, i)));
+        json_array_append_new(a, aot_json_safe(aot_node_name(g, i)));
     }
     return a;
 }
@@ -143,7 +143,7 @@ json_t *aot_json_partition(const aot_draw_in *in)
         const aot_config_row *row = aot_config_row_at(i);
         aot_sb value = {0};
         aot_config_print(&value, &p->config, row);
-        json_object_set_new(settings, row->name, safe_string(aot_sb_text(&value)));
+        json_object_set_new(settings, row->name, aot_json_safe(aot_sb_text(&value)));
         aot_sb_free(&value);
     }
     json_object_set_new(root, "settings", settings);
@@ -157,4 +157,15 @@ json_t *aot_json_partition(const aot_draw_in *in)
     json_object_set_new(root, "backward", order_of(p->backward));
     json_object_set_new(root, "nodes", aot_json_nodes(p->cut, p, 0));
     return root;
+}
+
+void aot_json_write(aot_sb *out, json_t *root, bool indent)
+{
+    char *text = json_dumps(root, indent ? JSON_INDENT(1) : JSON_COMPACT);
+    if (text) {
+        aot_sb_addz(out, text);
+        aot_sb_addc(out, '\n');
+    }
+    free(text);
+    json_decref(root);
 }

@@ -239,6 +239,10 @@ uint32_t aot_picture_graph_node(aot_picture *pic, const aot_graph *g, aot_node_i
         .leaf = n->kind == AOT_PLACEHOLDER || n->kind == AOT_GET_ATTR,
         .sig = signature(g, id, p, cut, zone),
         .bytes = aot_memory_of(g, id, p, cut),
+        .graph = g,
+        .node = id,
+        .cut = cut,
+        .nth = -1,
     };
     return aot_picture_node(pic, x);
 }
@@ -271,6 +275,10 @@ uint32_t aot_picture_output(aot_picture *pic, const aot_graph *g, aot_node_id fr
         .cls = AOT_CLASS_OUTPUT,
         .zone = (uint8_t)zone,
         .sig = mix_text(zone, "output"),
+        .graph = g,
+        .node = from,
+        .cut = AOT_NO_NODE,
+        .nth = (int32_t)nth,
     };
     return aot_picture_node(pic, x);
 }

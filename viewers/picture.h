@@ -43,6 +43,9 @@ typedef struct aot_pic_node {
     uint64_t sig;        /* equal for nodes that look the same; for folding */
     int64_t bytes;
     int32_t block;       /* folded block it stands for; -1 */
+    const aot_graph *graph; /* whose node it shows; NULL: the source, the sink */
+    aot_node_id node, cut;  /* in graph; in the partition's cut, or AOT_NO_NODE */
+    int32_t nth;            /* an output box: its position among the outputs of node; else -1 */
 } aot_pic_node;
 
 typedef struct aot_pic_edge {

@@ -1,16 +1,27 @@
-/* The viewers' table, and the way from a graph to bytes of a picture: draw, fold, cut out, lay out. */
+/* The tables of viewers and formats, and the way from a graph to bytes: draw, fold, cut out, write.
+ */
 #include "viewers/viewer.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const aot_viewer viewers[] = {
-#define VIEWER(name, draws, draw, json, sentence) {#name, draws, draw, json, sentence},
+#define PICTURE(name, needs, kind, draw, json, sentence)                                           \
+    {#name, needs, AOT_SHOWS_##kind, draw, NULL, json, sentence},
+#define TABLE(name, needs, kind, fill, json, sentence)                                             \
+    {#name, needs, AOT_SHOWS_##kind, NULL, fill, json, sentence},
 #include "viewers/viewers.def"
-#undef VIEWER
 };
 
-enum { FOLD_FROM = 60, MAX_NODES = 400, HOPS = 3 };
+static const aot_format formats[] = {
+#define FORMAT(name, endings, takes, max_nodes, writer, sentence)                                  \
+    {name, endings, takes, max_nodes, writer, sentence},
+#include "viewers/formats.def"
+#undef FORMAT
+};
+
+enum { FOLD_FROM = 60, HOPS = 3 };
 #define TIME_LIMIT 20.0
 
 size_t aot_viewer_count(void)
@@ -33,20 +44,92 @@ const aot_viewer *aot_viewer_find(const char *name)
     return NULL;
 }
 
-static bool one_of(const char *s, const char *const *list)
+// "a, b or c": the i-th of n words.
+static void add_word(aot_sb *out, size_t i, size_t n, const char *word, size_t len)
 {
-    for (; *list; list++) {
-        if (strcmp(s, *list) == 0) {
-            return true;
-        }
-    }
-    return false;
+    aot_sb_addz(out, i == 0 ? "" : i + 1 == n ? " or " : ", ");
+    aot_sb_add(out, word, len);
 }
 
-// Makes the picture small enough to be read.
-static aot_status reduce(aot_picture *pic, const aot_draw_options *opt, aot_err *err)
+void aot_viewer_names(aot_sb *out)
 {
-    uint32_t limit = opt->max_nodes ? opt->max_nodes : MAX_NODES;
+    for (size_t i = 0; i < aot_viewer_count(); i++) {
+        add_word(out, i, aot_viewer_count(), viewers[i].name, strlen(viewers[i].name));
+    }
+}
+
+size_t aot_n_formats(void)
+{
+    return sizeof formats / sizeof *formats;
+}
+
+const aot_format *aot_format_at(size_t i)
+{
+    return &formats[i];
+}
+
+const aot_format *aot_format_find(const char *name)
+{
+    for (size_t i = 0; i < aot_n_formats(); i++) {
+        if (strcmp(formats[i].name, name) == 0) {
+            return &formats[i];
+        }
+    }
+    return NULL;
+}
+
+// The length of the longest of a format's endings that the name has; 0.
+static size_t ending_of(const aot_format *f, const char *name)
+{
+    size_t len = strlen(name), best = 0;
+    for (const char *e = f->endings; *e;) {
+        size_t n = strcspn(e, " ");
+        if (n < len && n > best && strncasecmp(name + len - n, e, n) == 0) {
+            best = n;
+        }
+        e += n + (e[n] == ' ');
+    }
+    return best;
+}
+
+const aot_format *aot_format_of_path(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const aot_format *best = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < aot_n_formats(); i++) {
+        size_t n = ending_of(&formats[i], name);
+        if (n > most) {
+            most = n;
+            best = &formats[i];
+        }
+    }
+    return best;
+}
+
+void aot_format_names(aot_sb *out, unsigned kinds, bool endings)
+{
+    size_t n = 0, i = 0;
+    for (size_t k = 0; k < aot_n_formats(); k++) {
+        n += (formats[k].takes & kinds) != 0;
+    }
+    for (size_t k = 0; k < aot_n_formats(); k++) {
+        const aot_format *f = &formats[k];
+        if (f->takes & kinds) {
+            const char *word = endings ? f->endings : f->name;
+            add_word(out, i++, n, word, strcspn(word, " "));
+        }
+    }
+}
+
+/* ---- pictures -----------------------------------------------------------------------------------
+ */
+
+// Makes the picture small enough to be read.
+static aot_status reduce(aot_picture *pic, const aot_export_job *j, aot_err *err)
+{
+    const aot_draw_options *opt = j->opt;
+    uint32_t limit = opt->max_nodes ? opt->max_nodes : j->format->max_nodes;
     if (opt->around) {
         // before folding: the node asked for must not be a copy that is folded away
         if (!aot_picture_around(pic, opt->around, opt->hops > 0 ? opt->hops : HOPS, limit)) {
@@ -54,7 +137,11 @@ static aot_status reduce(aot_picture *pic, const aot_draw_options *opt, aot_err 
         }
         return AOT_OK;
     }
-    if (!opt->no_fold && pic->nodes.n > FOLD_FROM) {
+    if (limit == 0) {
+        return AOT_OK;
+    }
+    uint32_t fold_from = limit < FOLD_FROM ? limit : FOLD_FROM;
+    if (!opt->no_fold && pic->nodes.n > fold_from) {
         aot_picture_fold(pic);
     }
     if (!opt->no_fold && pic->nodes.n > limit && !pic->network) {
@@ -67,57 +154,105 @@ static aot_status reduce(aot_picture *pic, const aot_draw_options *opt, aot_err 
     return AOT_OK;
 }
 
-static void write_json(aot_sb *out, const aot_viewer *v, const aot_draw_in *in)
+aot_status aot_export_picture(aot_picture **out, aot_export_job *j, aot_err *err)
 {
-    json_t *root = v->json(in);
-    char *text = json_dumps(root, JSON_INDENT(1));
-    if (text) {
-        aot_sb_addz(out, text);
-        aot_sb_addc(out, '\n');
+    aot_picture *pic = aot_picture_new();
+    aot_draw_in in = *j->in;
+    in.whole = in.whole || j->format->max_nodes == 0;
+    j->viewer->draw(pic, &in);
+    aot_status s = reduce(pic, j, err);
+    for (size_t i = 0; i < pic->notices.n; i++) {
+        aot_sb_addf(j->notes, "%s\n", pic->notices.d[i]);
     }
-    free(text);
-    json_decref(root);
+    if (s != AOT_OK) {
+        aot_picture_free(pic);
+        return s;
+    }
+    *out = pic;
+    return AOT_OK;
 }
 
-aot_status aot_export(aot_sb *out, aot_sb *notes, bool *fell_back, const aot_viewer *v,
-                      const aot_draw_in *in, const char *format, const aot_draw_options *opt,
-                      aot_err *err)
+aot_status aot_write_picture(aot_export_job *j, aot_err *err)
 {
-    static const char *const formats[] = {"svg", "pdf", "png", "dot", "json", NULL};
-    static const char *const colors[] = {"light", "dark", "mono", NULL};
-    *fell_back = false;
-    if (!one_of(format, formats)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "format '%s': expected svg, pdf, png, dot or json", format);
+    const char *format = j->format->name, *color = j->opt->color;
+    aot_picture *pic;
+    AOT_TRY(aot_export_picture(&pic, j, err));
+    if (strcmp(format, "dot") == 0) {
+        aot_picture_dot(j->out, pic, color);
+    } else {
+        aot_sb why = {0};
+        double limit = j->opt->time_limit > 0 ? j->opt->time_limit : TIME_LIMIT;
+        if (!aot_picture_render(j->out, pic, color, format, limit, &why)) {
+            aot_sb_addf(j->notes, "%s: DOT is written instead\n", aot_sb_text(&why));
+            aot_picture_dot(j->out, pic, color);
+            j->fell_back = true;
+        }
+        aot_sb_free(&why);
     }
-    if (opt->color && !one_of(opt->color, colors)) {
+    aot_picture_free(pic);
+    return AOT_OK;
+}
+
+/* ---- everything else
+ * ------------------------------------------------------------------------------ */
+
+aot_status aot_write_json(aot_export_job *j, aot_err *err)
+{
+    (void)err;
+    aot_json_write(j->out, j->viewer->json(j->in), true);
+    return AOT_OK;
+}
+
+aot_status aot_write_table(aot_export_job *j, aot_err *err)
+{
+    (void)err;
+    bool csv = strcmp(j->format->name, "csv") == 0;
+    aot_table *t = aot_table_new();
+    j->viewer->table(t, j->in, csv);
+    aot_table_print(j->out, t, csv ? AOT_TABLE_CSV : AOT_TABLE_MARKDOWN, 0, 0);
+    aot_table_free(t);
+    return AOT_OK;
+}
+
+static aot_status check(const aot_format *f, const aot_viewer *v, const char *format,
+                        const aot_draw_in *in, const aot_draw_options *opt, aot_err *err)
+{
+    static const char *const colors[] = {"light", "dark", "mono"};
+    bool known = opt->color == NULL;
+    for (size_t i = 0; i < 3; i++) {
+        known = known || strcmp(opt->color, colors[i]) == 0;
+    }
+    if (!f || !(f->takes & v->kind)) {
+        aot_sb names = {0};
+        aot_format_names(&names, f ? v->kind : AOT_SHOWS_ANY, false);
+        aot_status s = AOT_FAIL(err, AOT_E_USAGE, "format '%s'%s%s: expected %s", format,
+                                f ? " cannot hold " : "", f ? v->name : "", aot_sb_text(&names));
+        aot_sb_free(&names);
+        return s;
+    }
+    if (!known) {
         return AOT_FAIL(err, AOT_E_USAGE, "--color '%s': expected light, dark or mono", opt->color);
     }
     bool chain = v->draw == aot_draw_mincut && in->infinite && in->graph;
     if (strcmp(v->draws, "graph") == 0 ? !in->graph : !in->part && !chain) {
         return AOT_FAIL(err, AOT_E_PIPELINE, "'%s' needs a %s", v->name, v->draws);
     }
-    if (strcmp(format, "json") == 0) {
-        write_json(out, v, in);
-        return AOT_OK;
-    }
-    aot_picture *pic = aot_picture_new();
-    v->draw(pic, in);
-    aot_status s = reduce(pic, opt, err);
-    for (size_t i = 0; i < pic->notices.n; i++) {
-        aot_sb_addf(notes, "%s\n", pic->notices.d[i]);
-    }
-    if (s == AOT_OK && strcmp(format, "dot") == 0) {
-        aot_picture_dot(out, pic, opt->color);
-    } else if (s == AOT_OK) {
-        aot_sb why = {0};
-        double limit = opt->time_limit > 0 ? opt->time_limit : TIME_LIMIT;
-        if (!aot_picture_render(out, pic, opt->color, format, limit, &why)) {
-            aot_sb_addf(notes, "%s: DOT is written instead\n", aot_sb_text(&why));
-            aot_picture_dot(out, pic, opt->color);
-            *fell_back = true;
-        }
-        aot_sb_free(&why);
-    }
-    aot_picture_free(pic);
+    return AOT_OK;
+}
+
+aot_status aot_export(aot_sb *out, aot_sb *notes, bool *fell_back, const aot_viewer *v,
+                      const aot_draw_in *in, const char *format, const aot_draw_options *opt,
+                      aot_err *err)
+{
+    aot_export_job j = {.viewer = v,
+                        .format = aot_format_find(format),
+                        .in = in,
+                        .opt = opt,
+                        .out = out,
+                        .notes = notes};
+    *fell_back = false;
+    AOT_TRY(check(j.format, v, format, in, opt, err));
+    aot_status s = j.format->write(&j, err);
+    *fell_back = j.fell_back;
     return s;
 }
