@@ -86,19 +86,14 @@ static void bisect(work *w, const char *solver)
     aot_vec_free(&todo);
 }
 
-static int by_budget(const void *x, const void *y)
-{
-    double a = ((const aot_pareto_point *)x)->budget, b = ((const aot_pareto_point *)y)->budget;
-    return (a > b) - (a < b);
-}
-
 /* Of equal neighbours in budget the first stays, and the last, which says how far the answer holds. */
-static void drop_repeats(aot_pareto *out, size_t first)
+static void drop_repeats(aot_pareto *out)
 {
-    size_t kept = first;
-    for (size_t i = first; i < out->points.n; i++) {
+    size_t kept = 0;
+    for (size_t i = 0; i < out->points.n; i++) {
         aot_pareto_point *p = out->points.d;
-        bool inner = i + 1 < out->points.n && kept > first && same_answer(&p[i], &p[kept - 1]) &&
+        bool inner = i + 1 < out->points.n && kept > 0 && p[kept - 1].solver == p[i].solver &&
+                     p[i + 1].solver == p[i].solver && same_answer(&p[i], &p[kept - 1]) &&
                      same_answer(&p[i], &p[i + 1]);
         if (!inner) {
             p[kept++] = p[i];
@@ -143,10 +138,12 @@ static uint32_t missing_from(aot_pareto_value **out, aot_arena *arena, const aot
 
 static void find_flips(aot_pareto *out)
 {
-    for (size_t i = 1; i < out->points.n; i++) {
+    for (size_t i = 0; i < out->points.n; i++) {
         aot_pareto_point *x = &out->points.d[i];
         const aot_pareto_point *before = x - 1;
-        if (before->solver != x->solver || before->error != NULL || x->error != NULL) {
+        x->n_newly_saved = x->n_no_longer_saved = 0;
+        x->same_as_before = false;
+        if (i == 0 || before->solver != x->solver || before->error != NULL || x->error != NULL) {
             continue;
         }
         x->n_newly_saved = missing_from(&x->newly_saved, out->arena, x, before);
@@ -188,18 +185,87 @@ static void find_dominated(aot_pareto *out)
     free(all);
 }
 
-aot_status aot_pareto_make(aot_pareto **out, const aot_pareto_ask *ask, aot_err *err)
+/* ---- putting together ------------------------------------------------------------------------- */
+
+aot_pareto *aot_pareto_new(void)
 {
     aot_pareto *x = aot_xcalloc(1, sizeof *x);
+    x->arena = aot_arena_new();
+    return x;
+}
+
+static const char *copy_text(aot_pareto *x, const char *text)
+{
+    return text != NULL ? aot_arena_strndup(x->arena, text, strlen(text)) : NULL;
+}
+
+void aot_pareto_add(aot_pareto *x, const aot_pareto_point *p, const char *const *solvers, size_t n_solvers)
+{
+    aot_pareto_point c = {.budget = p->budget, .n_saved = p->n_saved, .saved_bytes = p->saved_bytes,
+                          .recompute_flops = p->recompute_flops, .forward_peak = p->forward_peak,
+                          .backward_peak = p->backward_peak};
+    c.rung = copy_text(x, p->rung);
+    c.error = copy_text(x, p->error);
+    for (size_t i = 0; i < n_solvers; i++) {
+        c.solver = strcmp(solvers[i], p->solver) == 0 ? solvers[i] : c.solver;
+    }
+    c.saved = AOT_NEW_ARRAY(x->arena, aot_pareto_value, p->n_saved + 1);
+    for (uint32_t i = 0; i < p->n_saved; i++) {
+        c.saved[i] = (aot_pareto_value){copy_text(x, p->saved[i].name), p->saved[i].bytes};
+    }
+    aot_vec_push(&x->points, c);
+}
+
+typedef struct placed {
+    aot_pareto_point p;
+    size_t solver, was;
+} placed;
+
+static int by_place(const void *x, const void *y)
+{
+    const placed *a = x, *b = y;
+    if (a->solver != b->solver) {
+        return a->solver < b->solver ? -1 : 1;
+    }
+    if (a->p.budget != b->p.budget) {
+        return a->p.budget < b->p.budget ? -1 : 1;
+    }
+    return (a->was > b->was) - (a->was < b->was);
+}
+
+void aot_pareto_finish(aot_pareto *x, const char *const *solvers, size_t n_solvers, bool bisected)
+{
+    placed *all = aot_xcalloc(x->points.n + 1, sizeof *all);
+    size_t n = x->points.n;
+    for (size_t i = 0; i < n; i++) {
+        all[i] = (placed){x->points.d[i], n_solvers, i};
+        for (size_t s = 0; s < n_solvers; s++) {
+            all[i].solver = all[i].p.solver == solvers[s] ? s : all[i].solver;
+        }
+    }
+    qsort(all, n, sizeof *all, by_place);
+    x->points.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || all[i].solver != all[i - 1].solver || all[i].p.budget != all[i - 1].p.budget) {
+            x->points.d[x->points.n++] = all[i].p;
+        }
+    }
+    free(all);
+    if (bisected) {
+        drop_repeats(x);
+    }
+    find_flips(x);
+    find_dominated(x);
+}
+
+aot_status aot_pareto_make(aot_pareto **out, const aot_pareto_ask *ask, aot_err *err)
+{
+    aot_pareto *x = aot_pareto_new();
     work w = {.ask = ask, .out = x, .total = ask->n_solvers * ask->n_budgets};
     bool any = false;
-    x->arena = aot_arena_new();
     for (size_t s = 0; s < ask->n_solvers; s++) {
-        size_t first = x->points.n;
         if (ask->budgets == NULL) {
             bisect(&w, ask->solvers[s]);
-            qsort(x->points.d + first, x->points.n - first, sizeof *x->points.d, by_budget);
-            drop_repeats(x, first);
             continue;
         }
         for (size_t i = 0; i < ask->n_budgets; i++) {
@@ -216,8 +282,7 @@ aot_status aot_pareto_make(aot_pareto **out, const aot_pareto_ask *ask, aot_err 
         }
         return w.first.code;
     }
-    find_flips(x);
-    find_dominated(x);
+    aot_pareto_finish(x, ask->solvers, ask->n_solvers, ask->budgets == NULL);
     *out = x;
     return AOT_OK;
 }

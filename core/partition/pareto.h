@@ -67,4 +67,14 @@ typedef struct aot_pareto_ask {
 AOT_NODISCARD aot_status aot_pareto_make(aot_pareto **out, const aot_pareto_ask *ask, aot_err *err);
 void aot_pareto_free(aot_pareto *x);
 
+/* ---- for results that are put together from parts ---------------------------------------------- */
+
+/* An empty result, and a copy of a point of another one in it (its texts too; what it says against
+ * other points is left out). The solver is one of the given texts, NULL if it is none of them. */
+aot_pareto *aot_pareto_new(void);
+void aot_pareto_add(aot_pareto *x, const aot_pareto_point *p, const char *const *solvers, size_t n_solvers);
+/* Sorts the points by solver in the given order and budget, drops what came twice (and, of a bisection,
+ * repeats), and compares them anew. aot_pareto_make ends with it. */
+void aot_pareto_finish(aot_pareto *x, const char *const *solvers, size_t n_solvers, bool bisected);
+
 #endif
