@@ -11,6 +11,7 @@
 #include "session/derive.h"
 #include "session/session.h"
 #include "tui/open_model.h"
+#include "tui/show_calls.h"
 #include "viewers/canvas.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -95,7 +96,7 @@ static json_t *shared_json(const shared_lines *v)
  */
 
 typedef struct facts {
-    shared_lines versions, settings, budgets, unrecorded, other, missing, checks;
+    shared_lines versions, settings, budgets, unrecorded, other, missing, checks, calls;
     size_t n_stage[AOT_N_STAGES], n_path[4], n_opaque_units;
 } facts;
 
@@ -168,6 +169,16 @@ static void collect_checks(const aot_model *m, size_t unit, facts *f)
     aot_arena_free(a);
 }
 
+static void collect_calls(aot_model *m, size_t unit, facts *f)
+{
+    const aot_calls *c = NULL;
+    if (aot_model_calls(m, unit, &c, NULL) == AOT_OK && c != NULL) {
+        char *line = aot_calls_line(c);
+        add_shared(&f->calls, line, unit);
+        free(line);
+    }
+}
+
 static void collect(aot_model *m, facts *f)
 {
     static const char *const paths[] = {"autograd", "inference", "export"};
@@ -186,6 +197,7 @@ static void collect(aot_model *m, facts *f)
         f->n_path[path]++;
         collect_settings(m, i, f);
         collect_checks(m, i, f);
+        collect_calls(m, i, f);
         for (int s = 0; s < AOT_N_STAGES; s++) {
             /* what the input holds, whatever --set says */
             aot_origin origin = aot_unit_stage_status(u, (aot_stage)s).origin;
@@ -385,6 +397,10 @@ static void print_facts(const aot_model *m, const facts *f)
         printf("\nRecorded stages, derived again\n");
         print_shared(m, &f->checks);
     }
+    if (f->calls.n > 0) {
+        printf("\nWhat ran (show --calls tells more)\n");
+        print_shared(m, &f->calls);
+    }
 }
 
 static void print_records(const aot_model *m)
@@ -510,6 +526,7 @@ static void print_json(aot_model *m, const facts *f)
     json_object_set_new(j, "derived_under_other_settings", shared_json(&f->other));
     json_object_set_new(j, "missing", shared_json(&f->missing));
     json_object_set_new(j, "checks", shared_json(&f->checks));
+    json_object_set_new(j, "calls", shared_json(&f->calls));
     json_object_set_new(j, "notes", notes);
     aot_cmd_print_json(j);
 }
@@ -545,6 +562,7 @@ static int run(const aot_args *a)
     free_shared(&f.other);
     free_shared(&f.missing);
     free_shared(&f.checks);
+    free_shared(&f.calls);
     aot_model_free(m);
     return AOT_EXIT_SAME;
 }

@@ -9,6 +9,7 @@
 #include "session/saved.h"
 #include "tui/open_model.h"
 #include "tui/saved_by.h"
+#include "tui/show_calls.h"
 #include "tui/summary.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -361,6 +362,31 @@ static aot_status show_record(aot_model *m, size_t unit, const char *name, want 
     return AOT_OK;
 }
 
+/* ---- calls -------------------------------------------------------------------------------------
+ */
+
+static aot_status show_calls(aot_model *m, size_t unit, want *w, aot_err *err)
+{
+    const aot_calls *c = NULL;
+    AOT_TRY(aot_model_calls(m, unit, &c, err));
+    if (c == NULL) {
+        return AOT_FAIL(err, AOT_E_PIPELINE,
+                        "no run was recorded of this unit: tools/aotscope_record.py records one");
+    }
+    if (w->json) {
+        char label[96];
+        json_t *j = aot_calls_json(c);
+        json_object_set_new(j, "unit", json_integer((json_int_t)unit));
+        json_object_set_new(j, "label", json_string(aot_unit_label(&aot_model_unit(m, unit)->key,
+                                                                   label, sizeof label)));
+        json_array_append_new(w->units, j);
+    } else {
+        print_unit_head(m, unit);
+        aot_calls_print(c);
+    }
+    return AOT_OK;
+}
+
 /* ---- the command -------------------------------------------------------------------------------
  */
 
@@ -389,11 +415,12 @@ static aot_status show_units(aot_model *m, const aot_args *a, want *w, aot_err *
     AOT_TRY(choose(m, a, &first, &end, err));
     bool one = end == first + 1;
     const char *stage = aot_args_get(a, "stage"), *record = aot_args_get(a, "record");
-    bool saved = aot_args_has(a, "saved") || w->by != NULL;
+    bool saved = aot_args_has(a, "saved") || w->by != NULL, calls = aot_args_has(a, "calls");
     w->several = !one;
     for (size_t i = first; i < end; i++) {
         aot_err own = {0};
         aot_status st = record != NULL   ? show_record(m, i, record, w, &own)
+                        : calls          ? show_calls(m, i, w, &own)
                         : saved          ? show_saved(m, i, w, n_shown == 0, &own)
                                          : show_stage(m, i, stage, w, &own);
         n_shown += st == AOT_OK;
@@ -452,6 +479,8 @@ static const aot_option options[] = {
     {"saved", 0, NULL, false,
      "The values that the forward saves for the backward, with size, source and reason."},
     {"by", 0, "KEY", false, "With --saved: bytes by line, op or region, most first."},
+    {"calls", 0, NULL, false,
+     "What the compiled graphs did when they ran, if tools/aotscope_record.py recorded it."},
     {"units", 0, NULL, false, "The list of units."},
     {"record", 'r', "NAME", false, "A record or artifact of the log, as it is."},
     {"json", 0, NULL, false, "Print JSON."},
@@ -463,7 +492,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_show = {
     .name = "show",
-    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --units | --record NAME] "
+    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --calls | --units | --record NAME] "
                 "[--json | --csv]",
     .summary = "Print a stage, the units, or what is saved and why",
     .doc = "Prints the text of a stage as PyTorch prints it: the recorded text where the input has "
@@ -472,7 +501,9 @@ const aot_cmd cmd_show = {
            "in the "
            "backward, and why it is saved and not recomputed. The total is given twice, with and "
            "without what "
-           "shares memory with an input and so costs nothing.\n\n"
+           "shares memory with an input and so costs nothing. With --calls, of a session that a program "
+           "recorded: each call with its time, saved bytes, peak, and what its random nodes drew; what a "
+           "backward drew again is compared with its forward.\n\n"
            "The stage runtime is no graph: it lists the wrappers of a call in order, outermost first, "
            "with what each does to the unit, then ViewAndMutationMeta with the indices that PyTorch "
            "computes from it, and AOTConfig: each field with the setting that changes it, or why there is none.\n\n"
@@ -483,6 +514,7 @@ const aot_cmd cmd_show = {
                 "aotscope show train.log --unit 0/1 --stage forward\n"
                 "aotscope show train.log --unit 0/1 --stage runtime\n"
                 "aotscope show train.log --saved --set activation_memory_budget=0\n"
+                "aotscope show run.aots --calls\n"
                 "aotscope show train.log --record aot_forward_graph_fw_metadata\n",
     .options = options,
     .min_inputs = 1,

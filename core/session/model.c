@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/compare.h"
+#include "session/calls.h"
 #include "session/derive.h"
 #include "session/query.h"
 #include "session/redact.h"
@@ -25,6 +26,8 @@ typedef struct slot {
     aot_unit *unit; /* NULL until read */
     int64_t id;     /* in the session */
     int source;     /* index into sources; -1: from a log */
+    int run;        /* source of its calls, from 1; 0: none */
+    aot_calls *calls;
     aot_ctx *ctx;   /* NULL until a graph is asked for */
     const aot_graph *graphs[AOT_N_STAGES];
     aot_err errs[AOT_N_STAGES];
@@ -141,19 +144,57 @@ static void add_file(void *arg, const char *path, const aot_import_stats *stats,
     aot_vec_push(&m->files, f);
 }
 
+static aot_import_sink sink_of(aot_model *m)
+{
+    return (aot_import_sink){.arg = m,
+                             .on_unit = on_unit,
+                             .on_note = add_note,
+                             .on_loose = on_loose,
+                             .on_progress = on_progress};
+}
+
+/* A recorder's own file: its units are read from the log in it, as from any log. */
+static aot_status open_recording(aot_model *m, const char *path, aot_session *s, aot_err *err)
+{
+    aot_sb log = {0};
+    aot_status st = aot_recording_log(&log, s, err);
+    aot_import_sink sink = sink_of(m);
+    aot_model_file f = {.path = shown_path(m, path)};
+    size_t first = m->slots.n;
+    m->input = path;
+    if (st == AOT_OK) {
+        st = aot_import_bytes(path, aot_sb_text(&log), log.n, &sink, &f.stats, err);
+    }
+    for (size_t i = first; i < m->slots.n; i++) {
+        m->slots.d[i].run = m->redactor == NULL ? (int)m->sources.n : 0; /* values are the user's */
+    }
+    aot_vec_push(&m->files, f);
+    aot_sb_free(&log);
+    return st;
+}
+
+static aot_status open_units(aot_model *m, const source *s, aot_err *err)
+{
+    int64_t *ids = NULL;
+    size_t n = 0;
+    AOT_TRY(aot_query_units(s->queries, &ids, &n, err));
+    bool has = aot_session_has_calls(s->session) && m->redactor == NULL; /* values are the user's */
+    int run = has ? (int)m->sources.n : 0;
+    for (size_t i = 0; i < n; i++) {
+        aot_vec_push(&m->slots, ((slot){.id = ids[i], .source = (int)m->sources.n - 1, .run = run}));
+    }
+    free(ids);
+    return aot_query_files(s->queries, add_file, m, err);
+}
+
 static aot_status open_session(aot_model *m, const char *path, aot_err *err)
 {
     source s = {0};
     AOT_TRY(aot_session_open(&s.session, path, err));
     s.queries = aot_queries_new(s.session);
     aot_vec_push(&m->sources, s); /* freed with the model, whatever comes */
-    int64_t *ids = NULL;
-    size_t n = 0;
-    AOT_TRY(aot_query_units(s.queries, &ids, &n, err));
-    for (size_t i = 0; i < n; i++) {
-        aot_vec_push(&m->slots, ((slot){.id = ids[i], .source = (int)m->sources.n - 1}));
-    }
-    free(ids);
+    AOT_TRY(aot_session_is_recording(s.session) ? open_recording(m, path, s.session, err)
+                                                : open_units(m, &s, err));
     const char *state = aot_session_value(s.session, "state");
     if (state == NULL || strcmp(state, "complete") != 0) {
         bool failed = state != NULL && strcmp(state, "failed") == 0;
@@ -164,7 +205,6 @@ static aot_status open_session(aot_model *m, const char *path, aot_err *err)
                                          "or was stopped; what it had written is here"};
         add_note(m, &note);
     }
-    AOT_TRY(aot_query_files(s.queries, add_file, m, err));
     return aot_query_file_notes(s.queries, add_note, m, err);
 }
 
@@ -174,11 +214,7 @@ static aot_status open_input(aot_model *m, const char *path, aot_err *err)
         return open_session(m, path, err);
     }
     m->input = path;
-    aot_import_sink sink = {.arg = m,
-                            .on_unit = on_unit,
-                            .on_note = add_note,
-                            .on_loose = on_loose,
-                            .on_progress = on_progress};
+    aot_import_sink sink = sink_of(m);
     aot_model_file f = {.path = shown_path(m, path)};
     aot_status st = aot_import(path, &sink, &f.stats, err);
     if (st != AOT_OK) {
@@ -241,6 +277,7 @@ void aot_model_free(aot_model *m)
     for (size_t i = 0; i < m->slots.n; i++) {
         aot_ctx_free(m->slots.d[i].ctx);
         aot_unit_free(m->slots.d[i].unit);
+        aot_calls_free(m->slots.d[i].calls);
     }
     for (size_t i = 0; i < m->sources.n; i++) {
         aot_queries_free(m->sources.d[i].queries);
@@ -295,6 +332,27 @@ size_t aot_model_checks(const aot_model *m, size_t unit, aot_check_result out[AO
 {
     const slot *s = &m->slots.d[unit];
     return s->source < 0 || m->redactor != NULL ? 0 : aot_query_checks(m->sources.d[s->source].queries, s->id, out, a);
+}
+
+aot_status aot_model_calls(aot_model *m, size_t unit, const aot_calls **out, aot_err *err)
+{
+    slot *s = slot_at(m, unit);
+    if (s->calls == NULL && s->run > 0) {
+        AOT_TRY(aot_calls_read(&s->calls, m->sources.d[s->run - 1].queries, s->source < 0 ? -1 : s->id,
+                               s->source < 0 ? aot_unit_graph(s->unit) : -1, err));
+    }
+    *out = s->calls != NULL && s->calls->compiled.n > 0 ? s->calls : NULL;
+    return AOT_OK;
+}
+
+aot_status aot_model_blob(aot_model *m, size_t unit, int64_t blob, const void **data, size_t *n,
+                          aot_arena *a, aot_err *err)
+{
+    const slot *s = slot_at(m, unit);
+    if (s->run == 0) {
+        return AOT_FAIL(err, AOT_E_SESSION, "no run was recorded of this unit");
+    }
+    return aot_calls_blob(data, n, m->sources.d[s->run - 1].queries, blob, a, err);
 }
 
 size_t aot_model_n_files(const aot_model *m)

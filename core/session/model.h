@@ -12,6 +12,7 @@
 #include "session/check.h"
 
 typedef struct aot_model aot_model;
+struct aot_calls; /* session/calls.h */
 
 typedef enum aot_origin { AOT_ORIGIN_MISSING, AOT_ORIGIN_RECORDED, AOT_ORIGIN_DERIVED } aot_origin;
 
@@ -46,6 +47,13 @@ const char *aot_model_unit_line(aot_model *m, size_t unit);
 /* The checks that a session holds of the unit, in pipeline order; texts are in a. 0: it is from a log,
  * `check` makes them. */
 size_t aot_model_checks(const aot_model *m, size_t unit, aot_check_result out[AOT_N_STAGES], aot_arena *a);
+/* What tools/aotscope_record.py saw of the unit's calls when it ran; *out is NULL if nothing did.
+ * Kept by the model. Errors: E_SESSION. */
+AOT_NODISCARD aot_status aot_model_calls(aot_model *m, size_t unit, const struct aot_calls **out,
+                                         aot_err *err);
+/* A generator state or value of these calls, by blob id, copied into a. Errors: E_SESSION. */
+AOT_NODISCARD aot_status aot_model_blob(aot_model *m, size_t unit, int64_t blob, const void **data,
+                                        size_t *n, aot_arena *a, aot_err *err);
 size_t aot_model_n_notes(const aot_model *m);
 const aot_import_note *aot_model_note(const aot_model *m, size_t i);
 

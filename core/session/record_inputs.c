@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/calls.h"
 #include "session/check.h"
 #include "session/derive.h"
 #include "session/query.h"
@@ -17,6 +18,7 @@ typedef struct job {
     aot_record_summary *sum;
     const char *input;
     aot_redactor *redactor; /* NULL: nothing is redacted */
+    bool is_recording; /* the input is a recorder's own file */
 } job;
 
 /* Reads every recorded graph of the unit; returns the joint graph, if it is one that can be read.
@@ -136,6 +138,9 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
     if (st == AOT_OK) {
         st = aot_recorder_unit(j->recorder, u, &config, err);
     }
+    if (st == AOT_OK && j->is_recording && j->redactor == NULL) {
+        aot_recorder_called(j->recorder, aot_unit_graph(u));
+    }
     if (st == AOT_OK) {
         j->sum->n_notes += u->notes.n;
         ctx = aot_unit_new_ctx(u);
@@ -218,14 +223,27 @@ static void add_stats(aot_import_stats *sum, const aot_import_stats *t)
     sum->files += t->files;
 }
 
-/* The units of a session, as if their logs were read again; what was derived is derived anew. */
-static aot_status copy_session(job *j, const char *path, aot_import_stats *stats, aot_err *err)
+/* The calls of that graph are those of the unit that was just written. Values are the user's own, so
+ * nothing of them is in a redacted session. */
+static void has_calls(job *j, int64_t graph)
 {
-    aot_session *s = NULL;
+    if (j->redactor == NULL) {
+        aot_recorder_called(j->recorder, graph);
+    }
+}
+
+static aot_status copy_calls(job *j, const char *path, aot_err *err)
+{
+    return j->redactor == NULL ? aot_recorder_calls(j->recorder, path, err) : AOT_OK;
+}
+
+/* The units of a session, as if their logs were read again; what was derived is derived anew. */
+static aot_status copy_units(job *j, aot_session *s, aot_import_stats *stats, aot_err *err)
+{
     int64_t *ids = NULL;
     size_t n = 0;
-    AOT_TRY(aot_session_open(&s, path, err));
     aot_queries *q = aot_queries_new(s);
+    bool calls = aot_session_has_calls(s);
     aot_status st = aot_query_units(q, &ids, &n, err);
     for (size_t i = 0; i < n && st == AOT_OK; i++) {
         aot_unit *u = NULL;
@@ -235,13 +253,42 @@ static aot_status copy_session(job *j, const char *path, aot_import_stats *stats
             stats->records++;
         }
         st = st == AOT_OK ? on_unit(j, u, err) : st;
+        if (st == AOT_OK && calls) {
+            has_calls(j, aot_query_graph(q, ids[i]));
+        }
         stats->units++;
     }
     stats->files = 1;
     free(ids);
     aot_queries_free(q);
-    aot_session_close(s);
     return st;
+}
+
+/* What a program recorded of itself: the log in its file. */
+static aot_status copy_recording(job *j, aot_session *s, const char *path, const aot_import_sink *sink,
+                                 aot_import_stats *stats, aot_err *err)
+{
+    aot_sb log = {0};
+    aot_status st = aot_recording_log(&log, s, err);
+    if (st == AOT_OK) {
+        j->is_recording = true;
+        st = aot_import_bytes(path, aot_sb_text(&log), log.n, sink, stats, err);
+        j->is_recording = false;
+    }
+    aot_sb_free(&log);
+    return st;
+}
+
+static aot_status copy_session(job *j, const char *path, const aot_import_sink *sink,
+                               aot_import_stats *stats, aot_err *err)
+{
+    aot_session *s = NULL;
+    AOT_TRY(aot_session_open(&s, path, err));
+    aot_status st = aot_session_is_recording(s) ? copy_recording(j, s, path, sink, stats, err)
+                                                : copy_units(j, s, stats, err);
+    bool calls = aot_session_has_calls(s);
+    aot_session_close(s);
+    return st == AOT_OK && calls ? copy_calls(j, path, err) : st;
 }
 
 static aot_status read_input(job *j, const char *input, aot_import_stats *stats, aot_err *err)
@@ -251,8 +298,9 @@ static aot_status read_input(job *j, const char *input, aot_import_stats *stats,
                             .on_note = on_note,
                             .on_loose = on_loose,
                             .on_progress = on_progress};
-    return strcmp(input, "-") != 0 && aot_session_sniff(input) ? copy_session(j, input, stats, err)
-                                                               : aot_import(input, &sink, stats, err);
+    return strcmp(input, "-") != 0 && aot_session_sniff(input)
+               ? copy_session(j, input, &sink, stats, err)
+               : aot_import(input, &sink, stats, err);
 }
 
 /* One input. *input_st tells whether it could be read; the result, whether the session can be

@@ -290,6 +290,7 @@ void aot_recorder_free(aot_recorder *r)
     }
     free(r->record_of);
     free(r->op_done);
+    aot_vec_free(&r->called);
     free(r);
 }
 

@@ -34,6 +34,11 @@ void aot_recorder_graph(aot_recorder *r, const aot_record *rec, const aot_graph 
                         const aot_err *err);
 /* A stage that the unit lacks. */
 void aot_recorder_missing(aot_recorder *r, aot_stage s, const char *reason);
+/* Number of the graph whose calls are the unit's, if a program recorded them (-1: none did). */
+void aot_recorder_called(aot_recorder *r, int64_t graph);
+/* Copies the calls out of a recorder's own file (session/calls.h), for the units that
+ * aot_recorder_called named since the last copy. Errors: E_SESSION. */
+AOT_NODISCARD aot_status aot_recorder_calls(aot_recorder *r, const char *path, aot_err *err);
 void aot_recorder_check(aot_recorder *r, const aot_check_result *c);
 /* The stage runtime, with its wrappers. */
 void aot_recorder_runtime(aot_recorder *r, const aot_runtime *runtime);

@@ -49,6 +49,7 @@ struct aot_recorder {
     uint32_t n_unchanged[AOT_N_STAGES];
     uint8_t *op_done; /* by aot_op_id */
     uint32_t n_batch;
+    AOT_VEC(int64_t) called; /* graph, unit, graph, unit .. of the recording that is being copied */
 };
 
 /* The statement, reset, to be bound; then aot_rec_run. */

@@ -1,11 +1,14 @@
 -- The session file. Compiled in; docs/session.md tells the same to people.
+-- What stands between ">>> recorder" and "<<<" is also in tools/aotscope_record.py: `make docs` copies it.
 -- To add a table or a view: add it here, raise AOT_SESSION_VERSION in session.h when an old reader
 -- would misread a new file, and describe it in docs/session.md.
 -- Ids named "unit", "text", "file", "pass_run" point to the table of that name.
 
+-- >>> recorder
 -- What wrote the file, when, and whether the writer finished ("state" is writing,
 -- complete or failed).
 CREATE TABLE session (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+-- <<<
 
 -- The files that were imported, with what was counted in them.
 CREATE TABLE file (
@@ -96,10 +99,12 @@ CREATE TABLE config (
     default_value TEXT NOT NULL, differs INTEGER NOT NULL,
     PRIMARY KEY (unit, name)) WITHOUT ROWID;
 
+-- >>> recorder
 -- What the importer or a pass had to say. unit is NULL for notes about the file.
 CREATE TABLE note (
     id INTEGER PRIMARY KEY, unit INTEGER REFERENCES unit, file TEXT, line INTEGER,
     kind TEXT NOT NULL, text TEXT NOT NULL);
+-- <<<
 CREATE INDEX note_unit ON note (unit, id);
 
 -- The operators that occur in this session, and the passes and bans of the program that wrote it:
@@ -141,6 +146,81 @@ CREATE TABLE stage_check (
     result TEXT NOT NULL CHECK (result IN ('same', 'differs', 'left out', 'error')),
     reason TEXT, line INTEGER, recorded TEXT, derived TEXT,
     PRIMARY KEY (unit, stage)) WITHOUT ROWID;
+
+-- ---- what a running program recorded --------------------------------------------------------
+-- tools/aotscope_record.py writes these into a file of their own, without units: a program that opens
+-- it reads the units from trace_record. `aotscope import` of such a file writes both.
+
+-- >>> recorder
+-- PyTorch's structured log, record by record: header is JSON, payload the text that goes with it.
+-- Empty after `aotscope import`: the records are in the table record.
+CREATE TABLE trace_record (id INTEGER PRIMARY KEY, header TEXT NOT NULL, payload TEXT);
+
+-- Every state and value once. hash is the MD5 of the bytes.
+CREATE TABLE blob (
+    id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, n_bytes INTEGER NOT NULL, data BLOB NOT NULL);
+
+-- The compiled graphs: both halves of a partition have one number. n_calls counts those that were
+-- not recorded, too. unit is NULL in a recorder's own file.
+CREATE TABLE compiled (
+    graph INTEGER NOT NULL, side TEXT NOT NULL CHECK (side IN ('forward', 'backward', 'inference')),
+    compiler TEXT NOT NULL, n_calls INTEGER NOT NULL, unit INTEGER REFERENCES unit,
+    PRIMARY KEY (graph, side)) WITHOUT ROWID;
+
+-- Their calls, in the order in which they ended. n counts the calls of a side from 0; forward is
+-- the call whose saved values a backward read. started: seconds since the recording began.
+-- observed: nodes were run one by one, so random nodes and counted memory are known.
+CREATE TABLE call (
+    id INTEGER PRIMARY KEY, graph INTEGER NOT NULL, side TEXT NOT NULL, n INTEGER NOT NULL,
+    forward INTEGER REFERENCES call, started REAL NOT NULL, seconds REAL NOT NULL,
+    observed INTEGER NOT NULL, n_saved INTEGER NOT NULL, saved_bytes INTEGER NOT NULL, error TEXT);
+
+-- States of the random number generators around a call, as PyTorch gives them (CPU: 5056 bytes).
+CREATE TABLE generator (
+    call INTEGER NOT NULL REFERENCES call, device TEXT NOT NULL,
+    moment TEXT NOT NULL CHECK (moment IN ('before', 'after')), state INTEGER NOT NULL REFERENCES blob,
+    PRIMARY KEY (call, device, moment)) WITHOUT ROWID;
+
+-- What random nodes gave, in order of drawing, a row each output. hash is the MD5 of its elements in
+-- row-major order, sample the first 16, value all of them where they were few. of: the node of the
+-- forward whose numbers a backward draws again. before: the state it drew from.
+CREATE TABLE random_output (
+    call INTEGER NOT NULL REFERENCES call, idx INTEGER NOT NULL, output INTEGER NOT NULL,
+    node TEXT NOT NULL, op TEXT NOT NULL, of TEXT, device TEXT NOT NULL, dtype TEXT NOT NULL,
+    shape TEXT NOT NULL, n_bytes INTEGER NOT NULL, hash TEXT NOT NULL, sample TEXT NOT NULL,
+    value INTEGER REFERENCES blob, before INTEGER NOT NULL REFERENCES blob,
+    after INTEGER NOT NULL REFERENCES blob,
+    PRIMARY KEY (call, idx, output)) WITHOUT ROWID;
+
+-- What a forward returned for its backward, in order, with the sizes it really had.
+CREATE TABLE saved_value (
+    call INTEGER NOT NULL REFERENCES call, idx INTEGER NOT NULL, name TEXT NOT NULL,
+    dtype TEXT NOT NULL, shape TEXT, stride TEXT, bytes INTEGER NOT NULL,
+    PRIMARY KEY (call, idx)) WITHOUT ROWID;
+
+-- Bytes in use around a call and at its peak. source: allocator (a device's own figures), counted
+-- (storages of the values that the interpreter held; before: the inputs).
+CREATE TABLE call_memory (
+    call INTEGER NOT NULL REFERENCES call, device TEXT NOT NULL,
+    source TEXT NOT NULL CHECK (source IN ('allocator', 'counted')), before_bytes INTEGER NOT NULL,
+    after_bytes INTEGER NOT NULL, peak_bytes INTEGER NOT NULL,
+    PRIMARY KEY (call, device, source)) WITHOUT ROWID;
+
+CREATE VIEW calls AS
+SELECT c.id AS call, c.graph, c.side, c.n, c.forward, round(c.started, 6) AS started,
+    round(c.seconds, 6) AS seconds, c.n_saved, c.saved_bytes,
+    (SELECT count(DISTINCT r.idx) FROM random_output r WHERE r.call = c.id) AS random_nodes,
+    (SELECT max(m.peak_bytes) FROM call_memory m WHERE m.call = c.id) AS peak_bytes, c.error, k.unit
+FROM call c JOIN compiled k ON k.graph = c.graph AND k.side = c.side ORDER BY c.id;
+
+-- Numbers that were drawn again in a backward, beside those of its forward.
+CREATE VIEW redrawn AS
+SELECT b.call, c.forward, b.of AS forward_node, b.node, b.op, b.output, b.hash = f.hash AS same,
+    f.sample AS forward_sample, b.sample AS backward_sample
+FROM random_output b JOIN call c ON c.id = b.call
+    JOIN random_output f ON f.call = c.forward AND f.node = b.of AND f.output = b.output
+WHERE b.of IS NOT NULL ORDER BY b.call, b.idx, b.output;
+-- <<<
 
 -- ---- views for people -----------------------------------------------------------------------
 

@@ -12,7 +12,7 @@
 
 enum {
     AOT_SESSION_APP_ID = 0x616f7473, /* "aots" */
-    AOT_SESSION_VERSION = 1
+    AOT_SESSION_VERSION = 2 /* 2: what a running program recorded */
 };
 
 typedef struct aot_session aot_session;

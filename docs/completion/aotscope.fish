@@ -16,6 +16,7 @@ complete -c aotscope -n '__fish_seen_subcommand_from show' -l unit -s u -r -d 'O
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l stage -s s -x -a 'dynamo aten joint_traced joint_functional joint joint_passes joint_cse forward backward inference export runtime' -d 'The stage; without it the joint, else the inference graph.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l saved -d 'The values that the forward saves for the backward, with size, source and reason.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l by -r -d 'With --saved: bytes by line, op or region, most first.'
+complete -c aotscope -n '__fish_seen_subcommand_from show' -l calls -d 'What the compiled graphs did when they ran, if tools/aotscope_record.py recorded it.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l units -d 'The list of units.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l record -s r -r -d 'A record or artifact of the log, as it is.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l json -d 'Print JSON.'
