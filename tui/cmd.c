@@ -2,6 +2,7 @@
  * few ways to say what went wrong. A mistyped name is answered with the nearest one (edit distance
  * with transpositions, at most a third of its length). */
 #include "tui/cmd.h"
+#include "partition/edits.h"
 #include "tui/diagnosis.h"
 
 #include <stdarg.h>
@@ -204,6 +205,17 @@ static aot_status check_inputs(const aot_args *a, aot_err *err)
     return AOT_OK;
 }
 
+/* The lines of each --policy, in order. */
+static aot_status read_policies(aot_args *a, aot_err *err)
+{
+    const char *path;
+    for (size_t i = 0; (path = aot_args_nth(a, "policy", i)) != NULL; i++) {
+        a->edits = a->edits != NULL ? a->edits : aot_xcalloc(1, sizeof *a->edits);
+        AOT_TRY(aot_edits_read(a->edits, path, err));
+    }
+    return AOT_OK;
+}
+
 aot_status aot_args_parse(aot_args *out, const aot_cmd *cmd, int argc, char **argv, aot_err *err)
 {
     aot_args a = {.cmd = cmd};
@@ -224,6 +236,7 @@ aot_status aot_args_parse(aot_args *out, const aot_cmd *cmd, int argc, char **ar
     }
     if (st == AOT_OK && !aot_args_has(&a, "help")) {
         st = check_inputs(&a, err);
+        st = st == AOT_OK ? read_policies(&a, err) : st;
     }
     if (st != AOT_OK) {
         aot_args_free(&a);
@@ -237,6 +250,10 @@ void aot_args_free(aot_args *a)
 {
     free(a->inputs);
     free(a->opts);
+    if (a->edits != NULL) {
+        aot_edits_free(a->edits);
+        free(a->edits);
+    }
     *a = (aot_args){0};
 }
 

@@ -356,7 +356,7 @@ static aot_status open_right(job *j, aot_err *err)
         all[n++] = aot_args_nth(j->a, "other-set", i);
     }
     aot_model_options o = {
-        .settings = all, .n_settings = n, .redact = aot_args_has(j->a, "redact")};
+        .settings = all, .n_settings = n, .edits = j->a->edits, .redact = aot_args_has(j->a, "redact")};
     const char *input = j->a->inputs[j->a->n_inputs - 1];
     aot_status s = aot_model_open(&j->right, &input, 1, &o, err);
     free(set);

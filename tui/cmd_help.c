@@ -21,6 +21,7 @@ static int topic(const char *name)
     } topics[] = {{"settings", aot_help_settings},
                   {"stages", aot_help_stages},
                   {"formats", aot_help_formats},
+                  {"selection", aot_help_selection},
                   {"keys", aot_help_keys},
                   {"diagnosis", aot_help_diagnosis}};
     aot_sb out = {0};
@@ -80,7 +81,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_help = {
     .name = "help",
-    .synopsis = "[COMMAND | settings | stages | formats | keys | diagnosis]",
+    .synopsis = "[COMMAND | settings | stages | formats | selection | keys | diagnosis]",
     .summary = "Help on a command or a topic",
     .doc = "Without an argument, lists the commands. The man page, docs/commands.md and the shell "
            "completions are made by the options.",

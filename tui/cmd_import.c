@@ -41,7 +41,7 @@ static int run(const aot_args *a)
         return aot_cmd_usage(a->cmd, "-o has an empty value: it needs the name of a file");
     }
     aot_model_options opt = {.session_path = path, .progress = aot_cmd_progress,
-                             .redact = aot_args_has(a, "redact")};
+                             .edits = a->edits, .redact = aot_args_has(a, "redact")};
     const char **settings = aot_cmd_settings(a, &opt.n_settings);
     opt.settings = settings;
     aot_record_summary sum;

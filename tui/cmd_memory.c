@@ -109,7 +109,7 @@ static int run(const aot_args *a)
     }
     j.text = fits != NULL && format == NULL;
     if (aot_cmd_check_settings(a, &err) == AOT_OK &&
-        aot_cmd_each_unit(a->inputs[0], on_unit, &j, &err) == AOT_OK && j.next == 0) {
+        aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &err) == AOT_OK && j.next == 0) {
         AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s", aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
         aot_err_in_file(&err, a->inputs[0]);
     }
@@ -124,7 +124,7 @@ static int run(const aot_args *a)
 }
 
 static const aot_option options[] = {
-    {"set", 0, "NAME=VALUE", true, "A setting of torch._functorch.config, on top of the recorded ones."},
+    AOT_OPTION_SET,
     {"fits", 0, "SIZE", false, "Whether each unit fits SIZE (24GiB, 500MB), and the budget at which it would; a table, or JSON with --format json."},
     {"format", 0, "json", false, "The form of the answer."},
     {"output", 'o', "FILE", false, "Where it goes; standard output if absent or '-'."},

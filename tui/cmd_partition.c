@@ -135,7 +135,7 @@ static int run(const aot_args *a)
         free(j.static_inputs);
         return aot_cmd_fail(&err);
     }
-    aot_status s = aot_cmd_each_unit(a->inputs[0], on_unit, &j, &err);
+    aot_status s = aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &err);
     free(j.static_inputs);
     if (s != AOT_OK) {
         return aot_cmd_fail(&err);
@@ -151,7 +151,7 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"output", 'o', "DIR", false, "Folder for k.forward.txt, k.backward.txt and k.partition.json; made if missing."},
-    {"set", 0, "NAME=VALUE", true, "A setting of torch._functorch.config, on top of the recorded ones."},
+    AOT_OPTION_SET,
     {"static-inputs", 0, "I,J,...", false, "Indices of parameters and buffers, where the input does not say."},
     {0},
 };

@@ -129,7 +129,7 @@ static int run(const aot_args *a)
         return aot_cmd_fail(&err);
     }
     j.graphs = aot_args_has(a, "json") ? json_array() : NULL;
-    aot_status s = aot_cmd_each_unit(a->inputs[0], on_unit, &j, &err);
+    aot_status s = aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &err);
     int code = s != AOT_OK ? aot_cmd_fail(&err) : finish(&j);
     json_decref(j.graphs);
     return code;

@@ -43,7 +43,7 @@ static void print_summary(const aot_record_summary *s, const char *path)
 static int record(const aot_args *a, const char *path)
 {
     aot_model_options opt = {
-        .session_path = path, .progress = aot_cmd_progress, .from_dynamo = true};
+        .session_path = path, .progress = aot_cmd_progress, .from_dynamo = true, .edits = a->edits};
     const char **settings = aot_cmd_settings(a, &opt.n_settings);
     opt.settings = settings;
     aot_record_summary sum;

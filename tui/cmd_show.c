@@ -8,6 +8,7 @@
 #include "session/derive.h"
 #include "session/saved.h"
 #include "tui/open_model.h"
+#include "tui/show_filter.h"
 #include "tui/saved_by.h"
 #include "tui/show_calls.h"
 #include "tui/summary.h"
@@ -282,18 +283,23 @@ static const char *unchanged_from(aot_model *m, size_t unit, aot_stage s)
     return aot_model_stage(m, unit, s).same_as;
 }
 
+static aot_status no_such_stage(const char *name, aot_err *err)
+{
+    aot_sb all = {0};
+    for (int i = 0; i < AOT_N_STAGES; i++) {
+        aot_sb_addf(&all, "%s%s", i > 0 ? ", " : "", aot_stage_get((aot_stage)i)->name);
+    }
+    aot_status st = AOT_FAIL(err, AOT_E_USAGE, "there is no stage '%s'; there are %s", name,
+                             aot_sb_text(&all));
+    aot_sb_free(&all);
+    return st;
+}
+
 static aot_status show_stage(aot_model *m, size_t unit, const char *name, want *w, aot_err *err)
 {
     aot_stage s = name != NULL ? aot_stage_find(name) : best_stage(m, unit);
     if (s == AOT_N_STAGES) {
-        aot_sb all = {0};
-        for (int i = 0; i < AOT_N_STAGES; i++) {
-            aot_sb_addf(&all, "%s%s", i > 0 ? ", " : "", aot_stage_get((aot_stage)i)->name);
-        }
-        aot_status st = AOT_FAIL(err, AOT_E_USAGE, "there is no stage '%s'; there are %s", name,
-                                 aot_sb_text(&all));
-        aot_sb_free(&all);
-        return st;
+        return no_such_stage(name, err);
     }
     aot_sb text = {0};
     aot_status st = stage_text(m, unit, s, &text, err);
@@ -409,18 +415,32 @@ static aot_status choose(aot_model *m, const aot_args *a, size_t *first, size_t 
     return AOT_OK;
 }
 
+static aot_status show_filtered(aot_model *m, size_t unit, const aot_args *a, const want *w, bool first, aot_err *err)
+{
+    const char *name = aot_args_get(a, "stage");
+    aot_filtered f = {.filter = aot_args_get(a, "filter"), .csv = w->csv, .several = w->several, .units = w->units};
+    aot_stage s = name != NULL ? aot_stage_find(name) : AOT_N_STAGES;
+    if (name != NULL && s == AOT_N_STAGES) {
+        return no_such_stage(name, err);
+    }
+    f.head = first || !w->csv;
+    return aot_show_filtered(m, unit, s, &f, err);
+}
+
 static aot_status show_units(aot_model *m, const aot_args *a, want *w, aot_err *err)
 {
     size_t first = 0, end = 0, n_shown = 0;
     AOT_TRY(choose(m, a, &first, &end, err));
     bool one = end == first + 1;
     const char *stage = aot_args_get(a, "stage"), *record = aot_args_get(a, "record");
-    bool saved = aot_args_has(a, "saved") || w->by != NULL, calls = aot_args_has(a, "calls");
+    bool saved = aot_args_has(a, "saved") || w->by != NULL, calls = aot_args_has(a, "calls"),
+         filter = aot_args_has(a, "filter");
     w->several = !one;
     for (size_t i = first; i < end; i++) {
         aot_err own = {0};
         aot_status st = record != NULL   ? show_record(m, i, record, w, &own)
                         : calls          ? show_calls(m, i, w, &own)
+                        : filter         ? show_filtered(m, i, a, w, n_shown == 0, &own)
                         : saved          ? show_saved(m, i, w, n_shown == 0, &own)
                                          : show_stage(m, i, stage, w, &own);
         n_shown += st == AOT_OK;
@@ -481,6 +501,8 @@ static const aot_option options[] = {
     {"by", 0, "KEY", false, "With --saved: bytes by line, op or region, most first."},
     {"calls", 0, NULL, false,
      "What the compiled graphs did when they ran, if tools/aotscope_record.py recorded it."},
+    {"filter", 0, "SELECTION", false,
+     "The nodes that a selection means (`aotscope help selection`), a line each."},
     {"units", 0, NULL, false, "The list of units."},
     {"record", 'r', "NAME", false, "A record or artifact of the log, as it is."},
     {"json", 0, NULL, false, "Print JSON."},
@@ -492,7 +514,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_show = {
     .name = "show",
-    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --calls | --units | --record NAME] "
+    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --filter SELECTION | --calls | --units | --record NAME] "
                 "[--json | --csv]",
     .summary = "Print a stage, the units, or what is saved and why",
     .doc = "Prints the text of a stage as PyTorch prints it: the recorded text where the input has "
@@ -515,6 +537,7 @@ const aot_cmd cmd_show = {
                 "aotscope show train.log --unit 0/1 --stage runtime\n"
                 "aotscope show train.log --saved --set activation_memory_budget=0\n"
                 "aotscope show run.aots --calls\n"
+                "aotscope show train.log --unit 0/1 --filter 'op:mm saved bytes>1M'\n"
                 "aotscope show train.log --record aot_forward_graph_fw_metadata\n",
     .options = options,
     .min_inputs = 1,

@@ -158,7 +158,7 @@ static const aot_option options[] = {
     {"budgets", 0, "FROM:TO:STEP", false, "Budgets to try; 0:1:0.1 if absent."},
     {"pareto", 0, NULL, false, "Find every budget at which the answer changes, by bisection to 0.001."},
     {"solvers", 0, "S,...", false, "Knapsack solvers to try; dp if absent."},
-    {"set", 0, "NAME=VALUE", true, "A setting of torch._functorch.config, on top of the recorded ones."},
+    AOT_OPTION_SET,
     {"jobs", 'j', "N", false, "Processes at once; as many as there are processors if absent."},
     {"shard", 0, "PART/OF", false, "Only this part of the points, for a cluster: 2/8; `aotscope merge` joins the parts."},
     {"format", 0, "FORMAT", false, "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "

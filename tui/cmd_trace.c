@@ -121,7 +121,7 @@ static int run(const aot_args *a)
         AOT_FAIL(&err, AOT_E_IO, "cannot make folder %s: %s", j.dir, strerror(errno));
         return aot_cmd_fail(&err);
     }
-    if (aot_cmd_each_unit(a->inputs[0], on_unit, &j, &err) != AOT_OK) {
+    if (aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &err) != AOT_OK) {
         return aot_cmd_fail(&err);
     }
     if (j.next == 0) {

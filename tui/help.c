@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "partition/edits.h"
 #include "pipeline/config.h"
 #include "pipeline/stage.h"
 #include "tui/keymap.h"
@@ -145,6 +146,7 @@ void aot_help_overview(aot_sb *out, bool color)
     entry(out, "aotscope help settings", "what --set takes", 29);
     entry(out, "aotscope help stages", "the stages of a unit", 29);
     entry(out, "aotscope help formats", "what export writes, and as what", 29);
+    entry(out, "aotscope help selection", "what --filter and policies take", 29);
     entry(out, "aotscope help keys", "keys of the terminal interface", 29);
     entry(out, "aotscope --version", "the version", 29);
     aot_sb_addz(out, "\nExit codes: 0 done or same, 1 differs or findings, 2 error.\n");
@@ -197,6 +199,34 @@ void aot_help_formats(aot_sb *out, bool color)
         aot_sb_addf(&text, "%s %s", f->endings, f->sentence);
         entry(out, f->name, aot_sb_text(&text), 20);
         aot_sb_free(&text);
+    }
+}
+
+void aot_help_selection(aot_sb *out, bool color)
+{
+    static const char how[] =
+        "Terms stand apart by blanks and all must hold; ! in front negates one. Any other word is a regular "
+        "expression that the name or operator must contain (small letters fit capitals). Commas give alternatives; "
+        "\"...\" keeps blanks and makes a word of the list a plain text. Numbers may end in K, M, G, T (1024) or KB, "
+        "MB (1000).";
+    heading(out, "Selections (show --filter, policies)", color);
+    wrap(out, how, sizeof how - 1, 0, 0);
+    for (size_t i = 0; i < aot_select_count(); i++) {
+        aot_select_row r = aot_select_row_at(i);
+        aot_sb left = {0};
+        aot_sb_addf(&left, "%s%s%s", r.name,
+                    r.kind == AOT_SELECT_TEXT ? ":" : r.kind == AOT_SELECT_NUMBER ? ">N <N =N" : "",
+                    r.kind == AOT_SELECT_TEXT ? r.arg : "");
+        entry(out, aot_sb_text(&left), r.doc, 20);
+        aot_sb_free(&left);
+    }
+    heading(out, "\nLines of a policy (--policy FILE; # begins a comment)", color);
+    for (int k = 0; k < AOT_N_UNIT_EDIT_KINDS; k++) {
+        const aot_unit_edit_row *r = aot_unit_edit_kind_get((aot_unit_edit_kind)k);
+        aot_sb left = {0};
+        aot_sb_addf(&left, "%s %s", r->word, r->arg);
+        entry(out, aot_sb_text(&left), r->doc, 24);
+        aot_sb_free(&left);
     }
 }
 

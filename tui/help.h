@@ -15,6 +15,7 @@ void aot_help_settings(aot_sb *out, bool color);
 const char *aot_help_range_word(const aot_config_row *r); /* before the range of a setting */
 void aot_help_stages(aot_sb *out, bool color);
 void aot_help_formats(aot_sb *out, bool color); /* what `export` shows, and how it writes */
+void aot_help_selection(aot_sb *out, bool color); /* what --filter and policies take */
 /* Key table of the terminal interface: `aotscope help keys`. */
 void aot_help_keys(aot_sb *out, bool color);
 

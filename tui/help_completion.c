@@ -140,7 +140,7 @@ static void bash(aot_sb *out)
             aot_sb_addf(out, " --%s", o->name);
         }
         if (strcmp(c->name, "help") == 0) {
-            aot_sb_addz(out, " settings stages formats keys ");
+            aot_sb_addz(out, " settings stages formats selection keys ");
             command_names(out);
         }
         aot_sb_addz(out, "' ;;\n");
@@ -193,7 +193,7 @@ static void zsh(aot_sb *out)
             aot_sb_addc(out, '\'');
         }
         if (strcmp(c->name, "help") == 0) {
-            aot_sb_addz(out, " \\\n        '*:topic:(settings stages formats keys ");
+            aot_sb_addz(out, " \\\n        '*:topic:(settings stages formats selection keys ");
             command_names(out);
             aot_sb_addz(out, ")'");
         } else {
@@ -249,7 +249,7 @@ static void fish(aot_sb *out)
         }
     }
     aot_sb_addz(out, "complete -c aotscope -n '__fish_seen_subcommand_from help' -f -a '"
-                     "settings stages formats keys ");
+                     "settings stages formats selection keys ");
     command_names(out);
     aot_sb_addz(out, "'\n");
 }

@@ -40,7 +40,7 @@ static int run_command(const aot_cmd *cmd, int argc, char **argv)
     aot_args args;
     aot_err err = {0};
     if (aot_args_parse(&args, cmd, argc, argv, &err) != AOT_OK) {
-        return aot_cmd_usage(cmd, "%s", err.msg);
+        return err.file[0] != '\0' ? aot_cmd_fail(&err) : aot_cmd_usage(cmd, "%s", err.msg);
     }
     int code = aot_args_has(&args, "help") ? print_help(cmd) : cmd->run(&args);
     aot_cmd_progress_end();

@@ -81,7 +81,7 @@ static aot_status open_inputs(aot_model **out, const aot_args *a, const char *co
                               size_t n, bool as_recorded, aot_err *err)
 {
     aot_model_options opt = {.progress = aot_cmd_progress, .as_recorded = as_recorded,
-                             .redact = aot_args_has(a, "redact")};
+                             .edits = a->edits, .redact = aot_args_has(a, "redact")};
     const char **settings = aot_cmd_settings(a, &opt.n_settings);
     opt.settings = settings;
     aot_status st = aot_model_open(out, inputs, n, &opt, err);
@@ -111,27 +111,30 @@ aot_status aot_cmd_open_recorded(aot_model **out, const aot_args *a, const char 
 typedef struct visitor {
     void (*visit)(void *arg, const aot_unit *u);
     void *arg;
+    const aot_unit_edits *edits;
 } visitor;
 
 static aot_status visit_unit(void *arg, aot_unit *u, aot_err *err)
 {
     visitor *v = arg;
     (void)err;
+    u->edits = v->edits;
     v->visit(v->arg, u);
     aot_unit_free(u);
     return AOT_OK;
 }
 
-aot_status aot_cmd_each_unit(const char *input, void (*visit)(void *arg, const aot_unit *u),
-                             void *arg, aot_err *err)
+aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
+                             void (*visit)(void *arg, const aot_unit *u), void *arg, aot_err *err)
 {
     if (strcmp(input, "-") == 0 || !aot_session_sniff(input)) {
-        visitor v = {visit, arg};
+        visitor v = {visit, arg, a->edits};
         aot_import_sink sink = {.arg = &v, .on_unit = visit_unit};
         return aot_import(input, &sink, NULL, err);
     }
     aot_model *m = NULL;
-    AOT_TRY(aot_model_open(&m, &input, 1, NULL, err));
+    aot_model_options opt = {.edits = a->edits};
+    AOT_TRY(aot_model_open(&m, &input, 1, &opt, err));
     warn_incomplete(m);
     for (size_t i = 0; i < aot_model_n_units(m); i++) {
         visit(arg, aot_model_unit(m, i));

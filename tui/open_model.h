@@ -8,10 +8,12 @@
 #include "session/model.h"
 #include "tui/cmd.h"
 
-/* Row of an option table. */
+/* Rows of an option table. */
 #define AOT_OPTION_SET                                                                             \
+    {"set", 0, "NAME=VALUE", true, "A setting in place of the recorded one; see SETTINGS."},       \
     {                                                                                              \
-        "set", 0, "NAME=VALUE", true, "A setting in place of the recorded one; see SETTINGS."      \
+        "policy", 0, "FILE", true,                                                                 \
+            "Lines set NAME=VALUE, save, recompute or clear SELECTION; they go over --set."        \
     }
 
 /* Row of commands whose output may be shared: opening takes the user's names out of all that is read. */
@@ -49,9 +51,9 @@ AOT_NODISCARD aot_status aot_cmd_open_one(aot_model **out, const aot_args *a, co
 AOT_NODISCARD aot_status aot_cmd_open_recorded(aot_model **out, const aot_args *a,
                                                const char *input, aot_err *err);
 
-/* Calls visit for each unit of an input, log or session alike; a log's units are let go of one by
+/* Calls visit for each unit of an input, log or session alike, under the policy of the command line; a log's units are let go of one by
  * one, so memory is that of the units that are open. */
-AOT_NODISCARD aot_status aot_cmd_each_unit(const char *input,
+AOT_NODISCARD aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
                                            void (*visit)(void *arg, const aot_unit *u), void *arg,
                                            aot_err *err);
 /* Says once per unit on stderr that passes ran after the joint graph which the derivation has not, so

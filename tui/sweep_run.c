@@ -299,7 +299,7 @@ static void on_unit(void *arg, const aot_unit *u)
 aot_status aot_sweep_run(aot_sweep *s, const aot_sweep_ask *ask, size_t *n_unread, aot_err *err)
 {
     job j = {.s = s, .ask = ask, .children = aot_xcalloc((size_t)ask->jobs, sizeof *j.children)};
-    aot_status st = aot_cmd_each_unit(ask->a->inputs[0], on_unit, &j, err);
+    aot_status st = aot_cmd_each_unit(ask->a, ask->a->inputs[0], on_unit, &j, err);
     wait_for(&j, 0);
     aot_cmd_progress_end();
     free(j.children);

@@ -73,6 +73,7 @@ typedef struct aot_unit {
     AOT_VEC(aot_import_note) notes;
     json_t *config;       /* torch._functorch.config dump; NULL if not logged */
     AOT_VEC(const char *) set; /* of a session: "name=value" that it was made with on top of config */
+    const struct aot_unit_edits *edits; /* what is changed about it (partition/edits.h); borrowed; NULL: nothing */
     const char *fw_metadata; /* ViewAndMutationMeta text; NULL if not logged */
     int *static_inputs;   /* static_input_indices of fw_metadata */
     int n_static_inputs;  /* -1 if not known */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/edits.h"
 #include "partition/internal.h"
 #include "rules/flops.h"
 #include "rules/sizes.h"
@@ -188,6 +189,17 @@ aot_status aot_partition_run(aot_partition **out, const aot_partition_in *in, co
     uint32_t n_out;
     if (joint->user_off == NULL) {
         aot_graph_link(joint);
+    }
+    aot_partition_in under = *in;
+    if (aot_edits_tag_any(in->edits)) {
+        aot_what_if *tags;
+        aot_status resolved = aot_edits_resolve(&tags, &under.n_what_if, in, config, joint->ctx->arena, err);
+        if (resolved != AOT_OK) {
+            aot_arena_free(p.scratch);
+            return resolved;
+        }
+        under.what_if = tags;
+        p.in = &under;
     }
     part_outputs(joint, &n_out);
     p.n_fw_out = in->n_forward_outputs >= 0 ? in->n_forward_outputs : part_count_forward_outputs(joint);

@@ -66,6 +66,11 @@ typedef struct aot_partition_in {
     int n_primal_storage;
     const aot_what_if *what_if; /* sorted by name; NULL: the graph as it is */
     uint32_t n_what_if;
+    /* Edits (edits.h) of nodes, applied before what_if, which goes over them; NULL: none. Their
+     * settings are the caller's business (aot_edits_configure). */
+    const struct aot_unit_edits *edits;
+    const char *const *param_paths; /* by primal: "layers.0.weight" or NULL, for `module:`; NULL: not known */
+    uint32_t n_param_paths;
 } aot_partition_in;
 
 typedef struct aot_partition {
@@ -92,7 +97,8 @@ typedef struct aot_partition {
 
 /* Cuts. Everything returned belongs to in->joint->ctx.
  * Errors: E_UNBOUNDED (the message names both ends, the chain in words and the smallest change),
- * E_GRAPH (not a joint graph), E_RANGE (budget), E_UNSUPPORTED (a knapsack solver that is not built).
+ * E_GRAPH (not a joint graph), E_RANGE (budget), E_UNSUPPORTED (a knapsack solver that is not built),
+ * E_USAGE (an edit's selection matches nothing).
  * Cost: linear but for the flow. */
 AOT_NODISCARD aot_status aot_partition_run(aot_partition **out, const aot_partition_in *in,
                                            const aot_config *config, aot_err *err);

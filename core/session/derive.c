@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/text.h"
+#include "partition/edits.h"
 #include "pipeline/op_list.h"
 #include "pipeline/pass.h"
 #include "session/check.h"
@@ -45,6 +46,7 @@ aot_status aot_unit_config(aot_config *out, const aot_unit *u, const char *const
     aot_unit_recorded_config(&c, u);
     AOT_TRY(apply(&c, u->set.d, u->set.n, err));
     AOT_TRY(apply(&c, settings, n_settings, err));
+    AOT_TRY(aot_edits_configure(u->edits, &c, err));
     AOT_TRY(aot_op_choices_check(&c, err));
     *out = c;
     return AOT_OK;

@@ -11,7 +11,7 @@
 /* The configuration that a log holds, over 2.11's defaults; backend inductor_joint where Inductor
  * compiled. */
 void aot_unit_recorded_config(aot_config *out, const aot_unit *u);
-/* Recorded configuration, what a session was made with, then the assignments. Errors: E_USAGE (an
+/* Recorded configuration, what a session was made with, the assignments, then the unit's edits. Errors: E_USAGE (an
  * assignment). */
 AOT_NODISCARD aot_status aot_unit_config(aot_config *out, const aot_unit *u,
                                          const char *const *settings, size_t n_settings,
@@ -32,6 +32,9 @@ const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dy
 /* The graph that the capture starts from: Dynamo's, or the exported program where there is none;
  * AOT_N_STAGES: the unit has neither. */
 aot_stage aot_unit_source(const aot_unit *u);
+/* Appends "l.0.weight" of L['self']._modules['l']._modules['0']._parameters['weight']. "PARAMETER" or
+ * "BUFFER"; NULL if the source is neither. */
+const char *aot_source_path(aot_sb *out, const char *source);
 /* On the export path: each input's name and place in the graph signature. */
 void aot_export_inputs(struct aot_capture_input *in, const aot_unit *u, const aot_graph *g);
 /* The stages that follow from the Dynamo graph: graphs[s] is set for those that

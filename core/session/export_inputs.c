@@ -27,34 +27,34 @@ static const char *line_of(const aot_unit *u, const char *name, aot_arena *a)
 }
 
 /* Joins what stands in brackets of ._modules['a'] and ._parameters['w'] or ._buffers['b']. */
-static bool target_of(aot_sb *out, const char *source, const char **kind)
+const char *aot_source_path(aot_sb *out, const char *source)
 {
-    *kind = NULL;
+    const char *kind = NULL;
     const char *p = strstr(source, "']");
     while (p != NULL && p[2] == '.') {
         bool module = strncmp(p + 2, "._modules['", 11) == 0;
         bool param = strncmp(p + 2, "._parameters['", 14) == 0;
         bool buffer = strncmp(p + 2, "._buffers['", 11) == 0;
         if (!module && !param && !buffer) {
-            return false;
+            return NULL;
         }
         const char *from = strchr(p + 2, '\'') + 1, *end = strstr(from, "']");
         if (end == NULL) {
-            return false;
+            return NULL;
         }
         aot_sb_addz(out, out->n != 0 ? "." : "");
         aot_sb_add(out, from, (size_t)(end - from));
-        *kind = param ? "PARAMETER" : buffer ? "BUFFER" : NULL;
+        kind = param ? "PARAMETER" : buffer ? "BUFFER" : NULL;
         p = end;
     }
-    return *kind != NULL;
+    return kind;
 }
 
 static void from_source(aot_capture_input *x, const char *source, aot_arena *a)
 {
     aot_sb target = {0};
-    const char *kind;
-    if (target_of(&target, source, &kind)) {
+    const char *kind = aot_source_path(&target, source);
+    if (kind != NULL) {
         bool param = kind[0] == 'P';
         x->signature = aot_arena_printf(a, "%s target='%s'%s", kind, aot_sb_text(&target),
                                         param ? "" : " persistent=True");

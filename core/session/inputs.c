@@ -13,7 +13,9 @@
 #include "import/fw_metadata.h"
 #include "base/hash.h"
 #include "ir/text.h"
+#include "partition/edits.h"
 #include "rules/fake.h"
+#include "session/derive.h"
 #include "session/model.h"
 
 aot_ctx *aot_unit_new_ctx(const aot_unit *u)
@@ -255,6 +257,15 @@ static int *dynamo_storages(const aot_unit *u, size_t *n_out)
     return storage;
 }
 
+/* Which Dynamo input the k-th primal is; -1: unknown. */
+static int dynamo_input(const aot_graph *joint, const aot_node *n, size_t k, size_t n_primals, size_t n_dynamo)
+{
+    int which = n->desc != 0            ? input_of_descriptor(aot_text(joint->ctx, n->desc))
+                : n_primals == n_dynamo ? (int)k
+                                        : -1;
+    return which >= 0 && (size_t)which < n_dynamo ? which : -1;
+}
+
 static void set_storages(aot_partition_in *in, const aot_unit *u, const aot_graph *joint)
 {
     size_t n_dynamo = 0;
@@ -274,15 +285,65 @@ static void set_storages(aot_partition_in *in, const aot_unit *u, const aot_grap
         if (!is_primal(joint, n)) {
             continue;
         }
-        int which = n->desc != 0            ? input_of_descriptor(aot_text(joint->ctx, n->desc))
-                    : n_primals == n_dynamo ? (int)k
-                                            : -1;
-        bool known = which >= 0 && (size_t)which < n_dynamo && of_dynamo[which] >= 0;
+        int which = dynamo_input(joint, n, k, n_primals, n_dynamo);
+        bool known = which >= 0 && of_dynamo[which] >= 0;
         storage[k++] = known ? of_dynamo[which] : alone--;
     }
     in->primal_storage = storage;
     in->n_primal_storage = (int)n_primals;
     free(of_dynamo);
+}
+
+/* Paths of the parameters and buffers among the Dynamo graph's inputs; NULL without such a graph. */
+static const char **dynamo_paths(const aot_unit *u, aot_arena *a, size_t *n_out)
+{
+    const aot_record *rec = aot_unit_stage(u, AOT_STAGE_DYNAMO);
+    aot_ctx *c = aot_unit_new_ctx(u);
+    aot_graph *g = NULL;
+    const char **paths = NULL;
+    if (rec != NULL && rec->text != NULL && aot_parse_graph(&g, c, rec->text, rec->len, 1, NULL) == AOT_OK) {
+        input_index ix = index_of(u, false);
+        aot_sb path = {0};
+        paths = AOT_NEW_ARRAY(a, const char *, g->nodes.n + 1);
+        *n_out = 0;
+        for (size_t i = 0; i < g->nodes.n; i++) {
+            if (g->nodes.d[i].kind != AOT_PLACEHOLDER) {
+                continue;
+            }
+            const aot_input_desc *d = find_named(&ix, aot_text(c, g->nodes.d[i].target));
+            aot_sb_clear(&path);
+            if (d != NULL && d->source != NULL && aot_source_path(&path, d->source) != NULL) {
+                paths[*n_out] = aot_arena_strndup(a, path.d, path.n);
+            }
+            ++*n_out;
+        }
+        aot_sb_free(&path);
+        index_free(&ix);
+    }
+    aot_ctx_free(c);
+    return paths;
+}
+
+const char *const *aot_unit_param_paths(const aot_unit *u, const aot_graph *joint, uint32_t *n_out)
+{
+    aot_arena *a = joint->ctx->arena;
+    size_t n_dynamo = 0, n_primals = 0, k = 0;
+    const char **of_dynamo = dynamo_paths(u, a, &n_dynamo);
+    if (of_dynamo == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < joint->nodes.n; i++) {
+        n_primals += is_primal(joint, &joint->nodes.d[i]);
+    }
+    const char **paths = AOT_NEW_ARRAY(a, const char *, n_primals + 1);
+    for (size_t i = 0; i < joint->nodes.n; i++) {
+        if (is_primal(joint, &joint->nodes.d[i])) {
+            int which = dynamo_input(joint, &joint->nodes.d[i], k, n_primals, n_dynamo);
+            paths[k++] = which >= 0 ? of_dynamo[which] : NULL;
+        }
+    }
+    *n_out = (uint32_t)n_primals;
+    return paths;
 }
 
 const char *aot_input_source(const aot_unit *u, const char *placeholder)
@@ -468,4 +529,8 @@ void aot_partition_inputs(aot_partition_in *in, const aot_unit *u, const aot_gra
         in->n_forward_outputs = u->n_forward_outputs;
     }
     set_storages(in, u, joint);
+    in->edits = u->edits;
+    if (aot_edits_need_modules(u->edits)) {
+        in->param_paths = aot_unit_param_paths(u, joint, &in->n_param_paths);
+    }
 }

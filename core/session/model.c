@@ -42,6 +42,9 @@ typedef struct slot {
     aot_runtime *runtime;
     aot_err runtime_err;
     bool runtime_tried;
+    aot_unit_edits *edits; /* the unit's; NULL until the unit was asked for */
+    unsigned version;
+    aot_ctx *before; /* that of a capture under other settings, until the next change */
 } slot;
 
 struct aot_model {
@@ -52,6 +55,7 @@ struct aot_model {
     aot_arena *arena; /* of notes and settings */
     const char **settings;
     size_t n_settings;
+    aot_unit_edits policy;
     bool as_recorded;
     aot_redactor *redactor; /* NULL: nothing is redacted */
     const aot_model_options *opening; /* while aot_model_open runs */
@@ -259,7 +263,9 @@ aot_status aot_model_open(aot_model **out, const char *const *inputs, size_t n_i
     for (size_t i = 0; i < opt->n_settings; i++) {
         m->settings[i] = keep_text(m, opt->settings[i]);
     }
-    aot_status st = open_all(m, inputs, n_inputs, err);
+    /* a session made now holds them */
+    aot_status st = aot_edits_copy(&m->policy, opt->session_path == NULL ? opt->edits : NULL, err);
+    st = st == AOT_OK ? open_all(m, inputs, n_inputs, err) : st;
     m->opening = NULL;
     if (st != AOT_OK) {
         aot_model_free(m);
@@ -275,9 +281,15 @@ void aot_model_free(aot_model *m)
         return;
     }
     for (size_t i = 0; i < m->slots.n; i++) {
-        aot_ctx_free(m->slots.d[i].ctx);
-        aot_unit_free(m->slots.d[i].unit);
-        aot_calls_free(m->slots.d[i].calls);
+        slot *s = &m->slots.d[i];
+        aot_ctx_free(s->ctx);
+        aot_ctx_free(s->before);
+        aot_unit_free(s->unit);
+        aot_calls_free(s->calls);
+        if (s->edits != NULL) {
+            aot_edits_free(s->edits);
+            free(s->edits);
+        }
     }
     for (size_t i = 0; i < m->sources.n; i++) {
         aot_queries_free(m->sources.d[i].queries);
@@ -287,6 +299,7 @@ void aot_model_free(aot_model *m)
     aot_vec_free(&m->sources);
     aot_vec_free(&m->notes);
     aot_vec_free(&m->files);
+    aot_edits_free(&m->policy);
     aot_sb_free(&m->line);
     aot_redactor_free(m->redactor);
     aot_arena_free(m->arena);
@@ -298,6 +311,22 @@ void aot_model_free(aot_model *m)
 size_t aot_model_n_units(const aot_model *m)
 {
     return m->slots.n;
+}
+
+/* The lines of the policy; of a session those that it was made with. */
+static void begin_edits(const aot_model *m, slot *s)
+{
+    s->edits = aot_xcalloc(1, sizeof *s->edits);
+    s->unit->edits = s->edits;
+    for (size_t i = 0; i < s->unit->notes.n && s->source >= 0 && !m->as_recorded; i++) {
+        const aot_import_note *n = &s->unit->notes.d[i];
+        if (strcmp(n->kind, "edit") == 0) {
+            aot_status st = aot_edits_add(s->edits, n->text, NULL, 0, NULL);
+            (void)st; /* a line of another version is passed over */
+        }
+    }
+    aot_status st = aot_edits_copy(s->edits, &m->policy, NULL);
+    (void)st; /* they were parsed before */
 }
 
 /* The slot with its unit read. A session whose rows cannot be read gives an empty unit with a note.
@@ -319,6 +348,9 @@ static slot *slot_at(const aot_model *m, size_t i)
         if (m->redactor != NULL) {
             aot_redact_unit(m->redactor, s->unit);
         }
+    }
+    if (s->edits == NULL) {
+        begin_edits(m, s);
     }
     return s;
 }
@@ -416,7 +448,7 @@ static aot_stage_status status_of(const aot_model *m, const slot *s, aot_stage s
     aot_stage_status status = aot_unit_stage_status_under(s->unit, stage, known ? &config : NULL);
     bool cut = (stage == AOT_STAGE_FORWARD || stage == AOT_STAGE_BACKWARD) &&
                aot_unit_stage_status(s->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED;
-    bool other = m->n_settings > 0 || s->unit->set.n > 0;
+    bool other = m->n_settings > 0 || s->unit->set.n > 0 || (s->edits != NULL && s->edits->n > 0);
     bool again = known && other && aot_unit_traced_otherwise(s->unit, &config);
     bool traced = again && (stage == AOT_STAGE_JOINT || stage == AOT_STAGE_INFERENCE);
     if ((cut || traced) && other && status.origin == AOT_ORIGIN_RECORDED) {
@@ -651,6 +683,116 @@ aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot
     AOT_TRY(aot_model_partition(m, unit, &p, err));
     *out = derived_graph(s, stage);
     return *out != NULL ? AOT_OK : missing(s, stage, err);
+}
+
+/* ---- edits ----------------------------------------------------------------------------------- */
+
+/* Forgets what follows from the joint graph; retraced: and what it follows from. */
+static void forget_derived(slot *s, bool retraced)
+{
+    static const aot_err none = {0};
+    s->version++;
+    s->partition = NULL;
+    s->partition_err = none;
+    s->partition_tried = false;
+    s->runtime = NULL;
+    s->runtime_err = none;
+    s->runtime_tried = false;
+    s->graphs[AOT_STAGE_JOINT_PASSES] = NULL;
+    memset(s->compared, 0, sizeof s->compared);
+    if (!retraced) {
+        return;
+    }
+    aot_ctx_free(s->before);
+    s->before = s->ctx;
+    s->ctx = NULL;
+    memset(s->graphs, 0, sizeof s->graphs);
+    memset(s->captured, 0, sizeof s->captured);
+    memset(s->errs, 0, sizeof s->errs);
+    s->calling = NULL;
+    s->capture_err = none;
+    s->capture_tried = false;
+}
+
+/* Settings that the capture reads. */
+static bool traces_alike(const aot_config *a, const aot_config *b)
+{
+    return strcmp(a->backend, b->backend) == 0 && strcmp(a->path, b->path) == 0 &&
+           strcmp(a->decompose, b->decompose) == 0 && strcmp(a->keep, b->keep) == 0 &&
+           a->opaque == b->opaque &&
+           a->keep_inference_input_mutations == b->keep_inference_input_mutations;
+}
+
+/* After a change of the edits; was: the settings before it. */
+static void follow_edits(aot_model *m, size_t unit, const aot_config *was)
+{
+    aot_config now;
+    bool known = aot_model_config(m, unit, &now, NULL) == AOT_OK;
+    forget_derived(slot_at(m, unit), !known || !traces_alike(was, &now));
+}
+
+aot_status aot_model_edit(aot_model *m, size_t unit, const char *line, aot_err *err)
+{
+    slot *s = slot_at(m, unit);
+    aot_config was, now;
+    const aot_partition *p;
+    aot_err mine = {0};
+    AOT_TRY(aot_model_config(m, unit, &was, err));
+    AOT_TRY(aot_edits_add(s->edits, line, NULL, 0, err));
+    aot_status st = aot_model_config(m, unit, &now, &mine);
+    follow_edits(m, unit, &was);
+    if (st == AOT_OK && s->edits->d[s->edits->n - 1].kind != AOT_UNIT_EDIT_SET) {
+        st = aot_model_partition(m, unit, &p, &mine);
+    }
+    if (st == AOT_E_USAGE) {
+        aot_edits_drop(s->edits);
+        follow_edits(m, unit, &was);
+        return take_err(&mine, err);
+    }
+    return AOT_OK;
+}
+
+bool aot_model_undo(aot_model *m, size_t unit)
+{
+    slot *s = slot_at(m, unit);
+    aot_config was;
+    bool known = aot_model_config(m, unit, &was, NULL) == AOT_OK, any = aot_edits_undo(s->edits);
+    if (any && known) {
+        follow_edits(m, unit, &was);
+    }
+    return any;
+}
+
+bool aot_model_redo(aot_model *m, size_t unit)
+{
+    slot *s = slot_at(m, unit);
+    aot_config was;
+    bool known = aot_model_config(m, unit, &was, NULL) == AOT_OK, any = aot_edits_redo(s->edits);
+    if (any && known) {
+        follow_edits(m, unit, &was);
+    }
+    return any;
+}
+
+size_t aot_model_n_edits(const aot_model *m, size_t unit)
+{
+    return slot_at(m, unit)->edits->n;
+}
+
+size_t aot_model_n_undone(const aot_model *m, size_t unit)
+{
+    const aot_unit_edits *e = slot_at(m, unit)->edits;
+    return e->n_all - e->n;
+}
+
+const aot_unit_edit *aot_model_edit_at(const aot_model *m, size_t unit, size_t i)
+{
+    return &slot_at(m, unit)->edits->d[i];
+}
+
+unsigned aot_model_version(const aot_model *m, size_t unit)
+{
+    return m->slots.d[unit].version;
 }
 
 /* ---- the one line ---------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "capture/capture.h"
 #include "import/unit.h"
 #include "ir/graph.h"
+#include "partition/edits.h"
 #include "partition/partition.h"
 #include "pipeline/stage.h"
 #include "runtime/wrappers.h"
@@ -28,6 +29,7 @@ typedef struct aot_model_options {
     const char *session_path; /* where an imported log is recorded; NULL: memory only */
     const char *const *settings; /* --set assignments on top of the recorded configuration */
     size_t n_settings;
+    const aot_unit_edits *edits; /* of a policy, in force for every unit from the start; NULL: none */
     bool as_recorded; /* sessions: without the settings that they were made with */
     bool redact;      /* take what is the user's out of everything that is read (session/redact.h) */
     bool from_dynamo; /* recording: everything is derived from the Dynamo graph, as `run` does */
@@ -72,13 +74,27 @@ aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage s);
  * Errors: E_PIPELINE (missing: message says why and how to get it), E_PARSE. */
 AOT_NODISCARD aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage s,
                                          const aot_graph **out, aot_err *err);
-/* The partition of a unit that has a joint graph, under its recorded configuration and settings. */
+/* The partition of a unit that has a joint graph, under its configuration, settings and edits. */
 AOT_NODISCARD aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **out,
                                              aot_err *err);
 /* How the unit is called: the stage runtime, which is no graph. Kept by the model. Errors: E_PIPELINE. */
 AOT_NODISCARD aot_status aot_model_runtime(aot_model *m, size_t unit, const aot_runtime **out,
                                            aot_err *err);
-/* The settings in force for a unit: recorded configuration, then --set. */
+
+/* What is changed about a unit (partition/edits.h), the policy's lines first. After a change everything
+ * that is derived is made again when asked for: graphs, partitions and lists got before are valid
+ * until the change after that. Errors: E_USAGE (nothing is changed then): the line, or its selection
+ * matches nothing. That the edits contradict each other is aot_model_partition's error. */
+AOT_NODISCARD aot_status aot_model_edit(aot_model *m, size_t unit, const char *line, aot_err *err);
+bool aot_model_undo(aot_model *m, size_t unit); /* false: there is nothing to undo */
+bool aot_model_redo(aot_model *m, size_t unit);
+size_t aot_model_n_edits(const aot_model *m, size_t unit); /* in force; those behind were undone */
+size_t aot_model_n_undone(const aot_model *m, size_t unit);
+const aot_unit_edit *aot_model_edit_at(const aot_model *m, size_t unit, size_t i); /* undone ones too */
+/* Counts the changes of a unit, so that a view sees that what it shows is old. */
+unsigned aot_model_version(const aot_model *m, size_t unit);
+
+/* The settings in force for a unit: recorded configuration, then --set, then its edits. */
 AOT_NODISCARD aot_status aot_model_config(aot_model *m, size_t unit, aot_config *out, aot_err *err);
 
 /* Where Dynamo found an input: "L['x']"; NULL if nothing says. */
@@ -91,6 +107,9 @@ aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo
 bool aot_gradients_unsaid(const aot_unit *u, const aot_graph *dynamo);
 /* The inputs of aot_partition_run for a parsed joint graph of a unit (static inputs, storages). */
 void aot_partition_inputs(aot_partition_in *in, const aot_unit *u, const aot_graph *joint);
+/* "layers.0.fc.weight" of each primal that is a parameter or buffer, else NULL; belongs to joint->ctx.
+ * NULL if the unit has no Dynamo graph. For aot_select_modules. */
+const char *const *aot_unit_param_paths(const aot_unit *u, const aot_graph *joint, uint32_t *n);
 /* Makes a context with the unit's symbol hints set. */
 aot_ctx *aot_unit_new_ctx(const aot_unit *u);
 /* Tells the context what tensor attributes of the unit's ATen graphs hold, as far as its Dynamo graph

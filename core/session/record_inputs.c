@@ -121,6 +121,23 @@ static void record_runtime(job *j, const aot_unit *u, const aot_calling *calling
     }
 }
 
+/* The policy's lines are kept as notes: a session says, and shows again, what it was made under.
+ * Redacted, it keeps settings alone: selections may hold the user's names. */
+static void take_edits(const job *j, aot_unit *u)
+{
+    u->edits = j->opt->edits;
+    for (size_t i = 0; u->edits != NULL && i < u->edits->n; i++) {
+        const char *line = u->edits->d[i].line;
+        if (j->redactor != NULL && u->edits->d[i].kind != AOT_UNIT_EDIT_SET) {
+            continue;
+        }
+        aot_import_note n = {.file = u->edits->d[i].file, .line = u->edits->d[i].at, .kind = "edit"};
+        n.text = aot_arena_strndup(u->arena, line, strlen(line));
+        n.file = n.file != NULL && j->redactor == NULL ? aot_arena_strndup(u->arena, n.file, strlen(n.file)) : NULL;
+        aot_vec_push(&u->notes, n);
+    }
+}
+
 static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
 {
     job *j = arg;
@@ -134,6 +151,7 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
     if (j->redactor != NULL) {
         aot_redact_unit(j->redactor, u);
     }
+    take_edits(j, u);
     st = aot_unit_config(&config, u, j->opt->settings, j->opt->n_settings, err);
     if (st == AOT_OK) {
         st = aot_recorder_unit(j->recorder, u, &config, err);

@@ -27,7 +27,7 @@ for c in $commands; do
     ok "$c refuses an unknown option" exits 2
     ok "$c names the option it does not know" err "there is no option --no-such-option"
 done
-for topic in settings stages keys diagnosis; do
+for topic in settings stages selection keys diagnosis; do
     run "$AOTSCOPE" help $topic
     ok "help $topic prints a page" exits 0
 done

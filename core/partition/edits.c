@@ -1,0 +1,327 @@
+/* Lists of edits: parsing, policy files, undo, and the tags that a line puts on nodes. */
+#include "partition/edits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const aot_unit_edit_row kinds[AOT_N_UNIT_EDIT_KINDS] = {
+#define EDIT(id, word, arg, doc) {word, arg, doc},
+#include "partition/edit_kinds.def"
+#undef EDIT
+};
+
+const aot_unit_edit_row *aot_unit_edit_kind_get(aot_unit_edit_kind k)
+{
+    return &kinds[k];
+}
+
+static void free_edit(aot_unit_edit *e)
+{
+    free(e->line);
+    free(e->file);
+    aot_select_free(&e->select);
+}
+
+static void forget(aot_unit_edits *e, size_t from)
+{
+    for (size_t i = from; i < e->n_all; i++) {
+        free_edit(&e->d[i]);
+    }
+    e->n_all = from;
+    e->n = e->n < from ? e->n : from;
+}
+
+void aot_edits_free(aot_unit_edits *e)
+{
+    forget(e, 0);
+    free(e->d);
+    *e = (aot_unit_edits){0};
+}
+
+void aot_edits_drop(aot_unit_edits *e)
+{
+    forget(e, e->n > 0 ? e->n - 1 : 0);
+}
+
+bool aot_edits_undo(aot_unit_edits *e)
+{
+    bool any = e->n > 0;
+    e->n -= any;
+    return any;
+}
+
+bool aot_edits_redo(aot_unit_edits *e)
+{
+    bool any = e->n < e->n_all;
+    e->n += any;
+    return any;
+}
+
+static aot_status no_such_kind(const char *line, aot_err *err)
+{
+    char there[200];
+    size_t n = 0;
+    for (int k = 0; k < AOT_N_UNIT_EDIT_KINDS; k++) {
+        n += (size_t)snprintf(there + n, sizeof there - n, "%s%s %s", k != 0 ? ", " : "", kinds[k].word, kinds[k].arg);
+    }
+    return AOT_FAIL(err, AOT_E_USAGE, "'%.*s' is no edit; there are: %s", (int)strcspn(line, " \t"), line, there);
+}
+
+static aot_status parse(aot_unit_edit *out, const char *line, aot_err *err)
+{
+    size_t n = strcspn(line, " \t");
+    aot_unit_edit e = {.kind = AOT_N_UNIT_EDIT_KINDS};
+    for (int k = 0; k < AOT_N_UNIT_EDIT_KINDS; k++) {
+        if (strlen(kinds[k].word) == n && strncmp(line, kinds[k].word, n) == 0) {
+            e.kind = (aot_unit_edit_kind)k;
+        }
+    }
+    const char *arg = line + n + strspn(line + n, " \t");
+    if (e.kind == AOT_N_UNIT_EDIT_KINDS) {
+        return no_such_kind(line, err);
+    }
+    if (*arg == '\0') {
+        return AOT_FAIL(err, AOT_E_USAGE, "'%s' needs %s behind it; %s", kinds[e.kind].word, kinds[e.kind].arg,
+                        e.kind == AOT_UNIT_EDIT_SET ? "`aotscope help settings` lists them"
+                                               : "`aotscope help selection` says how it is written");
+    }
+    if (e.kind == AOT_UNIT_EDIT_SET) {
+        aot_config scratch;
+        aot_config_init(&scratch);
+        AOT_TRY(aot_config_set(&scratch, arg, err));
+    } else {
+        AOT_TRY(aot_select_parse(&e.select, arg, err));
+    }
+    e.line = aot_xstrdup(line);
+    e.arg = e.line + (arg - line);
+    *out = e;
+    return AOT_OK;
+}
+
+/* Says where an error is, if that is in a file. */
+static aot_status in_file(aot_status s, const char *file, uint32_t at, aot_err *err)
+{
+    if (s != AOT_OK && err != NULL && file != NULL && err->file[0] == '\0') {
+        err->at = (aot_pos){at, 0};
+        aot_err_in_file(err, file);
+    }
+    return s;
+}
+
+aot_status aot_edits_add(aot_unit_edits *e, const char *line, const char *file, uint32_t at, aot_err *err)
+{
+    aot_unit_edit edit;
+    line += strspn(line, " \t\r");
+    size_t n = strlen(line);
+    while (n > 0 && strchr(" \t\r\n", line[n - 1]) != NULL) {
+        n--;
+    }
+    char *text = aot_xstrndup(line, n);
+    aot_status s = parse(&edit, text, err);
+    free(text);
+    if (s != AOT_OK) {
+        return in_file(s, file, at, err);
+    }
+    edit.file = file != NULL ? aot_xstrdup(file) : NULL;
+    edit.at = at;
+    forget(e, e->n);
+    if (e->n == e->cap) {
+        e->cap = e->cap * 2 + 8;
+        e->d = aot_xrealloc(e->d, e->cap * sizeof *e->d);
+    }
+    e->d[e->n++] = edit;
+    e->n_all = e->n;
+    return AOT_OK;
+}
+
+/* Length of a line without its comment: a # outside quotes, at its start or behind a blank. */
+static size_t without_comment(const char *line, size_t n)
+{
+    bool inside = false;
+    for (size_t i = 0; i < n; i++) {
+        inside ^= line[i] == '"';
+        if (line[i] == '#' && !inside && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t')) {
+            return i;
+        }
+    }
+    return n;
+}
+
+aot_status aot_edits_parse(aot_unit_edits *e, const char *text, const char *name, aot_err *err)
+{
+    size_t before = e->n;
+    for (uint32_t at = 1; *text != '\0'; at++) {
+        size_t len = strcspn(text, "\n"), n = without_comment(text, len);
+        char *line = aot_xstrndup(text, n);
+        aot_status s = AOT_OK;
+        if (strspn(line, " \t\r") < n) {
+            s = aot_edits_add(e, line, name, at, err);
+        }
+        free(line);
+        if (s != AOT_OK) {
+            forget(e, before);
+            return s;
+        }
+        text += len + (text[len] == '\n');
+    }
+    return AOT_OK;
+}
+
+aot_status aot_edits_read(aot_unit_edits *e, const char *path, aot_err *err)
+{
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    aot_sb text = {0};
+    char block[4096];
+    size_t n;
+    if (f == NULL) {
+        return AOT_FAIL(err, AOT_E_IO, "cannot read the policy %s: %s", path, strerror(errno));
+    }
+    while ((n = fread(block, 1, sizeof block, f)) > 0) {
+        aot_sb_add(&text, block, n);
+    }
+    aot_status s = ferror(f) ? AOT_FAIL(err, AOT_E_IO, "cannot read the policy %s: %s", path, strerror(errno)) : AOT_OK;
+    if (f != stdin) {
+        fclose(f);
+    }
+    if (s == AOT_OK && text.n != 0 && strlen(text.d) != text.n) {
+        s = AOT_FAIL(err, AOT_E_USAGE, "%s is no policy: it holds a zero byte", path);
+    }
+    s = s == AOT_OK ? aot_edits_parse(e, aot_sb_text(&text), f == stdin ? "standard input" : path, err) : s;
+    aot_sb_free(&text);
+    return s;
+}
+
+aot_status aot_edits_copy(aot_unit_edits *e, const aot_unit_edits *from, aot_err *err)
+{
+    for (size_t i = 0; from != NULL && i < from->n; i++) {
+        AOT_TRY(aot_edits_add(e, from->d[i].line, from->d[i].file, from->d[i].at, err));
+    }
+    return AOT_OK;
+}
+
+aot_status aot_edits_configure(const aot_unit_edits *e, aot_config *config, aot_err *err)
+{
+    for (size_t i = 0; e != NULL && i < e->n; i++) {
+        if (e->d[i].kind == AOT_UNIT_EDIT_SET) {
+            AOT_TRY(in_file(aot_config_set(config, e->d[i].arg, err), e->d[i].file, e->d[i].at, err));
+        }
+    }
+    return AOT_OK;
+}
+
+/* ---- tags ----------------------------------------------------------------------------------------- */
+
+static const uint8_t policy_of[AOT_N_UNIT_EDIT_KINDS] = {
+    [AOT_UNIT_EDIT_SAVE] = AOT_POLICY_MUST_SAVE,
+    [AOT_UNIT_EDIT_RECOMPUTE] = AOT_POLICY_MUST_RECOMPUTE,
+    [AOT_UNIT_EDIT_CLEAR] = AOT_POLICY_NONE,
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const aot_what_if *x = a, *y = b;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* Both sorted; where both have a name the newer ones win, but keep the older one's weight. */
+static void merge(aot_what_if **list, uint32_t *n_list, const aot_what_if *newer, uint32_t n, aot_arena *a)
+{
+    aot_what_if *old = *list, *all = AOT_NEW_ARRAY(a, aot_what_if, *n_list + n);
+    uint32_t k = 0, i = 0, j = 0;
+    while (i < *n_list || j < n) {
+        if (j == n || (i < *n_list && old[i].name < newer[j].name)) {
+            all[k++] = old[i++];
+            continue;
+        }
+        all[k] = newer[j];
+        if (i < *n_list && old[i].name == newer[j].name) {
+            all[k].weight = newer[j].weight < 0 ? old[i].weight : newer[j].weight;
+            i++;
+        }
+        k++;
+        j++;
+    }
+    *list = all;
+    *n_list = k;
+}
+
+/* Adds the tags of one line, as the partition shows the nodes. */
+static aot_status tag(aot_what_if **tags, uint32_t *n_tags, const aot_unit_edit *e, const aot_partition *p,
+                      const char *const *modules, aot_arena *a, aot_err *err)
+{
+    const aot_graph *g = p->cut;
+    aot_select_on on;
+    aot_what_if *found = AOT_NEW_ARRAY(a, aot_what_if, g->nodes.n);
+    uint32_t n = 0;
+    aot_select_begin(&on, g, p, modules);
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const aot_node *x = aot_node_at(g, i);
+        if (x->kind == AOT_CALL_FUNCTION && !p->nodes[i].backward_made && aot_select_match(&e->select, &on, i)) {
+            found[n++] = (aot_what_if){x->name, -1, true, policy_of[e->kind]};
+        }
+    }
+    aot_select_end(&on);
+    if (n == 0) {
+        aot_status s = AOT_FAIL(err, AOT_E_USAGE,
+                                "'%.120s': no operator of the forward matches; `aotscope show INPUT --stage joint_cse "
+                                "--filter` tries a selection",
+                                e->line);
+        return in_file(s, e->file, e->at, err);
+    }
+    qsort(found, n, sizeof *found, by_name);
+    merge(tags, n_tags, found, n, a);
+    return AOT_OK;
+}
+
+bool aot_edits_tag_any(const aot_unit_edits *e)
+{
+    for (size_t i = 0; e != NULL && i < e->n; i++) {
+        if (e->d[i].kind != AOT_UNIT_EDIT_SET) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool aot_edits_need_modules(const aot_unit_edits *e)
+{
+    for (size_t i = 0; e != NULL && i < e->n; i++) {
+        if (e->d[i].select.needs_modules) {
+            return true;
+        }
+    }
+    return false;
+}
+
+aot_status aot_edits_resolve(aot_what_if **tags, uint32_t *n_tags, const aot_partition_in *in, const aot_config *config,
+                             aot_arena *a, aot_err *err)
+{
+    const aot_unit_edits *e = in->edits;
+    aot_what_if *found = NULL;
+    uint32_t n = 0;
+    aot_partition *p = NULL;
+    const char *const *modules = NULL;
+    for (size_t i = 0; i < e->n; i++) {
+        if (e->d[i].kind == AOT_UNIT_EDIT_SET) {
+            continue;
+        }
+        if (p == NULL || e->d[i].select.needs_partition) {
+            aot_partition_in now = *in;
+            now.edits = NULL;
+            now.what_if = found;
+            now.n_what_if = n;
+            AOT_TRY(aot_partition_run(&p, &now, config, err));
+            modules = NULL;
+        }
+        if (e->d[i].select.needs_modules && modules == NULL && in->param_paths != NULL) {
+            modules = aot_select_modules(p->cut, in->param_paths, in->n_param_paths, a);
+        }
+        AOT_TRY(tag(&found, &n, &e->d[i], p, modules, a, err));
+    }
+    merge(&found, &n, in->what_if, in->n_what_if, a);
+    *tags = found;
+    *n_tags = n;
+    return AOT_OK;
+}

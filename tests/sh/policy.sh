@@ -1,0 +1,49 @@
+#!/bin/sh
+# Policies and selections on the command line: what they select, what they change, what they say when wrong.
+. "$AOT_SRC/tests/sh/lib.sh"
+log="$AOT_FIXTURES/logs/dropout_default.log.gz"
+
+run "$AOTSCOPE" show "$log" --filter 'saved !input'
+ok "show --filter lists the nodes that are meant" out "getitem_1"
+ok "and counts them" out "2 of 16 nodes"
+run "$AOTSCOPE" show "$log" --filter 'op:native_dropout' --json
+ok "as JSON too" out '"name": "native_dropout"'
+run "$AOTSCOPE" show "$log" --filter 'op:conv2d'
+ok "a filter that matches nothing says so" err "matches no node of the 16"
+run "$AOTSCOPE" show "$log" --filter 'colour:red'
+ok "a term that is none is named with those there are" err "there is no such term; there are node:"
+run "$AOTSCOPE" help selection
+ok "help selection lists the terms" out "bytes>N"
+ok "and the lines of a policy" out "recompute SELECTION"
+
+cat >"$scratch/policy" <<'END'
+# nothing is saved but the inputs
+set activation_memory_budget=0
+END
+run "$AOTSCOPE" show "$log" --saved --policy "$scratch/policy"
+ok "a policy's setting holds" out "1 value"
+run "$AOTSCOPE" show "$log" --saved --policy "$scratch/policy" --set activation_memory_budget=1
+ok "and goes over --set" out "1 value"
+printf 'recompute saved op:neg\n' >"$scratch/tag"
+run "$AOTSCOPE" show "$log" --filter 'recomputed tag:MUST' --policy "$scratch/tag"
+ok "the neg of the backward trace cannot be tagged" err "no operator of the forward matches"
+printf 'save op:sin\n' >"$scratch/tag"
+run "$AOTSCOPE" show "$log" --filter 'tag:MUST_SAVE' --policy "$scratch/tag"
+ok "a policy's tag is on the value" out "1 of 16 nodes"
+run "$AOTSCOPE" partition "$log" --policy "$scratch/policy" -o "$scratch/cut"
+ok "partition takes a policy" grep -q '"rung": "inputs only"' "$scratch/cut/0.partition.json"
+run "$AOTSCOPE" import "$log" --policy "$scratch/policy" -o "$scratch/s.aots"
+run "$AOTSCOPE" show "$scratch/s.aots" --saved
+ok "a session shows what it was made under" out "1 value"
+
+printf 'set cse=True\nsave op:conv2d\n' >"$scratch/bad"
+run "$AOTSCOPE" show "$log" --saved --policy "$scratch/bad"
+ok "a line that matches nothing is an error" exits 2
+ok "that says where and what" err "bad:2: 'save op:conv2d': no operator of the forward matches"
+printf 'sav op:mm\n' >"$scratch/bad"
+run "$AOTSCOPE" partition "$log" --policy "$scratch/bad" -o "$scratch/cut"
+ok "a line that is no edit says where and what there is" err "bad:1: 'sav' is no edit; there are: set NAME=VALUE"
+run "$AOTSCOPE" partition "$log" --policy "$scratch/none" -o "$scratch/cut"
+ok "a policy that is not there is an error" err "cannot read the policy"
+
+done_testing

@@ -1,0 +1,138 @@
+/* Prints the nodes that a selection means: name, operator, type, bytes, verdict, source line. */
+#include "tui/show_filter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "partition/select.h"
+#include "viewers/format.h"
+#include "viewers/table.h"
+
+typedef struct found {
+    const aot_graph *g;
+    const aot_partition *p; /* NULL: none */
+    aot_node_id *cut;       /* as aot_view_map; NULL without a partition */
+    AOT_VEC(aot_node_id) ids;
+} found;
+
+static const char *verdict_of(const found *f, aot_node_id id)
+{
+    aot_node_id cut = f->cut != NULL ? f->cut[id] : AOT_NO_NODE;
+    return cut != AOT_NO_NODE ? aot_verdict_name((aot_verdict)f->p->nodes[cut].verdict) : "";
+}
+
+static int64_t bytes_of(const found *f, aot_node_id id)
+{
+    aot_node_id cut = f->cut != NULL ? f->cut[id] : AOT_NO_NODE;
+    return cut != AOT_NO_NODE ? f->p->nodes[cut].bytes
+                              : aot_meta_bytes(f->g->ctx, aot_node_at(f->g, id)->meta);
+}
+
+static void print_table(const found *f, const aot_filtered *how)
+{
+    aot_table *t = aot_table_new();
+    aot_sb out = {0};
+    char op[160], type[200], source[512];
+    int64_t sum = 0;
+    static const char *const titles[] = {"name", "operator", "type", "bytes", "verdict", "source"};
+    for (int i = 0; i < 6; i++) {
+        aot_table_column(t, titles[i], i == 3 ? AOT_RIGHT : AOT_LEFT, 0);
+    }
+    for (size_t i = 0; i < f->ids.n; i++) {
+        aot_node_id id = f->ids.d[i];
+        aot_table_row(t);
+        aot_table_cell(t, aot_node_name(f->g, id));
+        aot_table_cell(t, aot_format_op(op, sizeof op, f->g, id));
+        aot_table_cell(t, aot_format_type(type, sizeof type, f->g->ctx, aot_node_at(f->g, id)->meta));
+        if (how->csv) {
+            aot_table_cellf(t, "%lld", (long long)bytes_of(f, id));
+        } else {
+            aot_table_bytes(t, bytes_of(f, id));
+        }
+        aot_table_cell(t, verdict_of(f, id));
+        aot_table_cell(t, aot_format_source(source, sizeof source, f->g, id));
+        sum += bytes_of(f, id);
+    }
+    aot_table_print(&out, t, (how->csv ? AOT_TABLE_CSV : 0) | (how->head ? 0 : AOT_TABLE_NO_HEAD), 0, 0);
+    fputs(aot_sb_text(&out), stdout);
+    if (!how->csv) {
+        printf("%zu of %zu nodes, %s\n", f->ids.n, f->g->nodes.n, aot_format_bytes(op, sizeof op, sum));
+    }
+    aot_sb_free(&out);
+    aot_table_free(t);
+}
+
+static json_t *to_json(const found *f, size_t unit, const char *filter)
+{
+    json_t *nodes = json_array();
+    char op[160], type[200], source[512];
+    for (size_t i = 0; i < f->ids.n; i++) {
+        aot_node_id id = f->ids.d[i];
+        json_array_append_new(
+            nodes, json_pack("{s:s, s:s, s:s, s:I, s:s, s:s}", "name", aot_node_name(f->g, id), "op",
+                             aot_format_op(op, sizeof op, f->g, id), "type",
+                             aot_format_type(type, sizeof type, f->g->ctx, aot_node_at(f->g, id)->meta),
+                             "bytes", (json_int_t)bytes_of(f, id), "verdict", verdict_of(f, id),
+                             "source", aot_format_source(source, sizeof source, f->g, id)));
+    }
+    return json_pack("{s:i, s:s, s:o}", "unit", (int)unit, "filter", filter, "nodes", nodes);
+}
+
+static void find(found *f, aot_model *m, size_t unit, const aot_select *s)
+{
+    aot_arena *a = aot_arena_new();
+    const char *const *modules = NULL;
+    aot_select_on on;
+    if (s->needs_modules) {
+        uint32_t n = 0;
+        const char *const *paths = aot_unit_param_paths(aot_model_unit(m, unit), f->g, &n);
+        modules = paths != NULL ? aot_select_modules(f->g, paths, n, a) : NULL;
+    }
+    aot_select_begin(&on, f->g, f->p, modules);
+    for (uint32_t i = 0; i < f->g->nodes.n; i++) {
+        if (aot_select_match(s, &on, i)) {
+            aot_vec_push(&f->ids, i);
+        }
+    }
+    aot_select_end(&on);
+    aot_arena_free(a);
+}
+
+aot_status aot_show_filtered(aot_model *m, size_t unit, aot_stage stage, const aot_filtered *how,
+                             aot_err *err)
+{
+    found f = {0};
+    aot_select s;
+    AOT_TRY(aot_select_parse(&s, how->filter, err));
+    aot_err none = {0};
+    aot_status st = aot_model_partition(m, unit, &f.p, &none);
+    if (st == AOT_E_USAGE || (st != AOT_OK && s.needs_partition)) { /* the policy, or terms without an answer */
+        *err = none;
+    } else if (stage == AOT_N_STAGES && st == AOT_OK) {
+        f.g = f.p->cut;
+    } else {
+        st = aot_model_graph(m, unit, stage != AOT_N_STAGES ? stage : AOT_STAGE_JOINT, &f.g, err);
+        if (st != AOT_OK && stage == AOT_N_STAGES && aot_model_graph(m, unit, AOT_STAGE_INFERENCE, &f.g, NULL) == AOT_OK) {
+            st = AOT_OK;
+        }
+    }
+    if (st == AOT_OK) {
+        f.cut = aot_view_map(f.g, f.p);
+        find(&f, m, unit, &s);
+        if (f.ids.n == 0) {
+            st = AOT_FAIL(err, AOT_E_RANGE, "--filter '%.160s' matches no node of the %zu", how->filter, f.g->nodes.n);
+        }
+    }
+    if (st == AOT_OK && how->units != NULL) {
+        json_array_append_new(how->units, to_json(&f, unit, how->filter));
+    } else if (st == AOT_OK) {
+        if (how->several && !how->csv) {
+            printf("# unit %zu %s\n", unit, aot_model_unit_line(m, unit));
+        }
+        print_table(&f, how);
+    }
+    free(f.cut);
+    aot_vec_free(&f.ids);
+    aot_select_free(&s);
+    return st;
+}
