@@ -356,7 +356,13 @@ static void do_own(aot_app *app, aot_action a)
         break;
     case AOT_ACT_TEXT: open_over_unit(app, &view_text_ops); break;
     case AOT_ACT_DIFF: open_over_unit(app, &view_diff_ops); break;
+    case AOT_ACT_FINDINGS: open_over_unit(app, &view_findings_ops); break;
     case AOT_ACT_SETTINGS: open_over_unit(app, &view_settings_ops); break;
+    case AOT_ACT_RANKS:
+        if (aot_app_top(app)->ops != &view_ranks_ops) {
+            aot_app_push(app, &view_ranks_ops, AOT_NO_UNIT, AOT_N_STAGES);
+        }
+        break;
     case AOT_ACT_NOTES:
         if (aot_app_top(app)->ops != &view_notes_ops) {
             aot_app_push(app, &view_notes_ops, AOT_NO_UNIT, AOT_N_STAGES);

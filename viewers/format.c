@@ -196,9 +196,7 @@ aot_node_id aot_view_base(const aot_graph *g, aot_node_id id)
 
 bool aot_is_collective(const aot_graph *g, aot_node_id id)
 {
-    const char *t = aot_node_target(g, id);
-    return aot_node_at(g, id)->kind == AOT_CALL_FUNCTION &&
-           (strstr(t, "c10d_functional.") || strstr(t, "_c10d.") || strstr(t, ".c10d."));
+    return aot_node_is_collective(g, id);
 }
 
 bool aot_is_mutation(const aot_graph *g, aot_node_id id)

@@ -179,6 +179,13 @@ static void link_input(void *arg, aot_node_id id)
     }
 }
 
+bool aot_node_is_collective(const aot_graph *g, aot_node_id id)
+{
+    const char *t = aot_node_target(g, id);
+    return aot_node_at(g, id)->kind == AOT_CALL_FUNCTION &&
+           (strstr(t, "c10d_functional.") || strstr(t, "_c10d.") || strstr(t, ".c10d."));
+}
+
 void aot_graph_link(aot_graph *g)
 {
     uint32_t n = (uint32_t)g->nodes.n;

@@ -303,6 +303,8 @@ aot_node_id aot_graph_copy_node(aot_graph *g, const aot_graph *from, aot_node_id
 /* Calls fn for each node among the arguments (nested ones too), in FX's order, repeats included. */
 void aot_node_each_input(const aot_graph *g, const aot_node *n, void (*fn)(void *, aot_node_id),
                          void *arg);
+/* Talks to other ranks: an operator of c10d. */
+bool aot_node_is_collective(const aot_graph *g, aot_node_id id);
 /* Fills in_off .. user; call again after appending. Inputs of node i: in[in_off[i] .. in_off[i+1]). */
 void aot_graph_link(aot_graph *g);
 static inline uint32_t aot_n_users(const aot_graph *g, aot_node_id id)

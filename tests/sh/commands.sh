@@ -220,6 +220,23 @@ run "$AOTSCOPE" explain "$two" addm
 ok "explain of what is no value exits with 2" exits 2
 ok "and names near ones" err "there are addmm, addmm_1"
 
+run "$AOTSCOPE" ranks "$logs/ddp"
+ok "ranks exits with 0 where only sizes are others" exits 0
+ok "and says so" out "~  rank 1  other sizes (dynamo)  same, 7.8 KiB"
+run "$AOTSCOPE" ranks "$logs/ranks"
+ok "ranks exits with 1 where something differs" exits 1
+ok "ranks names the collective" out "number 2 is all_reduce('avg', '0'), not all_reduce('sum', '0')"
+ok "ranks counts saved values of one side" out "differs: -1 +1, 256 B"
+ok "ranks counts the ranks" out "1 the same, 1 of other sizes, 2 differ, 0 unknown"
+run "$AOTSCOPE" ranks "$logs/ranks" --json
+ok "ranks --json is versioned" out '"format": "aotscope/1"'
+ok "ranks --json has the place" out '"place": 2'
+run "$AOTSCOPE" ranks "$two"
+ok "ranks of one rank is a usage error" exits 2
+run "$AOTSCOPE" ranks "$logs/linear_relu.trace.log" "$logs/torch_2.8.0.trace.log.gz"
+ok "logs that tell no rank are compared by file" out "torch_2.8.0.trace.log.gz  the measure       3, 72 B"
+ok "and what one lacks is a difference" out "-  $logs/linear_relu.trace.log     not on this rank"
+
 pain=$AOT_FIXTURES/oracle
 redrawn=$(ls "$pain"/pain_dropout_under_budget/trace.log*)
 run "$AOTSCOPE" lint "$redrawn"
