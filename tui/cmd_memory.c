@@ -8,6 +8,7 @@
 #include "import/unit.h"
 #include "partition/partition.h"
 #include "session/model.h"
+#include "session/walker.h"
 #include "tui/fits.h"
 #include "tui/open_model.h"
 
@@ -48,7 +49,9 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
     if (s == AOT_OK) {
         aot_memory m;
         aot_cmd_warn_passes(u, j->unit, p->cut, config.backend);
-        aot_memory_simulate(&m, p->forward, p->backward, p->n_forward_outputs);
+        aot_walker *w = aot_walker_new(u, r, NULL);
+        aot_walker_memory(w, &m, p);
+        aot_walker_free(w);
         json_array_append_new(j->graphs, json_pack("{s:i, s:o, s:o}", "unit", k, "forward", side_json(p->forward, &m.forward),
                                                    "backward", side_json(p->backward, &m.backward)));
         aot_memory_free(&m);

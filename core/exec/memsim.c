@@ -184,6 +184,7 @@ static const aot_arg *returned(const aot_graph *g, uint32_t *n)
 typedef struct handover {
     int64_t *storage; /* by aot_str */
     uint8_t *is_primal, *in_forward;
+    int64_t *offset;     /* by aot_str: where the value begins in it */
     uint8_t *is_donated; /* by position among the backward's inputs */
     size_t n;
 } handover;
@@ -196,11 +197,14 @@ static void hand_over(const aot_sim *fw, int n_forward_outputs, handover *h)
     h->storage = aot_xcalloc(h->n, sizeof *h->storage);
     h->is_primal = aot_xcalloc(h->n, 1);
     h->in_forward = aot_xcalloc(h->n, 1);
+    h->offset = aot_xcalloc(h->n, sizeof *h->offset);
     memset(h->storage, 0xff, h->n * sizeof *h->storage);
     for (uint32_t i = 0; i < n_out; i++) {
         const aot_arg *a = &outs[i];
         if ((int)i >= n_forward_outputs && a->kind == AOT_ARG_NODE && fw->values[a->u.node].n == 1) {
-            h->storage[aot_node_at(fw->g, a->u.node)->name] = fw->held.d[fw->values[a->u.node].first];
+            aot_str name = aot_node_at(fw->g, a->u.node)->name;
+            h->storage[name] = fw->held.d[fw->values[a->u.node].first];
+            h->offset[name] = fw->offset[a->u.node];
         }
     }
     for (uint32_t i = 0; i < fw->g->nodes.n; i++) {
@@ -245,6 +249,7 @@ static void begin_backward(aot_sim *bw, const aot_sim *fw, const handover *h)
             bw->storages.d[st].kind = 1 + (state ? AOT_MEM_SAVED : AOT_MEM_TANGENT);
         }
         place_input(bw, i, (uint32_t)st);
+        bw->offset[i] = n->name < h->n ? h->offset[n->name] : 0;
         if (st < (int64_t)fw->storages.n && !donated) {
             aot_sim_hold(bw, (uint32_t)st); // saved: the forward's frame holds it until the backward returns
         }
@@ -306,6 +311,10 @@ static void simulate(aot_memory *out, aot_graph *forward, aot_graph *backward, i
 {
     aot_sim fw, bw;
     handover h = {.is_donated = k->is_donated};
+    aot_memory_options mine = *opt;
+    aot_fake_calls *fresh = opt->calls == NULL && !opt->first_calls ? aot_fake_calls_new() : NULL;
+    mine.calls = opt->first_calls ? NULL : opt->calls != NULL ? opt->calls : fresh;
+    opt = &mine;
     *out = (aot_memory){0};
     sim_begin(&fw, forward, &out->forward, opt, true);
     run_forward(&fw, k);
@@ -321,6 +330,8 @@ static void simulate(aot_memory *out, aot_graph *forward, aot_graph *backward, i
     free(h.storage);
     free(h.is_primal);
     free(h.in_forward);
+    free(h.offset);
+    aot_fake_calls_free(fresh);
     sim_end(&fw);
     sim_end(&bw);
 }

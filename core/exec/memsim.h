@@ -5,9 +5,10 @@
  * returns (the forward's frame still holds what it returned), tangents are fresh and freed at their
  * last use; user outputs are dropped before the backward. A view, or a saved alias of a primal,
  * costs nothing. Symbols take their hints.
- * Mirrors: torch/fx/interpreter.py (boxed_run) on fake tensors. Differs: PyTorch's fake tensors answer a
- * repeated call of copy or slice_scatter from a cache and then give it less memory than the first one;
- * here every call takes what a first call, and the real operator, takes. */
+ * PyTorch answers a repeated call of copy, or of slice_scatter and its kin, on fake tensors from a cache,
+ * and gives it less memory than the first one, and the operator itself, take. So does this, unless
+ * first_calls is set.
+ * Mirrors: torch/fx/interpreter.py (boxed_run) on fake tensors. */
 #ifndef AOT_EXEC_MEMSIM_H
 #define AOT_EXEC_MEMSIM_H
 
@@ -50,11 +51,19 @@ typedef struct aot_memory {
     aot_memory_side forward, backward;
 } aot_memory;
 
+/* Calls that the cache of fake tensors has answered: opaque, grows while modules are walked. */
+typedef struct aot_fake_calls aot_fake_calls;
+aot_fake_calls *aot_fake_calls_new(void);
+aot_fake_calls *aot_fake_calls_copy(const aot_fake_calls *c);
+void aot_fake_calls_free(aot_fake_calls *c); /* NULL is fine */
+
 /* Other conventions than the interpreter's. All zero: the contract's. */
 typedef struct aot_memory_options {
     bool reuse_in_place; /* a pointwise result takes the memory of an input of its size that dies there */
     bool free_donated;   /* donated saved values are freed at their last use in the backward */
     int64_t round_to;    /* sizes of storages are rounded up to a multiple; 0: as they are */
+    bool first_calls;    /* every call takes what the operator takes, as if it were the first */
+    aot_fake_calls *calls; /* made before this walk, in the same process; NULL: none */
 } aot_memory_options;
 
 /* Both graphs of one partition; n_forward_outputs: user outputs of the forward. Links the graphs.

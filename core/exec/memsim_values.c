@@ -159,17 +159,35 @@ static int64_t view_offset(const aot_sim *s, aot_node_id id, aot_node_id from)
 }
 
 /* slice_scatter and its kin copy their first argument with its strides and what lies before it. */
-static int64_t lead_bytes(const aot_sim *s, const aot_node *n, aot_node_id from)
+static bool is_scatter(const aot_node *n)
 {
     static const char *const scatters[] = {"aten.slice_scatter", "aten.select_scatter", "aten.diagonal_scatter",
                                            "aten.as_strided_scatter"};
-    for (size_t i = 0; from != AOT_NO_NODE && i < sizeof scatters / sizeof *scatters; i++) {
+    for (size_t i = 0; i < sizeof scatters / sizeof *scatters; i++) {
         if (strcmp(aot_node_op(n)->packet, scatters[i]) == 0) {
-            aot_dtype d = (aot_dtype)aot_meta_get(s->g->ctx, n->meta)->dtype;
-            return s->offset[from] * aot_dtype_get(d)->bytes;
+            return true;
         }
     }
-    return 0;
+    return false;
+}
+
+/* A tensor of its own: as large as from its first to its last element, but for calls that keep more. */
+static void make_tensor(aot_sim *s, aot_node_id id, aot_node_id from)
+{
+    const aot_node *n = aot_node_at(s->g, id);
+    int64_t bytes = aot_sim_storage_bytes(s->g->ctx, n->meta);
+    // the functional copy clones all of the memory that its first argument lies in
+    bool whole = strcmp(aot_node_op(n)->packet, "aten.copy") == 0 && from != AOT_NO_NODE && s->values[from].n == 1;
+    bool scatter = from != AOT_NO_NODE && is_scatter(n);
+    s->values[id] = (aot_sim_value){(uint32_t)s->held.n, 1};
+    s->offset[id] = 0;
+    if ((whole || scatter) && !aot_fake_call_repeats(s, id)) {
+        aot_dtype d = (aot_dtype)aot_meta_get(s->g->ctx, n->meta)->dtype;
+        bytes = whole ? s->storages.d[s->held.d[s->values[from].first]].bytes
+                      : bytes + s->offset[from] * aot_dtype_get(d)->bytes;
+        s->offset[id] = s->offset[from];
+    }
+    aot_vec_push(&s->held, aot_sim_new_storage(s, bytes));
 }
 
 /* A constant of the module: its type is that of the copy made of it; the module keeps it. */
@@ -203,13 +221,7 @@ void aot_sim_make_value(aot_sim *s, aot_node_id id)
         take_storages_of(s, id, from);
         s->offset[id] = view_offset(s, id, from);
     } else if (aot_meta_get(s->g->ctx, n->meta)->val == AOT_VAL_TENSOR) {
-        s->values[id] = (aot_sim_value){(uint32_t)s->held.n, 1};
-        int64_t lead = lead_bytes(s, n, from), bytes = aot_sim_storage_bytes(s->g->ctx, n->meta) + lead;
-        // the functional copy clones all of the memory that its first argument lies in
-        bool whole = strcmp(aot_node_op(n)->packet, "aten.copy") == 0 && from != AOT_NO_NODE && s->values[from].n == 1;
-        bytes = whole ? s->storages.d[s->held.d[s->values[from].first]].bytes : bytes;
-        aot_vec_push(&s->held, aot_sim_new_storage(s, bytes));
-        s->offset[id] = lead != 0 || whole ? s->offset[from] : 0;
+        make_tensor(s, id, from);
     } else if (n->kind == AOT_CALL_FUNCTION && aot_meta_get(s->g->ctx, n->meta)->val == AOT_VAL_NONE) {
         if (saves_rng_state(n)) {
             make_saved_state(s, id);

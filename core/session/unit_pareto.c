@@ -5,12 +5,13 @@
 
 #include "session/derive.h"
 #include "session/model.h"
+#include "session/walker.h"
 
 typedef struct cutter {
     const aot_unit *u;
     const aot_record *joint;
     const aot_config *config;
-    const aot_memory_options *walk;
+    aot_walker *walker; /* NULL: no peaks */
     aot_ctx *ctx; /* of the last cut */
 } cutter;
 
@@ -27,9 +28,9 @@ static aot_status cut(void *arg, const aot_partition **out, aot_pareto_peaks *pe
     k->ctx = aot_unit_new_ctx(k->u);
     AOT_TRY(aot_record_parse(&joint, k->ctx, k->u, k->joint, err));
     AOT_TRY(aot_derive_partition(&p, k->u, joint, &c, NULL, err));
-    if (k->walk != NULL) {
+    if (k->walker != NULL) {
         aot_memory m;
-        aot_memory_of_partition(&m, p, k->walk);
+        aot_walker_memory(k->walker, &m, p);
         *peaks = (aot_pareto_peaks){m.forward.peak, m.backward.peak};
         aot_memory_free(&m);
     }
@@ -41,11 +42,13 @@ aot_status aot_unit_pareto(aot_pareto **out, const aot_unit *u, const aot_record
                            const aot_config *config, const aot_pareto_ask *ask,
                            const aot_memory_options *peaks, aot_err *err)
 {
-    cutter k = {.u = u, .joint = joint, .config = config, .walk = peaks};
+    cutter k = {.u = u, .joint = joint, .config = config};
+    k.walker = peaks != NULL ? aot_walker_new(u, joint, peaks) : NULL;
     aot_pareto_ask mine = *ask;
     mine.cut = cut;
     mine.arg = &k;
     aot_status s = aot_pareto_make(out, &mine, err);
+    aot_walker_free(k.walker);
     aot_ctx_free(k.ctx);
     return s;
 }

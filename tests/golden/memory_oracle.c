@@ -3,12 +3,13 @@
 #include <dirent.h>
 #include <jansson.h>
 
-#include "exec/memsim.h"
 #include "golden/files.h"
 #include "import/unit.h"
 #include "ir/text.h"
 #include "partition/partition.h"
+#include "session/derive.h"
 #include "session/model.h"
+#include "session/walker.h"
 
 static int n_tests, n_failed;
 
@@ -54,8 +55,8 @@ static bool one_setting(const aot_unit *log, const aot_record *r, json_t *settin
     aot_partition_in in = {0};
     json_t *budget = json_object_get(json_object_get(setting, "config"), "activation_memory_budget");
     aot_ctx *ctx = aot_unit_new_ctx(log);
-    aot_config_init(&c);
-    c.activation_memory_budget = budget != NULL ? json_number_value(budget) : 1;
+    aot_unit_recorded_config(&c, log);
+    c.activation_memory_budget = budget != NULL ? json_number_value(budget) : c.activation_memory_budget;
     aot_status s = aot_parse_graph(&joint, ctx, r->text, r->len, 1, &err);
     if (s == AOT_OK) {
         aot_partition_inputs(&in, log, joint);
@@ -64,7 +65,9 @@ static bool one_setting(const aot_unit *log, const aot_record *r, json_t *settin
     bool same = s == AOT_OK;
     if (same) {
         aot_memory m;
-        aot_memory_simulate(&m, p->forward, p->backward, p->n_forward_outputs);
+        aot_walker *w = aot_walker_new(log, r, NULL);
+        aot_walker_memory(w, &m, p);
+        aot_walker_free(w);
         same = same_side(json_object_get(setting, "forward"), p->forward, &m.forward, "forward");
         same &= same_side(json_object_get(setting, "backward"), p->backward, &m.backward, "backward");
         aot_memory_free(&m);

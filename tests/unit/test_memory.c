@@ -94,7 +94,7 @@ static int64_t sum_at(const aot_memory_side *s, uint32_t row)
 static void blocks_add_up_to_the_timeline(void **state)
 {
     static const aot_memory_options options[] = {{0}, {.reuse_in_place = true}, {.free_donated = true},
-                                                 {.round_to = 512}, {true, true, 4096}};
+                                                 {.round_to = 512}, {.reuse_in_place = true, .free_donated = true, .round_to = 4096}};
     (void)state;
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
         walk(&options[o]);
@@ -233,6 +233,65 @@ static void equal_layers_are_folded(void **state)
     free(modules);
 }
 
+/* copy clones the whole storage, slice_scatter keeps what lies before: the first time. */
+static const char repeated[] =
+    "class inner_f(torch.nn.Module):\n"
+    "    def forward(self, primals, tangents):\n"
+    "        primals_1: \"f32[4, 4][4, 1]cpu\"; tangents_1: \"f32[4, 4][4, 1]cpu\"; \n"
+    "    \n"
+    "        primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
+    "        full: \"f32[4, 4][4, 1]cpu\" = torch.ops.aten.full.default([4, 4], 0)\n"
+    "        slice_1: \"f32[2, 4][4, 1]cpu\" = torch.ops.aten.slice.Tensor(full, 0, 2, 4)\n"
+    "        slice_2: \"f32[2, 4][4, 1]cpu\" = torch.ops.aten.slice.Tensor(primals_1, 0, 0, 2)\n"
+    "        copy: \"f32[2, 4][4, 1]cpu\" = torch.ops.aten.copy.default(slice_1, slice_2)\n"
+    "        copy_1: \"f32[2, 4][4, 1]cpu\" = torch.ops.aten.copy.default(slice_1, slice_2)\n"
+    "        add: \"f32[2, 4][4, 1]cpu\" = torch.ops.aten.add.Tensor(copy, copy_1)\n"
+    "        mul: \"f32[4, 4][4, 1]cpu\" = torch.ops.aten.mul.Tensor(tangents_1, 2)\n"
+    "        return pytree.tree_unflatten([add, mul], self._out_spec)\n";
+
+static int64_t bytes_of(const char *name)
+{
+    for (size_t i = 0; i < m.forward.blocks.n; i++) {
+        if (strcmp(aot_node_name(p->forward, m.forward.blocks.d[i].node), name) == 0) {
+            return m.forward.blocks.d[i].bytes;
+        }
+    }
+    fail_msg("no block of %s", name);
+    return 0;
+}
+
+static void a_repeated_call_takes_less(void **state)
+{
+    aot_err err = {0};
+    aot_graph *joint;
+    aot_config c;
+    (void)state;
+    aot_memory_free(&m);
+    aot_ctx_free(ctx);
+    ctx = aot_ctx_new();
+    aot_config_init(&c);
+    c.cse = false; // the two calls are one to it
+    if (aot_parse_graph(&joint, ctx, repeated, sizeof repeated - 1, 1, &err) != AOT_OK) {
+        fail_msg("%s", err.msg);
+    }
+    aot_partition_in in = {.joint = joint, .n_forward_outputs = 1, .n_static_inputs = -1};
+    if (aot_partition_run(&p, &in, &c, &err) != AOT_OK) {
+        fail_msg("%s", err.msg);
+    }
+    aot_memory_of_partition(&m, p, NULL);
+    assert_int_equal(bytes_of("copy"), 64); // all of full
+    assert_int_equal(bytes_of("copy_1"), 32);
+    walk(&(aot_memory_options){.first_calls = true});
+    assert_int_equal(bytes_of("copy_1"), 64);
+    // after a walk in the same process the first is a repeated one, too
+    aot_fake_calls *calls = aot_fake_calls_new();
+    walk(&(aot_memory_options){.calls = calls});
+    assert_int_equal(bytes_of("copy"), 64);
+    walk(&(aot_memory_options){.calls = calls});
+    assert_int_equal(bytes_of("copy"), 32);
+    aot_fake_calls_free(calls);
+}
+
 static void names_of_groups_are_found(void **state)
 {
     (void)state;
@@ -247,7 +306,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(blocks_add_up_to_the_timeline),    T(every_block_has_its_kind), T(options_change_what_they_say),
         T(groups_add_up_to_the_peak),        T(lines_and_regions_are_told_apart),
-        T(equal_layers_are_folded),          T(names_of_groups_are_found),
+        T(equal_layers_are_folded),          T(a_repeated_call_takes_less),
+        T(names_of_groups_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
