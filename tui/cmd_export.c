@@ -24,6 +24,7 @@ static const aot_option options[] = {
     {"time-limit", 0, "SECONDS", false, "Time for laying out (20); after it DOT is written instead."},
     {"color", 0, "SCHEME", false, "light, dark or mono."},
     AOT_OPTION_SET,
+    AOT_OPTION_REDACT,
     {0},
 };
 
@@ -114,11 +115,13 @@ static aot_status prepare(aot_draw_in *in, aot_model *m, size_t unit, const aot_
     aot_err cut_err = {0};
     aot_status cut = aot_model_partition(m, unit, &in->part, &cut_err);
     in->unit = (int)unit;
+    in->model = m;
+    if (cut == AOT_E_UNBOUNDED) {
+        in->infinite = aot_arena_strndup(aot_model_unit(m, unit)->arena, cut_err.msg, strlen(cut_err.msg));
+    }
     if (strcmp(v->draws, "partition") == 0) {
         if (cut == AOT_E_UNBOUNDED && strcmp(v->name, "mincut") == 0) {
             in->part = NULL;
-            in->infinite = aot_arena_strndup(aot_model_unit(m, unit)->arena, cut_err.msg,
-                                             strlen(cut_err.msg));
             return aot_model_graph(m, unit, AOT_STAGE_JOINT, &in->graph, err);
         }
         if (cut != AOT_OK && err) {

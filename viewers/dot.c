@@ -22,6 +22,17 @@ static const scheme schemes[] = {
     {"mono", "#ffffff", "#000000", "#ffffff", "#808080", "#606060", "#000000", "#000000"},
 };
 
+void aot_picture_recolor_css(aot_sb *out, const char *scope, aot_css_rule *rule)
+{
+    const scheme *a = &schemes[0], *b = &schemes[1];
+    const char *const both[][2] = {{a->ink, b->ink}, {a->cluster, b->cluster}, {a->line, b->line},
+                                   {a->data, b->data}, {a->saved, b->saved}, {a->infinite, b->infinite}};
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+        rule(out, scope, " .diagram", "fill", both[i][0], both[i][1]);
+        rule(out, scope, " .diagram", "stroke", both[i][0], both[i][1]);
+    }
+}
+
 typedef struct builder {
     const aot_picture *pic;
     const scheme *look;

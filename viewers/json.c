@@ -159,6 +159,37 @@ json_t *aot_json_partition(const aot_draw_in *in)
     return root;
 }
 
+static json_t *axis_json(const aot_chart_axis *a)
+{
+    static const char *const units[] = {"number", "index", "bytes", "flops"};
+    return json_pack("{s:o, s:s}", "label", aot_json_safe(a->label), "unit", units[a->unit]);
+}
+
+json_t *aot_json_chart(const aot_draw_in *in, const char *kind, const aot_chart *c)
+{
+    json_t *root = aot_json_head(in, kind), *list = json_array(), *marks = json_array();
+    for (size_t i = 0; i < c->series.n; i++) {
+        const aot_chart_series *s = &c->series.d[i];
+        json_t *points = json_array();
+        for (size_t k = 0; k < s->points.n; k++) {
+            const aot_chart_xy *p = &s->points.d[k];
+            json_array_append_new(points, json_pack("[f, f, o]", p->x, p->y, aot_json_safe(p->tip ? p->tip : "")));
+        }
+        json_array_append_new(list, json_pack("{s:o, s:o}", "name", aot_json_safe(s->name), "points", points));
+    }
+    for (size_t i = 0; i < c->marks.n; i++) {
+        const aot_chart_mark *m = &c->marks.d[i];
+        json_array_append_new(marks, json_pack("{s:f, s:f, s:o}", "x", m->x, "y", m->y, "label",
+                                               aot_json_safe(m->label ? m->label : "")));
+    }
+    json_object_set_new(root, "title", aot_json_safe(c->title));
+    json_object_set_new(root, "x", axis_json(&c->x));
+    json_object_set_new(root, "y", axis_json(&c->y));
+    json_object_set_new(root, "series", list);
+    json_object_set_new(root, "marks", marks);
+    return root;
+}
+
 void aot_json_write(aot_sb *out, json_t *root, bool indent)
 {
     char *text = json_dumps(root, indent ? JSON_INDENT(1) : JSON_COMPACT);

@@ -8,9 +8,13 @@
 
 static const aot_viewer viewers[] = {
 #define PICTURE(name, needs, kind, draw, json, sentence)                                           \
-    {#name, needs, AOT_SHOWS_##kind, draw, NULL, json, sentence},
+    {#name, needs, AOT_SHOWS_##kind, draw, NULL, NULL, json, sentence},
 #define TABLE(name, needs, kind, fill, json, sentence)                                             \
-    {#name, needs, AOT_SHOWS_##kind, NULL, fill, json, sentence},
+    {#name, needs, AOT_SHOWS_##kind, NULL, fill, NULL, json, sentence},
+#define CHART(name, needs, kind, make, sentence)                                                   \
+    {#name, needs, AOT_SHOWS_##kind, NULL, NULL, make, NULL, sentence},
+#define REPORT(name, needs, kind, sentence)                                                        \
+    {#name, needs, AOT_SHOWS_##kind, NULL, NULL, NULL, NULL, sentence},
 #include "viewers/viewers.def"
 };
 
@@ -172,10 +176,23 @@ aot_status aot_export_picture(aot_picture **out, aot_export_job *j, aot_err *err
     return AOT_OK;
 }
 
+static aot_status draw_chart(aot_export_job *j, aot_err *err)
+{
+    aot_chart_options opt = {.color = j->opt->color};
+    aot_chart *c;
+    AOT_TRY(j->viewer->chart(&c, j->in, err));
+    aot_status s = aot_charts_render(j->out, (const aot_chart *const *)&c, 1, j->format->name, &opt, err);
+    aot_chart_free(c);
+    return s;
+}
+
 aot_status aot_write_picture(aot_export_job *j, aot_err *err)
 {
     const char *format = j->format->name, *color = j->opt->color;
     aot_picture *pic;
+    if (j->viewer->chart) {
+        return draw_chart(j, err);
+    }
     AOT_TRY(aot_export_picture(&pic, j, err));
     if (strcmp(format, "dot") == 0) {
         aot_picture_dot(j->out, pic, color);
@@ -193,22 +210,56 @@ aot_status aot_write_picture(aot_export_job *j, aot_err *err)
     return AOT_OK;
 }
 
-/* ---- everything else
- * ------------------------------------------------------------------------------ */
+/* ---- everything else ------------------------------------------------------------------------- */
 
 aot_status aot_write_json(aot_export_job *j, aot_err *err)
 {
-    (void)err;
-    aot_json_write(j->out, j->viewer->json(j->in), true);
+    json_t *root;
+    if (j->viewer->chart) {
+        aot_chart *c;
+        AOT_TRY(j->viewer->chart(&c, j->in, err));
+        root = aot_json_chart(j->in, j->viewer->name, c);
+        aot_chart_free(c);
+    } else {
+        root = j->viewer->json(j->in);
+    }
+    aot_json_write(j->out, root, true);
     return AOT_OK;
+}
+
+// A row for each point of a chart.
+static void chart_table(aot_table *t, const aot_chart *c)
+{
+    const char *const titles[] = {"series", c->x.label, c->y.label, "what"};
+    for (size_t i = 0; i < 4; i++) {
+        aot_table_column(t, titles[i], i % 3 == 0 ? AOT_LEFT : AOT_RIGHT, 0);
+    }
+    for (size_t s = 0; s < c->series.n; s++) {
+        for (size_t i = 0; i < c->series.d[s].points.n; i++) {
+            const aot_chart_xy *p = &c->series.d[s].points.d[i];
+            aot_table_row(t);
+            aot_table_cell(t, c->series.d[s].name);
+            aot_table_cellf(t, "%.17g", p->x);
+            aot_table_cellf(t, "%.17g", p->y);
+            aot_table_cell(t, p->tip ? p->tip : "");
+        }
+    }
 }
 
 aot_status aot_write_table(aot_export_job *j, aot_err *err)
 {
-    (void)err;
     bool csv = strcmp(j->format->name, "csv") == 0;
+    aot_chart *c = NULL;
+    if (j->viewer->chart) {
+        AOT_TRY(j->viewer->chart(&c, j->in, err));
+    }
     aot_table *t = aot_table_new();
-    j->viewer->table(t, j->in, csv);
+    if (c) {
+        chart_table(t, c);
+    } else {
+        j->viewer->table(t, j->in, csv);
+    }
+    aot_chart_free(c);
     aot_table_print(j->out, t, csv ? AOT_TABLE_CSV : AOT_TABLE_MARKDOWN, 0, 0);
     aot_table_free(t);
     return AOT_OK;
@@ -234,7 +285,8 @@ static aot_status check(const aot_format *f, const aot_viewer *v, const char *fo
         return AOT_FAIL(err, AOT_E_USAGE, "--color '%s': expected light, dark or mono", opt->color);
     }
     bool chain = v->draw == aot_draw_mincut && in->infinite && in->graph;
-    if (strcmp(v->draws, "graph") == 0 ? !in->graph : !in->part && !chain) {
+    bool any = strcmp(v->draws, "partition") != 0;
+    if (any ? !in->graph : !in->part && !chain) {
         return AOT_FAIL(err, AOT_E_PIPELINE, "'%s' needs a %s", v->name, v->draws);
     }
     return AOT_OK;

@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "ir/graph.h"
 #include "partition/partition.h"
+#include "session/model.h"
+#include "viewers/chart.h"
 #include "viewers/picture.h"
 #include "viewers/table.h"
 
@@ -20,6 +22,7 @@ typedef struct aot_draw_in {
     char side;                 /* 'F', 'B': every node's side; 0 from the partition */
     const char *label;         /* the unit in words, for the title */
     int unit;
+    aot_model *model;          /* "pareto" and "report" */
     bool whole;                /* all there is, not only what a picture has room for */
     const char *infinite;      /* "mincut" without a partition: why the cut is infinite, in words; graph
                                 * is the joint graph then. NULL */
@@ -40,18 +43,23 @@ typedef enum aot_shows {
     AOT_SHOWS_PARTITION = 1 << 1,
     AOT_SHOWS_NETWORK = 1 << 2,
     AOT_SHOWS_TABLE = 1 << 3,
+    AOT_SHOWS_CHART = 1 << 4,
+    AOT_SHOWS_REPORT = 1 << 5,
     AOT_SHOWS_PICTURE = AOT_SHOWS_GRAPH | AOT_SHOWS_PARTITION | AOT_SHOWS_NETWORK,
-    AOT_SHOWS_ANY = AOT_SHOWS_PICTURE | AOT_SHOWS_TABLE
+    AOT_SHOWS_DRAWN = AOT_SHOWS_PICTURE | AOT_SHOWS_CHART,
+    AOT_SHOWS_DATA = AOT_SHOWS_DRAWN | AOT_SHOWS_TABLE,
+    AOT_SHOWS_ANY = AOT_SHOWS_DATA | AOT_SHOWS_REPORT
 } aot_shows;
 
 typedef struct aot_viewer {
     const char *name;  /* "partition" */
-    const char *draws; /* "graph" or "partition": what it needs */
-    unsigned kind;     /* one aot_shows */
-    void (*draw)(aot_picture *pic, const aot_draw_in *in); /* NULL: it is a table */
+    const char *draws; /* "graph", "partition" or "unit" (any): what it needs */
+    unsigned kind;     /* one aot_shows; which of the functions below it has */
+    void (*draw)(aot_picture *pic, const aot_draw_in *in);
     /* Plain: numbers for programs in place of "32.0 KiB". */
-    void (*table)(aot_table *t, const aot_draw_in *in, bool plain); /* NULL: it is a picture */
-    json_t *(*json)(const aot_draw_in *in);
+    void (*table)(aot_table *t, const aot_draw_in *in, bool plain);
+    aot_status (*chart)(aot_chart **out, const aot_draw_in *in, aot_err *err);
+    json_t *(*json)(const aot_draw_in *in); /* NULL for charts */
     const char *sentence;
 } aot_viewer;
 
@@ -100,6 +108,11 @@ AOT_NODISCARD aot_status aot_export(aot_sb *out, aot_sb *notes, bool *fell_back,
 AOT_NODISCARD aot_status aot_export_picture(aot_picture **out, aot_export_job *j, aot_err *err);
 /* DOT text of a picture, not laid out. color as in aot_draw_options. */
 void aot_picture_dot(aot_sb *out, const aot_picture *pic, const char *color);
+/* For a page that holds a picture in light colours: what each of them is in the dark scheme, but for
+ * the classes' fills. */
+typedef void aot_css_rule(aot_sb *out, const char *scope, const char *what, const char *attribute,
+                          const char *from, const char *to);
+void aot_picture_recolor_css(aot_sb *out, const char *scope, aot_css_rule *rule);
 /* Lays out and renders in a forked child, killed after the time limit; what went wrong is put into
  * why (one line). */
 bool aot_picture_render(aot_sb *out, const aot_picture *pic, const char *color, const char *format,
@@ -112,6 +125,8 @@ bool aot_picture_render(aot_sb *out, const aot_picture *pic, const char *color, 
 #define TABLE(name, needs, kind, fill, json, sentence)              \
     void fill(aot_table *t, const aot_draw_in *in, bool plain);    \
     json_t *json(const aot_draw_in *in);
+#define CHART(name, needs, kind, make, sentence) \
+    aot_status make(aot_chart **out, const aot_draw_in *in, aot_err *err);
 #include "viewers/viewers.def"
 #define FORMAT(name, endings, takes, max_nodes, writer, sentence) \
     aot_status writer(aot_export_job *j, aot_err *err);
@@ -122,6 +137,7 @@ bool aot_picture_render(aot_sb *out, const aot_picture *pic, const char *color, 
 json_t *aot_json_safe(const char *text);
 json_t *aot_json_head(const aot_draw_in *in, const char *kind);
 json_t *aot_json_nodes(const aot_graph *g, const aot_partition *p, char side);
+json_t *aot_json_chart(const aot_draw_in *in, const char *kind, const aot_chart *c);
 /* Appends the text of a JSON value and a line end; frees the value. */
 void aot_json_write(aot_sb *out, json_t *root, bool indent);
 

@@ -30,4 +30,34 @@ ok "an unknown thing to show lists those that there are" err "expected partition
 run "$AOTSCOPE" export "$log" -f mermaid --around addmm --hops 1
 ok "a neighbourhood as a flowchart" out "flowchart TB"
 ok "a notice says that it is one" err "around addmm, 1 line away"
+for w in memory pareto; do
+    for f in svg pdf png csv json; do
+        run "$AOTSCOPE" export "$log" --what $w -f $f -o "$scratch/$w.$f"
+        ok "$w as $f" exits 0
+    done
+done
+ok "the budgets lead to what saves the least" grep -q '^dp,' "$scratch/pareto.csv"
+run "$AOTSCOPE" export "$log" --what memory -f graphml
+ok "a chart is no graph" err "memory cannot be written as graphml: expected svg, pdf, png, json or csv"
+
+run "$AOTSCOPE" export "$log" -o "$scratch/report.html"
+ok "a report is written" exits 0
+for s in diagram saved-values memory budgets findings lines settings stages; do
+    ok "the report has the section $s" grep -q "<section id=\"s-$s\"" "$scratch/report.html"
+done
+ok "it names the source" grep -q "raw_train.py:6" "$scratch/report.html"
+ok "it shows the budgets" grep -q "budget 1, in force" "$scratch/report.html"
+run "$AOTSCOPE" export "$AOT_FIXTURES/oracle/pain_dropout_under_budget/trace.log.gz" \
+    --set activation_memory_budget=0.5 -o "$scratch/pain.html"
+ok "it shows findings" grep -q "random-redrawn" "$scratch/pain.html"
+ok "what is not as usual stands out" grep -q '<tr class="changed"><td class="c"><code>activation_memory_budget' "$scratch/pain.html"
+run "$AOTSCOPE" export "$AOT_FIXTURES/logs/inference_mlp.log.gz" -o "$scratch/inference.html"
+ok "a unit without a backward has a report too" exits 0
+ok "with its stages" grep -q 'id="stage-list"' "$scratch/inference.html"
+
+for f in svg dot json model-explorer chrome-trace graphml csv markdown mermaid html; do
+    run "$AOTSCOPE" export "$log" -f "$f" --redact -o "$scratch/redacted.$f"
+    ok "$f is written without the user's names" exits 0
+    ok "$f holds none of them" sh -c "! grep -aqE 'raw_train|train_break|/home/|dropout\(s' '$scratch/redacted.$f'"
+done
 done_testing

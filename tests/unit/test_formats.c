@@ -53,8 +53,8 @@ static void every_format_writes_every_viewer_that_it_takes_twice_the_same(void *
                 continue;
             }
             n++;
-            if (strcmp(name, "pdf") == 0) {
-                continue; // cairo writes the time of day into it
+            if (strcmp(name, "pdf") == 0 || strcmp(w->name, "pareto") == 0) {
+                continue; // cairo writes the time of day into it; budgets need an opened input
             }
             char *a = export_as(w->name, name, NULL, NULL, NULL);
             char *b = export_as(w->name, name, NULL, NULL, NULL);

@@ -1,0 +1,15 @@
+/* Charts of a unit: its live bytes step by step, its memory budgets. */
+#ifndef AOT_VIEWERS_UNIT_CHARTS_H
+#define AOT_VIEWERS_UNIT_CHARTS_H
+
+#include "partition/pareto.h"
+#include "viewers/chart.h"
+
+/* Live bytes of forward, then backward, stacked by what they are for; the peaks are marked. x:
+ * steps, one a node that computes. Free with aot_chart_free. Cost: linear. */
+aot_chart *aot_chart_of_memory(const aot_partition *p, const char *label);
+/* Bytes saved against flops computed again, a point for each budget that was cut, a series for each
+ * solver; the budget in force is marked if the points have it. */
+aot_chart *aot_chart_of_pareto(const aot_pareto *x, const char *label, double budget_now);
+
+#endif
