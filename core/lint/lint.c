@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ops/op_ids.h"
+#include "partition/rng_sites.h"
 #include "session/saved.h"
 
 typedef struct lint {
@@ -74,35 +75,20 @@ static bool is_op(const aot_node *n, aot_op_id op)
 /* ---- wrong numbers -----------------------------------------------------------------------------
  */
 
-static bool draws_numbers(const aot_node *n)
-{
-    return n->kind == AOT_CALL_FUNCTION && n->op != AOT_OP_UNKNOWN &&
-           (aot_node_op(n)->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0;
-}
-
-/* Where the state is threaded, both modules have run_and_save_rng_state and run_with_rng_state in
- * the operator's place; where it is not, both have the operator itself. */
 static void lint_random_redrawn(lint *l)
 {
-    uint8_t *in_forward = aot_xcalloc(l->g->nodes.n + 1, 1);
-    for (aot_node_id i = 0; i < l->p->forward->nodes.n; i++) {
-        const aot_node *n = aot_node_at(l->p->forward, i);
-        aot_node_id id = in_cut(l, n);
-        if (draws_numbers(n) && id != AOT_NO_NODE) {
-            in_forward[id] = 1;
-        }
-    }
-    for (aot_node_id i = 0; i < l->p->backward->nodes.n; i++) {
-        const aot_node *n = aot_node_at(l->p->backward, i);
-        aot_node_id id = in_cut(l, n);
-        if (draws_numbers(n) && id != AOT_NO_NODE && in_forward[id]) {
-            found(l, id, 0,
+    aot_rng r;
+    aot_rng_of(&r, l->p);
+    for (size_t i = 0; i < r.values.n; i++) {
+        const aot_rng_value *v = &r.values.d[i];
+        if (v->fate == AOT_RNG_REDRAWN) {
+            found(l, v->node, 0,
                   aot_arena_printf(l->g->ctx->arena,
                                    "%s (%s) is drawn again in the backward with another state",
-                                   name_of(l, id), aot_node_op(n)->packet));
+                                   name_of(l, v->node), r.cut.d[i].op));
         }
     }
-    free(in_forward);
+    aot_rng_free(&r);
 }
 
 /* The primals that a copy_ at the forward's end overwrites. */

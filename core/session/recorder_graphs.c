@@ -6,6 +6,7 @@
 
 #include "ir/compare.h"
 #include "ir/text.h"
+#include "partition/rng_sites.h"
 #include "session/derive.h"
 #include "session/recorder_internal.h"
 #include "session/saved.h"
@@ -14,44 +15,52 @@
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-/* Remembers the operators of a graph and its random ones. */
-static void add_operators(aot_recorder *r, const char *stage, const char *origin,
-                          const aot_graph *g)
+/* Remembers the operators of a graph. */
+static void add_operators(aot_recorder *r, const aot_graph *g)
 {
-    int n_random = 0;
     for (size_t i = 0; i < g->nodes.n; i++) {
         const aot_node *n = aot_node_at(g, (aot_node_id)i);
         const aot_op_info *op = aot_node_op(n);
-        bool is_random = (op->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0;
-        if (n->kind != AOT_CALL_FUNCTION || n->op == AOT_OP_UNKNOWN) {
+        if (n->kind != AOT_CALL_FUNCTION || n->op == AOT_OP_UNKNOWN || r->op_done[n->op]) {
             continue;
         }
-        if (!r->op_done[n->op]) {
-            r->op_done[n->op] = 1;
-            sqlite3_stmt *q = aot_rec_take(r, S_OP);
-            aot_rec_bind_text_always(q, 1, op->name);
-            aot_rec_bind_text(q, 2, op->schema);
-            aot_rec_bind_text(q, 3, op->doc);
-            sqlite3_bind_int64(q, 4, op->tags);
-            sqlite3_bind_int64(q, 5, op->part);
-            sqlite3_bind_int64(q, 6, op->flags);
-            sqlite3_bind_int(q, 7, is_random);
-            aot_rec_run(r, S_OP);
-        }
-        if (is_random) {
-            const aot_src *src = &g->srcs.d[n->src];
-            sqlite3_stmt *q = aot_rec_take(r, S_RNG);
-            aot_rec_bind_unit(q, 1, r->unit);
-            aot_rec_bind_text(q, 2, stage);
-            aot_rec_bind_text(q, 3, origin);
-            sqlite3_bind_int(q, 4, n_random++);
-            aot_rec_bind_text_always(q, 5, aot_node_name(g, (aot_node_id)i));
-            aot_rec_bind_text_always(q, 6, op->name);
-            aot_rec_bind_text(q, 7, aot_text(g->ctx, src->file));
-            aot_rec_bind_line(q, 8, src->line);
-            aot_rec_run(r, S_RNG);
-        }
+        r->op_done[n->op] = 1;
+        sqlite3_stmt *q = aot_rec_take(r, S_OP);
+        aot_rec_bind_text_always(q, 1, op->name);
+        aot_rec_bind_text(q, 2, op->schema);
+        aot_rec_bind_text(q, 3, op->doc);
+        sqlite3_bind_int64(q, 4, op->tags);
+        sqlite3_bind_int64(q, 5, op->part);
+        sqlite3_bind_int64(q, 6, op->flags);
+        sqlite3_bind_int(q, 7, (op->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0);
+        aot_rec_run(r, S_OP);
     }
+}
+
+static void add_random_sites(aot_recorder *r, const char *stage, const char *origin,
+                             const aot_graph *g)
+{
+    aot_rng_sites sites = {0};
+    aot_rng_find(&sites, g);
+    for (size_t i = 0; i < sites.n; i++) {
+        const aot_rng_site *s = &sites.d[i];
+        const aot_src *src = &s->g->srcs.d[aot_node_at(s->g, s->node)->src];
+        sqlite3_stmt *q = aot_rec_take(r, S_RNG);
+        aot_rec_bind_unit(q, 1, r->unit);
+        aot_rec_bind_text(q, 2, stage);
+        aot_rec_bind_text(q, 3, origin);
+        sqlite3_bind_int(q, 4, (int)i);
+        aot_rec_bind_text_always(q, 5, aot_node_name(s->g, s->node));
+        aot_rec_bind_text_always(q, 6, s->op);
+        aot_rec_bind_text(q, 7, aot_text(s->g->ctx, src->file));
+        aot_rec_bind_line(q, 8, src->line);
+        aot_rec_bind_text(q, 9, s->generator);
+        aot_rec_bind_text(q, 10, aot_rng_kind_name((aot_rng_kind)s->kind));
+        aot_rec_bind_text(q, 11, aot_rng_use_name((aot_rng_use)s->use));
+        aot_rec_bind_line(q, 12, s->order);
+        aot_rec_run(r, S_RNG);
+    }
+    aot_vec_free(&sites);
 }
 
 static void add_stage_graph(aot_recorder *r, aot_stage stage, const char *origin,
@@ -73,7 +82,8 @@ static void add_stage_graph(aot_recorder *r, aot_stage stage, const char *origin
     aot_rec_bind_text(q, 11, same_as);
     aot_rec_run(r, S_STAGE_GRAPH);
     if (g != NULL) {
-        add_operators(r, aot_stage_get(stage)->name, origin, g);
+        add_operators(r, g);
+        add_random_sites(r, aot_stage_get(stage)->name, origin, g);
     }
 }
 

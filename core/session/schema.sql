@@ -73,10 +73,13 @@ CREATE TABLE node (
     file TEXT, line INTEGER, function TEXT, code TEXT,
     PRIMARY KEY (unit, idx)) WITHOUT ROWID;
 
--- Random operators of every graph that was read: their order decides which numbers they draw.
+-- Random operators of every graph that was read: their order decides which numbers they draw. draw is
+-- how often the generator was moved up to there, NULL where it is not moved; use is what the site does
+-- with it (aotscope help rng).
 CREATE TABLE rng_site (
     unit INTEGER NOT NULL REFERENCES unit, stage TEXT NOT NULL, origin TEXT NOT NULL,
     idx INTEGER NOT NULL, node TEXT NOT NULL, op TEXT NOT NULL, file TEXT, line INTEGER,
+    generator TEXT, kind TEXT, use TEXT, draw INTEGER,
     PRIMARY KEY (unit, stage, origin, idx)) WITHOUT ROWID;
 
 -- The inputs of a unit as Dynamo described them; equal storage means shared memory.
@@ -282,7 +285,8 @@ SELECT u.label, c.name, c.value, c.default_value, c.unit
 FROM config c JOIN unit u ON u.id = c.unit WHERE c.differs ORDER BY c.unit, c.name;
 
 CREATE VIEW rng_sites AS
-SELECT u.label, r.stage, r.origin, r.idx, r.node, r.op, r.file || ':' || r.line AS source, r.unit
+SELECT u.label, r.stage, r.origin, r.idx, r.node, r.op, r.file || ':' || r.line AS source, r.unit,
+    r.generator, r.kind, r.use, r.draw
 FROM rng_site r JOIN unit u ON u.id = r.unit JOIN stage s ON s.name = r.stage
 ORDER BY r.unit, s.idx, r.origin, r.idx;
 

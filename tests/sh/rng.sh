@@ -1,0 +1,37 @@
+#!/bin/sh
+# aotscope rng: sites, states, order by stage, and the exit code; as text, as JSON and in a session.
+. "$AOT_SRC/tests/sh/lib.sh"
+oracle=$AOT_FIXTURES/oracle
+
+run "$AOTSCOPE" rng "$oracle/pain_dropout_under_budget/trace.log.gz" --set activation_memory_budget=0.5
+ok "a mask drawn again is an error" exits 1
+ok "with both draws named" out "forward: native_dropout, draw 1 of cpu; backward: native_dropout"
+run "$AOTSCOPE" rng "$oracle/pain_dropout_under_budget/trace.log.gz"
+ok "a saved one is none" exits 0
+run "$AOTSCOPE" rng "$oracle/checkpoint_dropout/trace.log.gz"
+ok "a threaded state is none" exits 0
+ok "and is told" out "with the state before that draw: the same numbers"
+ok "eager draws the same" out "from the same seed: yes"
+run "$AOTSCOPE" rng "$oracle/pain_dropout_decomposed/trace.log.gz"
+ok "a decomposition changes the numbers" out "from the same seed: no, aten.native_dropout became aten.rand"
+run "$AOTSCOPE" rng "$oracle/replace_random/trace.log.gz" --set backend=inductor_joint
+ok "Inductor's are Philox by a seed" out "cpu, Philox by seed"
+ok "which is not eager's stream" out "from the same seed: no, they are Philox"
+run "$AOTSCOPE" rng "$oracle/linear_relu/trace.log.gz"
+ok "a unit that draws nothing is none" out "1 unit, 0 of them random"
+run "$AOTSCOPE" rng "$oracle/cuda_checkpoint_two_blocks/trace.log.gz" --json
+ok "JSON has the version" out '"format": "aotscope/1"'
+ok "JSON has the states" out '"state": 3'
+ok "JSON has what became of a value" out '"fate": "threaded"'
+run "$AOTSCOPE" rng "$oracle/linear_relu/trace.log.gz" --unit 7
+ok "a unit that is not there" exits 2
+if command -v sqlite3 >/dev/null 2>&1; then
+    "$AOTSCOPE" import "$oracle/checkpoint_dropout/trace.log.gz" -o "$scratch/s.aots" 2>"$scratch/err"
+    run sqlite3 "$scratch/s.aots" "select stage, op, generator, use, draw from rng_sites
+        where origin = 'recorded' and stage in ('forward', 'backward')"
+    ok "a session keeps the generator and the use" out "forward|aten.native_dropout|cpu|saves|1"
+    ok "a restored state moves nothing" out "backward|aten.native_dropout|cpu|restores|"
+else
+    skip "a session keeps the generator and the use" "no sqlite3"
+fi
+done_testing
