@@ -11,14 +11,9 @@
 
 #include "tui/frame.h"
 #include "tui/screen.h"
+#include "tui/view_marks.h"
 
-enum { MAX_VIEWS = 16, MIN_ROWS = 10, MIN_COLS = 40, N_MARKS = 128 };
-
-typedef struct place {
-    size_t unit;
-    aot_stage stage;
-    char *node; /* NULL: not set */
-} place;
+enum { MAX_VIEWS = 16, MIN_ROWS = 10, MIN_COLS = 40 };
 
 struct aot_app {
     aot_model *model;
@@ -32,7 +27,7 @@ struct aot_app {
     aot_sb message;
     aot_style message_style;
     aot_action pending;     /* MARK, MARK_JUMP: the next key names it */
-    place marks[N_MARKS];
+    aot_marks *marks;       /* NULL: not asked for yet */
     void (*later)(aot_app *app, void *arg); /* what aot_app_later was given; NULL: nothing */
     void *later_arg;
     bool live, end;
@@ -251,33 +246,40 @@ static void key_to_prompt(aot_app *app, aot_key key)
 
 /* ---- marks ---- */
 
-static void set_mark(aot_app *app, aot_key key)
+aot_marks *aot_app_marks(aot_app *app)
 {
-    aot_view *v = aot_app_top(app);
-    const char *node = v->ops == &view_graph_ops ? aot_graph_view_node(v) : NULL;
-    if (key >= N_MARKS || key < 33) {
-        return;
+    char side[4096];
+    aot_err err = {0};
+    if (!app->marks) {
+        app->marks = aot_marks_open(app->model, aot_marks_side_path(side, sizeof side) ? side : NULL, &err);
+        if (err.code != AOT_OK) {
+            aot_app_fail(app, &err);
+        }
     }
-    if (!node) {
-        aot_app_say(app, "Marks are for nodes: open a unit first");
-        return;
-    }
-    free(app->marks[key].node);
-    app->marks[key] = (place){v->unit, v->stage, aot_xstrdup(node)};
-    aot_app_say(app, "Mark %c is at %s", (char)key, node);
+    return app->marks;
 }
 
-static void jump_to_mark(aot_app *app, aot_key key)
+/* The key after m or '; Esc gives up. */
+static void name_mark(aot_app *app, aot_key key)
 {
-    if (key >= N_MARKS || key < 33) {
-        return;
+    aot_action a = app->pending;
+    app->pending = AOT_ACT_NONE;
+    if (a == AOT_ACT_MARK && key != AOT_KEY_ESC) {
+        aot_mark_here(app, key);
+    } else if (key == '\'' && a == AOT_ACT_MARK_JUMP) {
+        aot_app_do(app, AOT_ACT_MARKS);
+    } else if (key != AOT_KEY_ESC) {
+        aot_mark_jump(app, key);
     }
-    const place *p = &app->marks[key];
-    if (p->node) {
-        aot_app_goto(app, p->unit, p->stage, p->node);
-    } else {
-        aot_app_say(app, "There is no mark %c", (char)key);
-    }
+}
+
+static void open_note(aot_app *app)
+{
+    aot_sb text = {0};
+    aot_sb_addf(&text, "note %s", aot_note_now(app));
+    open_prompt(app, PROMPT_COMMAND);
+    prompt_open(&app->prompt, PROMPT_COMMAND, aot_sb_text(&text));
+    aot_sb_free(&text);
 }
 
 /* ---- actions ---- */
@@ -344,7 +346,14 @@ static void do_own(aot_app *app, aot_action a)
     case AOT_ACT_MARK:
     case AOT_ACT_MARK_JUMP:
         app->pending = a;
-        aot_app_say(app, a == AOT_ACT_MARK ? "Mark: which letter?" : "Jump to mark: which letter?");
+        aot_app_say(app, a == AOT_ACT_MARK ? "Mark: which letter?"
+                                           : "Jump to mark: which letter? (' lists marks and notes)");
+        break;
+    case AOT_ACT_NOTE: open_note(app); break;
+    case AOT_ACT_MARKS:
+        if (aot_app_top(app)->ops != &view_marks_ops) {
+            aot_app_push(app, &view_marks_ops, AOT_NO_UNIT, AOT_N_STAGES);
+        }
         break;
     case AOT_ACT_SEARCH: open_prompt(app, PROMPT_SEARCH); break;
     case AOT_ACT_FILTER: open_prompt(app, PROMPT_FILTER); break;
@@ -421,13 +430,7 @@ void aot_app_key(aot_app *app, aot_key key)
     do_later(app); // typed ahead: what was asked for first comes first
     aot_sb_clear(&app->message);
     if (app->pending != AOT_ACT_NONE) {
-        aot_action a = app->pending;
-        app->pending = AOT_ACT_NONE;
-        if (a == AOT_ACT_MARK) {
-            set_mark(app, key);
-        } else {
-            jump_to_mark(app, key);
-        }
+        name_mark(app, key);
         return;
     }
     if (app->prompt.kind != PROMPT_NONE) {
@@ -530,9 +533,7 @@ void aot_app_free(aot_app *app)
     while (app->n_views > 0) {
         free_view(app->views[--app->n_views]);
     }
-    for (int i = 0; i < N_MARKS; i++) {
-        free(app->marks[i].node);
-    }
+    aot_marks_close(app->marks);
     prompt_done(&app->prompt);
     free(app->prompt_filter);
     aot_sb_free(&app->message);

@@ -12,6 +12,7 @@
 #include "session/session.h"
 #include "tui/open_model.h"
 #include "tui/show_calls.h"
+#include "tui/show_marks.h"
 #include "viewers/canvas.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -528,7 +529,17 @@ static void print_json(aot_model *m, const facts *f)
     json_object_set_new(j, "checks", shared_json(&f->checks));
     json_object_set_new(j, "calls", shared_json(&f->calls));
     json_object_set_new(j, "notes", notes);
+    json_object_set_new(j, "marks", aot_marks_json(m));
     aot_cmd_print_json(j);
+}
+
+static void print_marks(aot_model *m)
+{
+    json_t *marks = aot_marks_json(m);
+    if (json_array_size(marks) > 0) {
+        printf("marks and notes: %zu (aotscope show --marks)\n", json_array_size(marks));
+    }
+    json_decref(marks);
 }
 
 static int run(const aot_args *a)
@@ -553,6 +564,7 @@ static int run(const aot_args *a)
             print_files(m);
             print_facts(m, &f);
             print_notes(m, aot_args_has(a, "notes"));
+            print_marks(m);
         }
     }
     free_shared(&f.versions);

@@ -11,6 +11,7 @@
 #include "tui/show_filter.h"
 #include "tui/saved_by.h"
 #include "tui/show_calls.h"
+#include "tui/show_marks.h"
 #include "tui/summary.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -469,7 +470,15 @@ static int run(const aot_args *a)
     want w = {.json = aot_args_has(a, "json"), .csv = aot_args_has(a, "csv")};
     w.by = aot_args_get(a, "by");
     int code = AOT_EXIT_SAME;
-    if (aot_args_has(a, "units")) {
+    if (aot_args_has(a, "marks")) {
+        if (w.json) {
+            json_t *j = aot_cmd_json();
+            json_object_set_new(j, "marks", aot_marks_json(m));
+            aot_cmd_print_json(j);
+        } else {
+            aot_marks_print(m, w.csv);
+        }
+    } else if (aot_args_has(a, "units")) {
         if (w.json) {
             json_t *j = aot_cmd_json();
             json_object_set_new(j, "units", aot_units_json(m));
@@ -504,9 +513,10 @@ static const aot_option options[] = {
     {"filter", 0, "SELECTION", false,
      "The nodes that a selection means (`aotscope help selection`), a line each."},
     {"units", 0, NULL, false, "The list of units."},
+    {"marks", 0, NULL, false, "Marks and notes about nodes, as kept from the interface."},
     {"record", 'r', "NAME", false, "A record or artifact of the log, as it is."},
     {"json", 0, NULL, false, "Print JSON."},
-    {"csv", 0, NULL, false, "Print comma-separated values (--saved, --units)."},
+    {"csv", 0, NULL, false, "Print comma-separated values (--saved, --units, --marks)."},
     AOT_OPTION_SET,
     AOT_OPTION_REDACT,
     {0},
@@ -514,7 +524,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_show = {
     .name = "show",
-    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --filter SELECTION | --calls | --units | --record NAME] "
+    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --filter SELECTION | --calls | --units | --marks | --record NAME] "
                 "[--json | --csv]",
     .summary = "Print a stage, the units, or what is saved and why",
     .doc = "Prints the text of a stage as PyTorch prints it: the recorded text where the input has "

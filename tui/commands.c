@@ -6,6 +6,7 @@
 
 #include "tui/app.h"
 #include "tui/view_diff.h"
+#include "tui/view_marks.h"
 #include "viewers/theme.h"
 #include "viewers/viewer.h"
 
@@ -284,6 +285,7 @@ const aot_app_command aot_app_commands[] = {
     {"export", "WHAT FILE", "Write graph, partition or mincut as .svg, .pdf, .png, .dot or .json",
      do_export, aot_offer_viewers},
     {"export-screen", "FILE", "Save this screen as .txt, .ansi, .html or .svg", do_export_screen, NULL},
+    {"note", "TEXT", "Keep a note about this node, in the session; - removes it", aot_note_here, NULL},
     {"theme", "NAME", "Other colours", do_theme, aot_offer_themes},
     {"help", "WORD", "What a key, action, command, setting, stage or letter means", do_help,
      aot_offer_everything},

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/text.h"
+#include "session/marks.h"
 #include "tui/graph_view.h"
 #include "viewers/format.h"
 
@@ -156,6 +157,19 @@ static void add_partition(pane *p)
     aot_sb_addz(&sb, i->is_static ? ", parameter or buffer" : "");
     aot_lines_pair(p->l, p->cols, "side", AOT_STYLE_NORMAL, aot_sb_text(&sb));
     aot_sb_free(&sb);
+}
+
+static void add_note(pane *p)
+{
+    aot_marks *k = aot_app_marks(p->gv->v->app);
+    const char *name = aot_node_name(p->g, p->id), *note = aot_marks_note_of(k, p->gv->v->unit, name);
+    char letter[2] = {aot_marks_letter_of(k, p->gv->v->unit, name), 0};
+    if (letter[0]) {
+        aot_lines_pair(p->l, p->cols, "mark", AOT_STYLE_NOTICE, letter);
+    }
+    if (note) {
+        aot_lines_pair(p->l, p->cols, "note", AOT_STYLE_NOTICE, note);
+    }
 }
 
 static void add_source(pane *p)
@@ -333,6 +347,7 @@ void graph_fill_node(graph_view *gv, int cols)
     gv->node_cols = cols;
     aot_lines_clear(&gv->node);
     if (any) {
+        add_note(&p);
         add_what(&p);
         add_partition(&p);
         add_source(&p);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/marks.h"
 #include "tui/graph_view.h"
 #include "viewers/format.h"
 
@@ -11,10 +12,28 @@ enum { MEASURED = 4000 }; // rows that column widths are taken from
 
 /* ---- the node list ---- */
 
+/* The letter of the node's mark, or a sign that there is a note, in the column before the sides. */
+static void draw_kept(graph_view *gv, aot_canvas *c, int y, int x, const char *name)
+{
+    aot_marks *k = aot_app_marks(gv->v->app);
+    char sign[2] = {aot_marks_letter_of(k, gv->v->unit, name), 0};
+    if (!sign[0] && aot_marks_note_of(k, gv->v->unit, name)) {
+        sign[0] = '"';
+    }
+    if (sign[0]) {
+        aot_canvas_put(c, y, x, AOT_STYLE_NOTICE, sign);
+    }
+}
+
 static void draw_node(void *arg, aot_canvas *c, int y, int x, int cols, size_t row)
 {
     graph_view *gv = arg;
-    aot_listing_draw(graph_now(gv)->listing, c, y, x, cols, row);
+    const graph_stage *st = graph_now(gv);
+    aot_listing_row r = aot_listing_row_at(st->listing, row);
+    aot_listing_draw(st->listing, c, y, x, cols, row);
+    if (!r.is_source) {
+        draw_kept(gv, c, y, x, aot_node_name(st->g, r.node));
+    }
 }
 
 /* Source lines by their place and code, nodes by everything else; nodes by their place too, so that a

@@ -55,6 +55,8 @@ struct aot_view {
 /* ---- what the application does for views ---- */
 
 aot_model *aot_app_model(aot_app *app);
+/* What was marked and noted about the model's nodes; read when first asked for. */
+struct aot_marks *aot_app_marks(aot_app *app);
 const aot_keymap *aot_app_keys(const aot_app *app);
 bool aot_app_ascii(const aot_app *app);
 /* Opens a view on top. The error is shown; false if it did not open. */
@@ -80,5 +82,6 @@ void aot_graph_view_select(aot_view *v, aot_stage stage, const char *node);
 /* Whether a stage is there or could be expected on the path that the unit took (st: all stages). */
 bool aot_stage_belongs(const aot_stage_status *st, aot_stage s);
 const char *aot_graph_view_node(aot_view *v); /* name of the selected node; NULL if none */
+void aot_graph_view_renew(aot_view *v); /* draws what is known of the node anew */
 
 #endif

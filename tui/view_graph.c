@@ -518,6 +518,11 @@ const char *aot_graph_view_node(aot_view *v)
     return id == AOT_NO_NODE ? NULL : aot_node_name(graph_now(gv)->g, id);
 }
 
+void aot_graph_view_renew(aot_view *v)
+{
+    state(v)->node_graph = NULL;
+}
+
 static const aot_hint hints[] = {
     {AOT_ACT_STAGE_PREV, AOT_ACT_STAGE_NEXT, "stage", false},
     {AOT_ACT_UP, AOT_ACT_DOWN, "node", false},

@@ -52,7 +52,7 @@ static void fill(aot_view *v, int cols)
         const aot_unit *u = aot_model_unit(m, i);
         if (u->notes.n) {
             aot_lines_add(&s->lines, AOT_STYLE_NORMAL, "");
-            aot_lines_addf(&s->lines, AOT_STYLE_TITLE, "Unit %zu %s %s", i + 1,
+            aot_lines_addf(&s->lines, AOT_STYLE_TITLE, "Unit %zu %s %s", i,
                            aot_unit_label(&u->key, label, sizeof label), u->title ? u->title : "");
         }
         for (size_t k = 0; k < u->notes.n; k++) {

@@ -360,6 +360,12 @@ const aot_unit *aot_model_unit(const aot_model *m, size_t unit)
     return slot_at(m, unit)->unit;
 }
 
+const char *aot_model_unit_session(const aot_model *m, size_t unit)
+{
+    const slot *s = &m->slots.d[unit];
+    return s->source < 0 ? NULL : aot_session_path(m->sources.d[s->source].session);
+}
+
 size_t aot_model_checks(const aot_model *m, size_t unit, aot_check_result out[AOT_N_STAGES], aot_arena *a)
 {
     const slot *s = &m->slots.d[unit];

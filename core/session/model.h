@@ -44,6 +44,8 @@ void aot_model_free(aot_model *m);
 
 size_t aot_model_n_units(const aot_model *m);
 const aot_unit *aot_model_unit(const aot_model *m, size_t unit); /* facts; borrowed */
+/* The session file that holds a unit; NULL: it was read from a log. */
+const char *aot_model_unit_session(const aot_model *m, size_t unit);
 /* One line about the unit: label, title, path, nodes, saved bytes. Borrowed until the next call. */
 const char *aot_model_unit_line(aot_model *m, size_t unit);
 /* The checks that a session holds of the unit, in pipeline order; texts are in a. 0: it is from a log,

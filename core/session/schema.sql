@@ -224,6 +224,11 @@ FROM random_output b JOIN call c ON c.id = b.call
     JOIN random_output f ON f.call = c.forward AND f.node = b.of AND f.output = b.output
 WHERE b.of IS NOT NULL ORDER BY b.call, b.idx, b.output;
 -- <<<
+-- What a reader marked (letter) or noted (text) about a node. By the unit's file and label, so that rows
+-- outlive another import. Viewers write this table alone.
+CREATE TABLE mark (
+    id INTEGER PRIMARY KEY, input TEXT NOT NULL, label TEXT NOT NULL, stage TEXT NOT NULL,
+    node TEXT NOT NULL, letter TEXT, text TEXT, made TEXT NOT NULL);
 
 -- ---- views for people -----------------------------------------------------------------------
 
@@ -274,6 +279,10 @@ FROM input i JOIN unit u ON u.id = i.unit ORDER BY i.unit, i.idx;
 CREATE VIEW wrappers AS
 SELECT u.label, w.idx, w.name, w.works, w.does, w.unit
 FROM wrapper w JOIN unit u ON u.id = w.unit ORDER BY w.unit, w.idx;
+
+CREATE VIEW marks AS
+SELECT m.label, m.stage, m.node, m.letter, m.text, m.made, m.input, u.id AS unit
+FROM mark m LEFT JOIN unit u ON u.label = m.label AND coalesce(u.input, '') = m.input ORDER BY m.id;
 
 CREATE VIEW notes AS
 SELECT u.label, n.kind, n.file, n.line, n.text, n.unit

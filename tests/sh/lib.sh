@@ -3,6 +3,8 @@ set -u
 n_tests=0
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/aotscope-test.XXXXXX") || exit 99
 trap 'rm -rf "$scratch"' EXIT
+XDG_DATA_HOME=$scratch/data # marks and history of the person who runs the tests are not ours
+export XDG_DATA_HOME
 
 # ok NAME COMMAND...: passes if the command does.
 ok()

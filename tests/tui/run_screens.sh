@@ -13,6 +13,7 @@ field() { sed -n "s/^# $2: //p" "$1" | head -n 1; }
 same_screen()
 {
     expected=$tests/$name.$size.screen
+    rm -rf "$scratch/data" # marks of the script before
     # shellcheck disable=SC2086 -- args are words
     (cd "$scratch" && "$AOTSCOPE" $AOT_FIXTURES/$input $args --size "$size" --script "$keys") \
         >"$scratch/screen" 2>"$scratch/errors" </dev/null || { cat "$scratch/errors"; return 1; }
