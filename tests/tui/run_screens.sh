@@ -15,7 +15,7 @@ same_screen()
     expected=$tests/$name.$size.screen
     rm -rf "$scratch/data" # marks of the script before
     # shellcheck disable=SC2086 -- args are words
-    (cd "$scratch" && "$AOTSCOPE" $AOT_FIXTURES/$input $args --size "$size" --script "$keys") \
+    (cd "$scratch" && TERM=xterm "$AOTSCOPE" $AOT_FIXTURES/$input $args --size "$size" --script "$keys") \
         >"$scratch/screen" 2>"$scratch/errors" </dev/null || { cat "$scratch/errors"; return 1; }
     if [ -n "${AOT_BLESS:-}" ]; then
         cp "$scratch/screen" "$expected"
