@@ -1,38 +1,46 @@
-/* aotscope memory: live bytes of each unit's forward and backward, node by node. */
+/* aotscope memory: live bytes of each unit's forward and backward, node by node, and what lives at the
+ * peak. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/memsim.h"
 #include "import/unit.h"
 #include "partition/partition.h"
+#include "partition/select.h"
 #include "session/model.h"
 #include "session/walker.h"
 #include "tui/fits.h"
+#include "tui/memory_report.h"
 #include "tui/open_model.h"
+#include "tui/out_format.h"
 
 typedef struct job {
     const aot_args *a;
+    aot_memory_ask ask;
+    const char *format, *only; /* only: --unit; NULL: all */
     json_t *graphs;
+    aot_sb text;
+    aot_table *csv;
+    AOT_VEC(aot_chart *) charts;
     int next, failed;
     size_t unit; /* the unit at work */
     int64_t limit;   /* --fits; -1: not asked */
     int n_too_large; /* units that do not fit as they are configured */
-    bool text;
 } job;
 
-static json_t *side_json(const aot_graph *g, const aot_memory_side *s)
+static void tell(job *j, const aot_memory_unit *x)
 {
-    json_t *live = json_array();
-    for (size_t i = 0; i < s->live.n; i++) {
-        json_array_append_new(live, json_pack("[s, I]", aot_node_name(g, s->live.d[i].node), (json_int_t)s->live.d[i].bytes));
+    if (strcmp(j->format, "json") == 0) {
+        json_array_append_new(j->graphs, aot_memory_json(&j->ask, x));
+    } else if (strcmp(j->format, "text") == 0) {
+        aot_memory_print(&j->text, &j->ask, x);
+    } else if (strcmp(j->format, "csv") == 0) {
+        aot_memory_csv(j->csv, &j->ask, x);
+    } else {
+        aot_vec_push(&j->charts, aot_memory_chart(&j->ask, x, AOT_SIDE_FORWARD));
+        aot_vec_push(&j->charts, aot_memory_chart(&j->ask, x, AOT_SIDE_BACKWARD));
     }
-    json_t *o = json_pack("{s:I, s:I}", "inputs", (json_int_t)s->inputs, "peak", (json_int_t)s->peak);
-    json_object_set_new(o, "peak_node", s->peak_node != AOT_NO_NODE ? json_string(aot_node_name(g, s->peak_node)) : json_null());
-    json_object_set_new(o, "live", live);
-    json_object_set_new(o, "end", json_integer(s->end));
-    return o;
 }
 
 static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int k, aot_err *err)
@@ -42,18 +50,26 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
     aot_ctx *ctx = aot_unit_new_ctx(u);
     const aot_graph *joint;
     aot_partition *p;
+    char label[96];
     aot_status s = aot_record_parse(&joint, ctx, u, r, err);
     if (s == AOT_OK) {
         s = aot_derive_partition(&p, u, joint, &config, NULL, err);
     }
     if (s == AOT_OK) {
         aot_memory m;
+        uint32_t n;
         aot_cmd_warn_passes(u, j->unit, p->cut, config.backend);
-        aot_walker *w = aot_walker_new(u, r, NULL);
+        const char *const *paths = j->ask.by_set[AOT_MEM_BY_MODULE] ? aot_unit_param_paths(u, joint, &n) : NULL;
+        aot_memory_unit x = {.number = k, .label = aot_unit_label(&u->key, label, sizeof label),
+                             .title = u->title != NULL ? u->title : "", .p = p, .m = &m};
+        x.modules = paths != NULL ? aot_select_modules(p->cut, paths, n, ctx->arena) : NULL;
+        aot_walker *w = aot_walker_new(u, r, &j->ask.walk);
         aot_walker_memory(w, &m, p);
+        if (j->ask.allocator) {
+            aot_allocator_replay(&x.forward, &x.backward, &m);
+        }
+        tell(j, &x);
         aot_walker_free(w);
-        json_array_append_new(j->graphs, json_pack("{s:i, s:o, s:o}", "unit", k, "forward", side_json(p->forward, &m.forward),
-                                                   "backward", side_json(p->backward, &m.backward)));
         aot_memory_free(&m);
     }
     aot_ctx_free(ctx);
@@ -66,11 +82,11 @@ static aot_status fit_graph(job *j, const aot_unit *u, const aot_record *r, int 
     aot_fit f;
     char label[96];
     AOT_TRY(aot_cmd_unit_config(&config, j->a, u, err));
-    AOT_TRY(aot_fits_unit(&f, u, r, &config, j->limit, err));
+    AOT_TRY(aot_fits_unit(&f, u, r, &config, &(aot_fit_ask){j->limit, j->ask.walk, j->ask.allocator}, err));
     j->n_too_large += !f.now.fits;
-    if (j->text) {
-        printf("# unit %zu %s %s\n", j->unit, aot_unit_label(&u->key, label, sizeof label), u->title);
-        aot_fit_print(&f, j->limit);
+    if (strcmp(j->format, "text") == 0) {
+        aot_sb_addf(&j->text, "# unit %zu %s %s\n", j->unit, aot_unit_label(&u->key, label, sizeof label), u->title);
+        aot_fit_print(&j->text, &f, j->limit);
     } else {
         json_t *o = aot_fit_json(&f);
         json_object_set_new(o, "unit", json_integer(k));
@@ -80,11 +96,22 @@ static aot_status fit_graph(job *j, const aot_unit *u, const aot_record *r, int 
     return AOT_OK;
 }
 
+/* --unit: the number that listings count, or the label with or without its brackets. */
+static bool is_meant(const job *j, const aot_unit *u)
+{
+    char label[96], number[32];
+    snprintf(number, sizeof number, "%zu", j->unit);
+    aot_unit_label(&u->key, label, sizeof label);
+    size_t n = j->only != NULL ? strlen(j->only) : 0;
+    return j->only == NULL || strcmp(j->only, number) == 0 || strcmp(j->only, label) == 0 ||
+           (label[0] == '[' && n != 0 && strncmp(label + 1, j->only, n) == 0 && strcmp(label + 1 + n, "]") == 0);
+}
+
 static void on_unit(void *arg, const aot_unit *u)
 {
     job *j = arg;
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
-    if (r != NULL && r->text != NULL) {
+    if (r != NULL && r->text != NULL && is_meant(j, u)) {
         aot_err mine = {0};
         aot_status s = j->limit >= 0 ? fit_graph(j, u, r, j->next++, &mine) : one_graph(j, u, r, j->next++, &mine);
         if (s != AOT_OK) {
@@ -96,55 +123,104 @@ static void on_unit(void *arg, const aot_unit *u)
     j->unit++;
 }
 
+static aot_status write_all(job *j, aot_err *err)
+{
+    aot_status st;
+    if (strcmp(j->format, "json") == 0) {
+        json_t *o = json_pack("{s:s, s:O}", "format", "aotscope/1", "graphs", j->graphs);
+        st = aot_cmd_write_json(j->a, o, err);
+        json_decref(o);
+        return st;
+    }
+    if (aot_chart_format_known(j->format)) {
+        return aot_out_charts(j->a, j->format, (const aot_chart *const *)j->charts.d, j->charts.n, err);
+    }
+    if (j->csv != NULL) {
+        aot_table_print(&j->text, j->csv, AOT_TABLE_CSV, 0, 0);
+    }
+    return aot_out_write(j->a, j->format, &j->text, err);
+}
+
+static aot_status read_options(job *j, const aot_args *a, aot_err *err)
+{
+    const char *fits = aot_args_get(a, "fits");
+    AOT_TRY(aot_out_format(&j->format, a, fits != NULL ? "text, json" : "text, json, csv, svg, pdf, png", err));
+    AOT_TRY(aot_memory_ask_read(&j->ask, a, err));
+    j->limit = -1;
+    if (fits != NULL && !aot_fits_parse_size(&j->limit, fits)) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--fits takes a size such as 24GiB, 500MB or 1000000, not '%s'", fits);
+    }
+    j->only = aot_args_get(a, "unit");
+    j->csv = strcmp(j->format, "csv") == 0 ? aot_memory_csv_new(&j->ask) : NULL;
+    return aot_cmd_check_settings(a, err);
+}
+
+static void free_job(job *j)
+{
+    json_decref(j->graphs);
+    aot_sb_free(&j->text);
+    aot_table_free(j->csv);
+    for (size_t i = 0; i < j->charts.n; i++) {
+        aot_chart_free(j->charts.d[i]);
+    }
+    aot_vec_free(&j->charts);
+}
+
 static int run(const aot_args *a)
 {
     aot_err err = {0};
-    job j = {.a = a, .graphs = json_array(), .limit = -1};
-    const char *format = aot_args_get(a, "format"), *fits = aot_args_get(a, "fits");
-    int code = AOT_EXIT_SAME;
-    if (format != NULL && strcmp(format, "json") != 0) {
-        json_decref(j.graphs);
-        return aot_cmd_usage(a->cmd, "--format takes json, not '%s'", format);
+    job j = {.a = a, .graphs = json_array()};
+    aot_status st = read_options(&j, a, &err);
+    if (st == AOT_OK) {
+        st = aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &err);
     }
-    if (fits != NULL && !aot_fits_parse_size(&j.limit, fits)) {
-        json_decref(j.graphs);
-        return aot_cmd_usage(a->cmd, "--fits takes a size such as 24GiB, 500MB or 1000000, not '%s'", fits);
-    }
-    j.text = fits != NULL && format == NULL;
-    if (aot_cmd_check_settings(a, &err) == AOT_OK &&
-        aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &err) == AOT_OK && j.next == 0) {
-        AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s", aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
+    if (st == AOT_OK && j.next == 0) {
+        st = j.only != NULL ? AOT_FAIL(&err, AOT_E_USAGE, "no unit '%s' with a joint graph: `aotscope show %s --units` "
+                                                          "lists them", j.only, a->inputs[0])
+                            : AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s",
+                                       aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
         aot_err_in_file(&err, a->inputs[0]);
     }
-    if (err.code == AOT_OK && !j.text) {
-        json_t *o = json_pack("{s:s, s:O}", "format", "aotscope/1", "graphs", j.graphs);
-        err.code = aot_cmd_write_json(a, o, &err);
-        json_decref(o);
-    }
-    code = j.failed != 0 ? AOT_EXIT_ERROR : j.n_too_large != 0 ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;
-    json_decref(j.graphs);
-    return err.code != AOT_OK ? aot_cmd_fail(&err) : code;
+    st = st == AOT_OK ? write_all(&j, &err) : st;
+    int code = j.failed != 0 ? AOT_EXIT_ERROR : j.n_too_large != 0 ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;
+    free_job(&j);
+    return st != AOT_OK ? aot_cmd_fail(&err) : code;
 }
 
 static const aot_option options[] = {
-    AOT_OPTION_SET,
     {"fits", 0, "SIZE", false, "Whether each unit fits SIZE (24GiB, 500MB), and the budget at which it would; a table, or JSON with --format json."},
-    {"format", 0, "json", false, "The form of the answer."},
-    {"output", 'o', "FILE", false, "Where it goes; standard output if absent or '-'."},
+    AOT_OPTIONS_MEMORY,
+    {"unit", 'u', "N|LABEL", false, "One unit, by number or label; all if absent."},
+    AOT_OPTION_SET,
+    {"format", 0, "FORMAT", false, "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "
+                                   "files, text to standard output."},
+    AOT_OPTION_COLOR,
+    AOT_OPTION_OUTPUT,
     {0},
 };
 
 const aot_cmd cmd_memory = {
     .name = "memory",
-    .synopsis = "INPUT [--fits SIZE] [--set NAME=VALUE]... [--format json] [-o FILE]",
-    .summary = "Live bytes of forward and backward, node by node, and their peaks",
+    .synopsis = "INPUT [--by WHAT,...] [--timeline] [--fits SIZE] [--set NAME=VALUE]... [--format FORMAT] [-o FILE]",
+    .summary = "Live bytes of forward and backward, node by node, and what lives at their peaks",
     .doc = "Each joint graph is cut and both modules are walked as PyTorch's interpreter runs them. Every living storage "
            "counts once; values die at their last use. Forward inputs are held by the caller; primals and saved values "
            "stay until the backward returns; user outputs are dropped before the backward; tangents are fresh; "
-           "views and saved aliases of primals cost nothing. With --fits each unit is walked at 41 memory budgets; exit "
-           "code 1 if one does not fit as it is configured. What lives besides the unit (optimizer state, other units, "
-           "the allocator's own) is to be taken off SIZE before.",
-    .examples = "aotscope memory train.log --fits 24GiB\n"
+           "views and saved aliases of primals cost nothing. --in-place-reuse, --donated and --allocator cuda change "
+           "that to what compiled code does.\n\n"
+           "The table tells what lives at the peak, by kind and source line, or as --by says, and between which nodes "
+           "it lives; --by region tells how many checkpoint regions live at once. CSV has a row for each node, with "
+           "--by one for each group; JSON has both with --timeline --by; SVG, PDF and PNG show the groups over time.\n\n"
+           "--allocator cuda rounds sizes to 512 B and replays PyTorch's caching allocator: two pools, segments of 2 "
+           "and 20 MiB, best fit, splitting and joining. Streams, expandable segments, what other units leave behind and "
+           "libraries' workspaces are not modelled.\n\n"
+           "With --fits each unit is walked at 41 memory budgets; exit "
+           "code 1 if one does not fit as it is configured. What lives besides the unit (optimizer state, other units) "
+           "is to be taken off SIZE before.",
+    .examples = "aotscope memory train.log\n"
+                "aotscope memory train.log --by region,module --unit 0/1\n"
+                "aotscope memory train.log --by kind -o memory.svg\n"
+                "aotscope memory train.log --fits 24GiB --allocator cuda\n"
                 "aotscope memory train.log --set activation_memory_budget=0.5 -o memory.json\n",
     .options = options,
     .min_inputs = 1,

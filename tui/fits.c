@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/memsim.h"
+#include "exec/allocator.h"
 #include "session/derive.h"
 #include "session/model.h"
+#include "session/walker.h"
 #include "tui/cmd.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -45,24 +46,41 @@ typedef struct cut {
     aot_partition *p;
 } cut;
 
-static aot_status cut_at(cut *out, aot_fit_point *point, const aot_unit *u, const aot_record *rec,
-                         const aot_config *config, int64_t limit, aot_err *err)
+typedef struct fitter {
+    const aot_unit *u;
+    const aot_record *rec;
+    const aot_fit_ask *ask;
+    aot_walker *walker;
+} fitter;
+
+static void find_peaks(fitter *k, aot_fit_point *point, const aot_partition *p)
 {
-    cut c = {.ctx = aot_unit_new_ctx(u)};
+    aot_memory m;
+    aot_walker_memory(k->walker, &m, p);
+    point->forward_peak = m.forward.peak;
+    point->backward_peak = m.backward.peak;
+    if (k->ask->reserved) {
+        aot_reserved forward, backward;
+        aot_allocator_replay(&forward, &backward, &m);
+        point->forward_peak = forward.reserved_peak;
+        point->backward_peak = backward.reserved_peak;
+    }
+    point->fits = point->forward_peak <= k->ask->limit && point->backward_peak <= k->ask->limit;
+    aot_memory_free(&m);
+}
+
+static aot_status cut_at(cut *out, aot_fit_point *point, fitter *k, const aot_config *config, aot_err *err)
+{
+    cut c = {.ctx = aot_unit_new_ctx(k->u)};
     const aot_graph *joint;
-    aot_status s = aot_record_parse(&joint, c.ctx, u, rec, err);
-    s = s == AOT_OK ? aot_derive_partition(&c.p, u, joint, config, NULL, err) : s;
+    aot_status s = aot_record_parse(&joint, c.ctx, k->u, k->rec, err);
+    s = s == AOT_OK ? aot_derive_partition(&c.p, k->u, joint, config, NULL, err) : s;
     *point = (aot_fit_point){.budget = config->activation_memory_budget, .rung = "not cut"};
     if (s == AOT_OK) {
-        aot_memory m;
-        aot_memory_simulate(&m, c.p->forward, c.p->backward, c.p->n_forward_outputs);
-        point->forward_peak = m.forward.peak;
-        point->backward_peak = m.backward.peak;
+        find_peaks(k, point, c.p);
         point->saved_bytes = c.p->saved_bytes;
         point->recompute_flops = c.p->recompute_flops;
         point->rung = c.p->rung;
-        point->fits = m.forward.peak <= limit && m.backward.peak <= limit;
-        aot_memory_free(&m);
     }
     *out = c;
     return s;
@@ -102,20 +120,22 @@ static json_t *find_flips(const aot_partition *now, const aot_partition *then)
 }
 
 aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *joint,
-                         const aot_config *config, int64_t limit, aot_err *err)
+                         const aot_config *config, const aot_fit_ask *ask, aot_err *err)
 {
     aot_fit f = {.best = -1};
+    fitter k = {.u = u, .rec = joint, .ask = ask, .walker = aot_walker_new(u, joint, &ask->walk)};
     cut now, then;
-    aot_status s = cut_at(&now, &f.now, u, joint, config, limit, err);
+    aot_status s = cut_at(&now, &f.now, &k, config, err);
     if (s != AOT_OK) {
         aot_ctx_free(now.ctx);
+        aot_walker_free(k.walker);
         return s;
     }
     for (int i = 0; i < AOT_FIT_POINTS; i++) {
         aot_config c = *config;
         aot_err ignored = {0};
         c.activation_memory_budget = (double)(AOT_FIT_POINTS - 1 - i) / (AOT_FIT_POINTS - 1);
-        s = cut_at(&then, &f.points[i], u, joint, &c, limit, &ignored);
+        s = cut_at(&then, &f.points[i], &k, &c, &ignored);
         if (s == AOT_OK && f.points[i].fits && f.best < 0) {
             f.best = i;
             f.flips = find_flips(now.p, then.p);
@@ -125,6 +145,7 @@ aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *join
     }
     aot_cmd_progress_end();
     aot_ctx_free(now.ctx);
+    aot_walker_free(k.walker);
     *out = f;
     return AOT_OK;
 }
@@ -172,22 +193,22 @@ static bool same_point(const aot_fit_point *a, const aot_fit_point *b)
            a->saved_bytes == b->saved_bytes && a->recompute_flops == b->recompute_flops;
 }
 
-static void print_flips(const aot_fit *f)
+static void print_flips(aot_sb *out, const aot_fit *f)
 {
     enum { MOST = 10 };
     size_t n = json_array_size(f->flips);
     char bytes[32];
     for (size_t i = 0; i < n && i < MOST; i++) {
         json_t *x = json_array_get(f->flips, i);
-        printf("  no longer saved  %s  %s\n", json_string_value(json_array_get(x, 0)),
+        aot_sb_addf(out, "  no longer saved  %s  %s\n", json_string_value(json_array_get(x, 0)),
                aot_format_bytes(bytes, sizeof bytes, json_integer_value(json_array_get(x, 1))));
     }
     if (n > MOST) {
-        printf("  and %zu more\n", n - MOST);
+        aot_sb_addf(out, "  and %zu more\n", n - MOST);
     }
 }
 
-void aot_fit_print(const aot_fit *f, int64_t limit)
+void aot_fit_print(aot_sb *out, const aot_fit *f, int64_t limit)
 {
     static const char *const titles[] = {"  budget",    "",          "forward", "backward", "saved",
                                          "flops again", "decided by"};
@@ -201,19 +222,16 @@ void aot_fit_print(const aot_fit *f, int64_t limit)
             print_point(t, i == f->best ? "> " : "  ", &f->points[i]);
         }
     }
-    aot_sb out = {0};
-    aot_table_print(&out, t, 0, 0, 0);
-    fputs(aot_sb_text(&out), stdout);
-    aot_sb_free(&out);
+    aot_table_print(out, t, 0, 0, 0);
     aot_table_free(t);
     aot_format_bytes(bytes, sizeof bytes, limit);
     if (f->now.fits) {
-        printf("  fits %s at its budget of %g\n", bytes, f->now.budget);
+        aot_sb_addf(out, "  fits %s at its budget of %g\n", bytes, f->now.budget);
     } else if (f->best >= 0) {
-        printf("  does not fit %s at its budget of %g; fits at %g, for %.4g flops again\n", bytes,
+        aot_sb_addf(out, "  does not fit %s at its budget of %g; fits at %g, for %.4g flops again\n", bytes,
                f->now.budget, f->points[f->best].budget, f->points[f->best].recompute_flops);
-        print_flips(f);
+        print_flips(out, f);
     } else {
-        printf("  does not fit %s at any budget\n", bytes);
+        aot_sb_addf(out, "  does not fit %s at any budget\n", bytes);
     }
 }

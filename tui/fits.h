@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "exec/memsim.h"
 #include "import/unit.h"
 #include "pipeline/config.h"
 
@@ -28,12 +29,18 @@ typedef struct aot_fit {
     json_t *flips; /* [name, bytes] saved now and not at best, largest first */
 } aot_fit;
 
+typedef struct aot_fit_ask {
+    int64_t limit;           /* bytes */
+    aot_memory_options walk; /* conventions of the peaks */
+    bool reserved;           /* peaks are what the caching allocator reserves (exec/allocator.h) */
+} aot_fit_ask;
+
 /* Cuts and walks the unit at each budget.
  * Errors: those of the partition as configured. A budget that cannot be cut does not fit. */
 AOT_NODISCARD aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *joint,
-                                       const aot_config *config, int64_t limit, aot_err *err);
+                                       const aot_config *config, const aot_fit_ask *ask, aot_err *err);
 void aot_fit_free(aot_fit *f);
 json_t *aot_fit_json(const aot_fit *f);
-void aot_fit_print(const aot_fit *f, int64_t limit);
+void aot_fit_print(aot_sb *out, const aot_fit *f, int64_t limit);
 
 #endif

@@ -184,6 +184,9 @@ static bool lives_at(const aot_mem_block *b, uint32_t row)
 static void add_block(aot_memgroups *out, aot_memgroup *g, uint32_t i)
 {
     const aot_mem_block *b = &out->side->blocks.d[i];
+    uint32_t end = out->side->live.n != 0 ? (uint32_t)out->side->live.n - 1 : 0, died = b->died < end ? b->died : end;
+    g->first_row = b->born < g->first_row ? b->born : g->first_row;
+    g->last_row = died > g->last_row ? died : g->last_row;
     if (out->side->live.n == 0 || !lives_at(b, out->side->peak_row)) {
         return;
     }
@@ -274,7 +277,7 @@ void aot_memgroups_make(aot_memgroups *out, const aot_partition *p, const aot_me
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || strcmp(all[i].key, all[i - 1].key) != 0) {
             out->d[out->n++] = (aot_memgroup){.key = all[i].key, .detail = all[i].detail, .n_same = 1,
-                                              .largest = UINT32_MAX};
+                                              .largest = UINT32_MAX, .first_row = UINT32_MAX};
         } else {
             out->d[out->n - 1].n_same += strcmp(all[i].own, all[i - 1].own) != 0;
         }

@@ -27,6 +27,7 @@ typedef struct aot_memgroup {
     int64_t peak_bytes;  /* of what lives at the side's peak */
     int64_t most_bytes;  /* the most of it that lives at once, at any row */
     uint32_t n_blocks;   /* storages at the peak */
+    uint32_t first_row, last_row; /* rows of the side's live between which any of it lives */
     uint32_t n_same;     /* keys that folding made one: 12 for layers.0 .. layers.11 */
     uint32_t largest;    /* index into the side's blocks of the largest at the peak; UINT32_MAX */
 } aot_memgroup;

@@ -73,4 +73,50 @@ ok "--jobs 0 is a usage error" exits 2
 run "$AOTSCOPE" sweep "$ladder" --solvers nobody
 ok "an unknown solver is an error" exits 2
 
+# ---- memory ----
+blocks=$(ls "$AOT_FIXTURES"/oracle/pain_checkpointed_blocks/trace.log*)
+run "$AOTSCOPE" memory "$blocks"
+ok "memory tells people in tables" exits 0
+ok "where the peak is" out "backward: 80.8 KiB at the peak, at mm_5 (42 of 59, units_pain.py:34)"
+ok "what lives there, by kind" out "parameters   expand to t_19"
+ok "and by source line" out "for b in bs: x = checkpoint(b, x, use_reentrant=False)"
+run "$AOTSCOPE" memory "$blocks" --by region
+ok "regions are told apart" out "region 3"
+ok "how many live at once" out "memory of 2 checkpoint regions lives at once, first at addmm_2"
+run "$AOTSCOPE" memory "$blocks" --timeline --by kind
+ok "--timeline has a row a node" out "+4.1 KiB     -4.0 KiB  > native_layer_norm_1  aten.native_layer_norm  units_pain.py:34"
+run "$AOTSCOPE" memory "$blocks" --by op --top 2
+ok "--top cuts" out "more (--top 0)"
+peak_of() { "$AOTSCOPE" memory "$@" --format json | sed -n 's/.*"peak": *\([0-9]*\).*/\1/p' | tail -n 1; }
+plain=$(peak_of "$blocks")
+norm=$(ls "$AOT_FIXTURES"/oracle/pain_rms_norm_chain/trace.log*)
+ok "reuse in place lowers the peak" [ "$(peak_of "$norm" --in-place-reuse)" -lt "$(peak_of "$norm")" ]
+ok "freeing what is donated lowers it" [ "$(peak_of "$ladder" --donated)" -lt "$(peak_of "$ladder")" ]
+ok "rounding raises it" [ "$(peak_of "$blocks" --allocator cuda)" -gt "$plain" ]
+run "$AOTSCOPE" memory "$blocks" --allocator cuda
+ok "the allocator's segments are told" out "the allocator holds 2.00 MiB at most"
+run "$AOTSCOPE" memory "$blocks" --allocator cuda --fits 1MiB
+ok "--fits goes by what is reserved then" exits 1
+run "$AOTSCOPE" memory "$blocks" --fits 1MiB
+ok "else by what lives" exits 0
+slices=$(ls "$AOT_FIXTURES"/oracle/slice_assign/trace.log*)
+ok "--first-calls gives repeated copies their memory" \
+    [ "$(peak_of "$slices" --first-calls)" -ge "$(peak_of "$slices")" ]
+run "$AOTSCOPE" memory "$blocks" --format csv
+ok "CSV has a row a node" [ "$(grep -c '^0,forward' out),$(grep -c '^0,backward' out)" = 15,59 ]
+ok "its live bytes are those of the contract" out "0,forward,9,native_layer_norm_1,aten.native_layer_norm,46976,4224,4096,units_pain.py:34"
+run "$AOTSCOPE" memory "$blocks" --by kind,op --format csv
+ok "with --by a row a group" out "0,backward,op,aten.mm,,"
+run "$AOTSCOPE" memory "$blocks" --timeline --by region --format json
+ok "JSON has groups over time" out '"over_time"'
+run "$AOTSCOPE" memory "$blocks" --by region -o regions.svg
+ok "a chart over time" grep -q "Live bytes of the backward by region" regions.svg
+ok "the peak is marked" grep -q "80.8 KiB at mm_5" regions.svg
+run "$AOTSCOPE" memory "$blocks" --by weekday
+ok "an unknown group is a usage error" err "there are kind, line, op, region and module"
+run "$AOTSCOPE" memory "$blocks" --unit 9
+ok "an unknown unit is an error" exits 2
+run "$AOTSCOPE" memory "$blocks" --unit 0/0 --allocator rocm
+ok "an unknown allocator is an error" exits 2
+
 done_testing

@@ -260,7 +260,7 @@ ladder=$(ls "$pain"/pain_mlp_ladder/trace.log*)
 run "$AOTSCOPE" memory "$ladder" --fits 1GiB
 ok "what fits exits with 0" exits 0
 ok "and says so" out "fits 1.00 GiB at its budget of 1"
-peak=$("$AOTSCOPE" memory "$ladder" | sed -n 's/.*"peak": *\([0-9]*\).*/\1/p' | sort -n | tail -n 1)
+peak=$("$AOTSCOPE" memory "$ladder" --format json | sed -n 's/.*"peak": *\([0-9]*\).*/\1/p' | sort -n | tail -n 1)
 run "$AOTSCOPE" memory "$ladder" --fits "$peak"
 ok "the peak itself fits" exits 0
 run "$AOTSCOPE" memory "$ladder" --fits $((peak - 1))

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "exec/allocator.h"
 #include "exec/memgroup.h"
 #include "ir/text.h"
 
@@ -300,6 +301,65 @@ static void names_of_groups_are_found(void **state)
     assert_string_equal(aot_mem_by_name(AOT_MEM_BY_REGION), "region");
 }
 
+/* ---- the allocator ---------------------------------------------------------------------------- */
+
+/* One side of blocks (bytes, born, died) over n rows. */
+static void side_of(aot_memory_side *s, const int64_t (*blocks)[3], size_t n_blocks, size_t n_rows)
+{
+    *s = (aot_memory_side){0};
+    for (size_t i = 0; i < n_rows; i++) {
+        aot_vec_push(&s->live, ((aot_live){0, 0}));
+    }
+    for (size_t i = 0; i < n_blocks; i++) {
+        aot_mem_block b = {.storage = (uint32_t)i, .bytes = blocks[i][0], .born = (uint32_t)blocks[i][1],
+                           .died = blocks[i][2] < 0 ? UINT32_MAX : (uint32_t)blocks[i][2]};
+        aot_vec_push(&s->blocks, b);
+    }
+}
+
+static aot_reserved replay(const int64_t (*blocks)[3], size_t n_blocks, size_t n_rows)
+{
+    aot_memory x = {0};
+    aot_reserved forward, backward;
+    side_of(&x.forward, blocks, n_blocks, n_rows);
+    aot_allocator_replay(&forward, &backward, &x);
+    assert_int_equal(backward.reserved_end, forward.reserved_end); // the cache is kept
+    aot_memory_free(&x);
+    return forward;
+}
+
+enum { K = 1 << 10, M = 1 << 20 };
+
+static void segments_are_of_the_allocators_sizes(void **state)
+{
+    (void)state;
+    const int64_t small[][3] = {{1, 0, -1}, {512, 0, -1}};
+    assert_int_equal(replay(small, 2, 1).reserved_peak, 2 * M);
+    assert_int_equal(replay(small, 2, 1).allocated_peak, 1024);
+    const int64_t middle[][3] = {{M, 0, -1}, {M + 1, 0, -1}}; // a small segment, and a large one
+    assert_int_equal(replay(middle, 2, 1).reserved_peak, 22 * M);
+    const int64_t large[][3] = {{11 * M, 0, -1}};
+    assert_int_equal(replay(large, 1, 1).reserved_peak, 12 * M);
+    // what is left of the first, 1 MiB, is too little for the large pool to keep: it is not split off
+    const int64_t whole[][3] = {{19 * M, 0, -1}};
+    assert_int_equal(replay(whole, 1, 1).allocated_peak, 20 * M);
+}
+
+static void freed_memory_is_used_again(void **state)
+{
+    (void)state;
+    const int64_t in_turn[][3] = {{8 * M, 0, 0}, {8 * M, 1, 1}, {8 * M, 2, 2}};
+    assert_int_equal(replay(in_turn, 3, 3).reserved_peak, 20 * M);
+    // two neighbours of 8 MiB become one of 16
+    const int64_t joined[][3] = {{8 * M, 0, 0}, {8 * M, 0, 0}, {16 * M, 1, 1}};
+    assert_int_equal(replay(joined, 3, 2).reserved_peak, 20 * M);
+    const int64_t refilled[][3] = {{4 * M, 0, 0}, {4 * M, 0, 0}, {9 * M, 1, 1}};
+    assert_int_equal(replay(refilled, 3, 2).reserved_peak, 20 * M);
+    // a piece that lives in the middle keeps them apart
+    const int64_t apart[][3] = {{8 * M, 0, 0}, {3 * M, 0, -1}, {8 * M, 0, 0}, {9 * M + 512, 1, 1}};
+    assert_int_equal(replay(apart, 4, 2).reserved_peak, 40 * M);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -308,6 +368,8 @@ int main(void)
         T(groups_add_up_to_the_peak),        T(lines_and_regions_are_told_apart),
         T(equal_layers_are_folded),          T(a_repeated_call_takes_less),
         T(names_of_groups_are_found),
+        cmocka_unit_test(segments_are_of_the_allocators_sizes),
+        cmocka_unit_test(freed_memory_is_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
