@@ -12,6 +12,7 @@ aot_needed=(
     "pc:cairo:libcairo2-dev"
     "pc:sqlite3:libsqlite3-dev" "pc:jansson:libjansson-dev" "pc:libxxhash:libxxhash-dev"
     "pc:libzip:libzip-dev" "pc:zlib:zlib1g-dev" "header:stdio.h:libc6-dev" "header:glpk.h:libglpk-dev"
+    "pc:openblas:libopenblas-dev"
 )
 aot_needed_tests=("pc:cmocka:libcmocka-dev")
 

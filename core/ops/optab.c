@@ -103,6 +103,13 @@ static const struct {
 #include "ops/op_cells.h"
 };
 
+/* Kernels are listed apart: they are made for a few hundred operators only. */
+static const char *const kernels[AOT_N_OPS] = {
+#define KERNEL(op, fn) [AOT_OP_##op] = #fn,
+#include "ops/kernels.def"
+#undef KERNEL
+};
+
 enum {
     N_FAMILIES = sizeof families / sizeof families[0],
     NAME_SLOTS = 1 << 14, /* powers of two, at most half full */
@@ -277,20 +284,31 @@ const char *aot_gap_sentence(aot_gap g)
     return gaps[g].sentence;
 }
 
+/* An operator without a kernel is run by its decomposition, if it has one. */
+static aot_gap kernel_gap(aot_op_id id)
+{
+    const row *r = row_of(id);
+    if (id < AOT_N_OPS && kernels[id] != NULL) {
+        return AOT_GAP_written;
+    }
+    bool decomposed = r->gap[AOT_RULE_KERN] == AOT_GAP_todo && r->gap[AOT_RULE_DECOMP] == AOT_GAP_written;
+    return decomposed ? AOT_GAP_decomposed : (aot_gap)r->gap[AOT_RULE_KERN];
+}
+
 aot_gap aot_op_gap(aot_op_id id, aot_rule r)
 {
-    return (aot_gap)row_of(id)->gap[r];
+    return r == AOT_RULE_KERN ? kernel_gap(id) : (aot_gap)row_of(id)->gap[r];
 }
 
 const char *aot_op_rule(aot_op_id id, aot_rule r)
 {
-    return row_of(id)->rule[r];
+    return r == AOT_RULE_KERN && id < AOT_N_OPS ? kernels[id] : row_of(id)->rule[r];
 }
 
 aot_op_id aot_op_next_gap(aot_op_id id, aot_rule r, aot_gap g)
 {
     for (size_t i = (size_t)id + 1; i < AOT_N_OPS; i++) {
-        if (rows[i].gap[r] == g) {
+        if (aot_op_gap((aot_op_id)i, r) == g) {
             return (aot_op_id)i;
         }
     }

@@ -1,0 +1,82 @@
+/* Copies between arrays: converted to the other dtype, whatever the strides. */
+#include <string.h>
+
+#include "exec/array.h"
+#include "exec/element.h"
+#include "exec/iter.h"
+
+enum { BLOCK = 256 };
+
+typedef union block {
+    double real[BLOCK];
+    int64_t integer[BLOCK];
+    aot_complex complex[BLOCK];
+} block;
+
+typedef struct copy_job {
+    aot_dtype to, from;
+} copy_job;
+
+static void copy_same(void *arg, char *const *ptr, const int64_t *stride, int64_t n)
+{
+    int64_t bytes = *(const int64_t *)arg;
+    if (stride[0] == bytes && stride[1] == bytes) {
+        memcpy(ptr[0], ptr[1], (size_t)(n * bytes));
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(ptr[0] + i * stride[0], ptr[1] + i * stride[1], (size_t)bytes);
+    }
+}
+
+static void copy_converted(void *arg, char *const *ptr, const int64_t *stride, int64_t n)
+{
+    const copy_job *j = arg;
+    aot_class from = aot_dtype_class(j->from);
+    block b;
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        int64_t m = n - at < BLOCK ? n - at : BLOCK;
+        const char *p = ptr[1] + at * stride[1];
+        char *to = ptr[0] + at * stride[0];
+        if (from == AOT_CLASS_COMPLEX) {
+            aot_load_complex(b.complex, j->from, p, stride[1], m);
+            aot_store_complex(b.complex, j->to, to, stride[0], m);
+        } else if (from == AOT_CLASS_INT) {
+            aot_load_int(b.integer, j->from, p, stride[1], m);
+            aot_store_int(b.integer, j->to, to, stride[0], m);
+        } else {
+            aot_load_real(b.real, j->from, p, stride[1], m);
+            aot_store_real(b.real, j->to, to, stride[0], m);
+        }
+    }
+}
+
+void aot_array_assign(aot_array *to, const aot_array *from)
+{
+    copy_job j = {(aot_dtype)to->dtype, (aot_dtype)from->dtype};
+    int64_t bytes = aot_array_item_bytes(to);
+    aot_array cut = *from; // leading dimensions of one element more than `to` has
+    while (cut.ndim > to->ndim) {
+        cut.ndim--;
+        memmove(cut.size, cut.size + 1, cut.ndim * sizeof *cut.size);
+        memmove(cut.stride, cut.stride + 1, cut.ndim * sizeof *cut.stride);
+    }
+    aot_iter it;
+    aot_iter_begin(&it, to->ndim, to->size);
+    aot_iter_add(&it, to);
+    aot_iter_add(&it, &cut);
+    if (j.to == j.from) {
+        aot_iter_run(&it, copy_same, &bytes);
+    } else {
+        aot_iter_run(&it, copy_converted, &j);
+    }
+}
+
+void aot_array_fill(aot_array *to, double x)
+{
+    static const int64_t one = 1;
+    aot_array *v = aot_array_new(NULL, (aot_dtype)to->dtype, 0, &one);
+    aot_store_real(&x, (aot_dtype)to->dtype, aot_array_data(v), 0, 1);
+    aot_array_assign(to, v);
+    aot_array_unref(v);
+}

@@ -1,0 +1,389 @@
+/* Element-wise kernels with further arguments: sums with alpha, choices, limits, rounding modes.
+ *
+ * Mirrors: aten/src/ATen/native/BinaryOps.cpp, TensorCompare.cpp, cpu/BinaryOpsKernel.cpp. */
+#include <math.h>
+#include <string.h>
+
+#include "exec/kernel.h"
+
+/* ---- self + alpha * other -------------------------------------------------------------------------- */
+
+typedef struct sum_arg {
+    double real;
+    int64_t integer;
+    aot_complex complex;
+} sum_arg;
+
+static void sum_real(const void *arg, void *out, void *const *in, int64_t n)
+{
+    const double *x = in[0], *y = in[1], a = ((const sum_arg *)arg)->real;
+    double *o = out;
+    for (int64_t i = 0; i < n; i++) {
+        o[i] = x[i] + a * y[i];
+    }
+}
+
+static void sum_int(const void *arg, void *out, void *const *in, int64_t n)
+{
+    const int64_t *x = in[0], *y = in[1];
+    uint64_t a = (uint64_t)((const sum_arg *)arg)->integer;
+    int64_t *o = out;
+    for (int64_t i = 0; i < n; i++) {
+        o[i] = (int64_t)((uint64_t)x[i] + a * (uint64_t)y[i]);
+    }
+}
+
+static void sum_complex(const void *arg, void *out, void *const *in, int64_t n)
+{
+    const aot_complex *x = in[0], *y = in[1], a = ((const sum_arg *)arg)->complex;
+    aot_complex *o = out;
+    for (int64_t i = 0; i < n; i++) {
+        o[i] = x[i] + (a == 1 ? y[i] : a * y[i]);
+    }
+}
+
+static void sum_of(aot_kern *k, unsigned first, unsigned second, int sign)
+{
+    aot_array *in[2] = {k_need(k, first), k_need(k, second)};
+    aot_dtype d = k_promote(k, 3);
+    aot_class c = aot_dtype_class(d);
+    sum_arg a = {sign * k_real(k, 2, 1), sign * k_int(k, 2, 1), sign * k_complex(k, 2, 1)};
+    a.real = aot_round_to(c == AOT_CLASS_REAL ? aot_opmath(d) : AOT_F64, a.real);
+    aot_array *out = k_broadcast_out(k, d, 2, in);
+    k_pointwise(k, out, c, d, 2, in, c == AOT_CLASS_REAL ? sum_real : c == AOT_CLASS_INT ? sum_int : sum_complex, &a);
+    k_give(k, out);
+}
+
+void kern_add(aot_kern *k)
+{
+    sum_of(k, 0, 1, 1);
+}
+
+void kern_sub(aot_kern *k)
+{
+    sum_of(k, 0, 1, -1);
+}
+
+void kern_rsub(aot_kern *k)
+{
+    sum_of(k, 1, 0, -1);
+}
+
+/* ---- absolute value, choices ------------------------------------------------------------------------ */
+
+static void abs_real(const void *arg, void *out, void *const *in, int64_t n)
+{
+    (void)arg;
+    for (int64_t i = 0; i < n; i++) {
+        ((double *)out)[i] = fabs(((const double *)in[0])[i]);
+    }
+}
+
+static void abs_int(const void *arg, void *out, void *const *in, int64_t n)
+{
+    (void)arg;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t v = ((const int64_t *)in[0])[i];
+        ((int64_t *)out)[i] = v < 0 ? (int64_t)-(uint64_t)v : v;
+    }
+}
+
+static void abs_complex(const void *arg, void *out, void *const *in, int64_t n)
+{
+    (void)arg;
+    for (int64_t i = 0; i < n; i++) {
+        ((double *)out)[i] = cabs(((const aot_complex *)in[0])[i]);
+    }
+}
+
+void kern_abs(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *out = k_like(k, k_real_of((aot_dtype)x->dtype), x);
+    aot_class c = aot_dtype_class((aot_dtype)x->dtype);
+    k_pointwise(k, out, c == AOT_CLASS_INT ? c : AOT_CLASS_REAL, (aot_dtype)x->dtype, 1, &x,
+                c == AOT_CLASS_INT ? abs_int : c == AOT_CLASS_REAL ? abs_real : abs_complex, NULL);
+    k_give(k, out);
+}
+
+/* Copies elements of either operand whole, so that payloads of NaN stay. */
+typedef struct choose_job {
+    int64_t bytes;
+} choose_job;
+
+static void choose(void *arg, char *const *ptr, const int64_t *stride, int64_t n)
+{
+    size_t bytes = (size_t)((const choose_job *)arg)->bytes;
+    for (int64_t i = 0; i < n; i++) {
+        const char *from = ptr[1][i * stride[1]] != 0 ? ptr[2] + i * stride[2] : ptr[3] + i * stride[3];
+        memcpy(ptr[0] + i * stride[0], from, bytes);
+    }
+}
+
+static void choose_into(aot_kern *k, aot_array *cond, aot_array *a, aot_array *b, aot_dtype d)
+{
+    aot_array *in[3] = {k_cast(k, cond, AOT_B8), k_cast(k, a, d), k_cast(k, b, d)};
+    aot_array *out = k_broadcast_out(k, d, 3, in);
+    choose_job j = {aot_array_item_bytes(out)};
+    aot_iter it;
+    aot_iter_begin(&it, out->ndim, out->size);
+    aot_iter_add(&it, out);
+    for (int i = 0; i < 3; i++) {
+        aot_iter_add(&it, in[i]);
+    }
+    aot_iter_run(&it, choose, &j);
+    k_give(k, out);
+}
+
+void kern_where(aot_kern *k)
+{
+    choose_into(k, k_need(k, 0), k_need(k, 1), k_need(k, 2), k_promote(k, 6));
+}
+
+void kern_masked_fill(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0);
+    choose_into(k, k_need(k, 1), k_need(k, 2), x, (aot_dtype)x->dtype);
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------ */
+
+typedef struct clamp_arg {
+    bool min, max;
+} clamp_arg;
+
+static void clamp_real(const void *arg, void *out, void *const *in, int64_t n)
+{
+    const clamp_arg *a = arg;
+    const double *x = in[0], *lo = in[1], *hi = in[a->min ? 2 : 1];
+    for (int64_t i = 0; i < n; i++) {
+        double v = x[i];
+        v = a->min && (lo[i] != lo[i] || v < lo[i]) ? lo[i] : v;
+        ((double *)out)[i] = a->max && (hi[i] != hi[i] || v > hi[i]) ? hi[i] : v;
+    }
+}
+
+static void clamp_int(const void *arg, void *out, void *const *in, int64_t n)
+{
+    const clamp_arg *a = arg;
+    const int64_t *x = in[0], *lo = in[1], *hi = in[a->min ? 2 : 1];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t v = x[i];
+        v = a->min && v < lo[i] ? lo[i] : v;
+        ((int64_t *)out)[i] = a->max && v > hi[i] ? hi[i] : v;
+    }
+}
+
+static void clamp_by(aot_kern *k, unsigned min, unsigned max)
+{
+    clamp_arg a = {min != 0 && !k_is_none(k, min), max != 0 && !k_is_none(k, max)};
+    aot_array *in[3] = {k_need(k, 0)};
+    unsigned n = 1;
+    uint32_t which = 1;
+    if (a.min) {
+        in[n++] = k_in(k, min);
+        which |= 1u << min;
+    }
+    if (a.max) {
+        in[n++] = k_in(k, max);
+        which |= 1u << max;
+    }
+    aot_dtype d = k_promote(k, which);
+    aot_class c = aot_dtype_class(d);
+    aot_array *out = k_broadcast_out(k, d, n, in);
+    if (c == AOT_CLASS_COMPLEX) {
+        k_fail(k, AOT_E_UNSUPPORTED, "not implemented for complex numbers");
+    }
+    k_pointwise(k, out, c, d, n, in, c == AOT_CLASS_REAL ? clamp_real : clamp_int, &a);
+    k_give(k, out);
+}
+
+void kern_clamp(aot_kern *k)
+{
+    clamp_by(k, 1, 2);
+}
+
+void kern_clamp_min(aot_kern *k)
+{
+    clamp_by(k, 1, 0);
+}
+
+void kern_clamp_max(aot_kern *k)
+{
+    clamp_by(k, 0, 1);
+}
+
+/* ---- division with rounding ---------------------------------------------------------------------------- */
+
+static double floor_quotient(double x, double y)
+{
+    if (y == 0) {
+        return x / y;
+    }
+    double m = fmod(x, y), q = (x - m) / y;
+    q -= m != 0 && (y < 0) != (m < 0);
+    if (q == 0) {
+        return copysign(0, x / y);
+    }
+    double f = floor(q);
+    return f + (q - f > 0.5);
+}
+
+static void floor_real(const void *arg, void *out, void *const *in, int64_t n)
+{
+    (void)arg;
+    for (int64_t i = 0; i < n; i++) {
+        ((double *)out)[i] = floor_quotient(((const double *)in[0])[i], ((const double *)in[1])[i]);
+    }
+}
+
+static void trunc_real(const void *arg, void *out, void *const *in, int64_t n)
+{
+    (void)arg;
+    for (int64_t i = 0; i < n; i++) {
+        ((double *)out)[i] = trunc(((const double *)in[0])[i] / ((const double *)in[1])[i]);
+    }
+}
+
+typedef struct int_div_arg {
+    bool floors;
+    bool *by_zero;
+} int_div_arg;
+
+static void div_int(const void *arg, void *out, void *const *in, int64_t n)
+{
+    const int_div_arg *a = arg;
+    const int64_t *x = in[0], *y = in[1];
+    for (int64_t i = 0; i < n; i++) {
+        *a->by_zero |= y[i] == 0;
+        int64_t q = y[i] == 0 ? 0 : y[i] == -1 ? (int64_t)-(uint64_t)x[i] : x[i] / y[i];
+        bool down = a->floors && y[i] != 0 && y[i] != -1 && x[i] % y[i] != 0 && (x[i] < 0) != (y[i] < 0);
+        ((int64_t *)out)[i] = q - down;
+    }
+}
+
+static void divide(aot_kern *k, bool floors)
+{
+    aot_array *in[2] = {k_need(k, 0), k_need(k, 1)};
+    aot_dtype d = k_promote(k, 3);
+    aot_class c = aot_dtype_class(d);
+    aot_array *out = k_broadcast_out(k, d, 2, in);
+    bool by_zero = false;
+    if (c == AOT_CLASS_INT) {
+        k_pointwise(k, out, c, d, 2, in, div_int, &(int_div_arg){floors, &by_zero});
+    } else {
+        k_pointwise(k, out, AOT_CLASS_REAL, d, 2, in, floors ? floor_real : trunc_real, NULL);
+    }
+    if (by_zero) {
+        k_fail(k, AOT_E_RANGE, "integer division by zero");
+    }
+    k_give(k, out);
+}
+
+void kern_div_mode(aot_kern *k)
+{
+    if (k_is_none(k, 2)) {
+        k_give(k, K2(k, aten_div_Tensor, k_need(k, 0), k_need(k, 1)));
+        return;
+    }
+    divide(k, k_str_is(k, 2, "floor"));
+}
+
+void kern_floor_divide(aot_kern *k)
+{
+    divide(k, true);
+}
+
+/* ---- pairs of numbers ----------------------------------------------------------------------------------- */
+
+static void make_complex(const void *arg, void *out, void *const *in, int64_t n)
+{
+    bool polar = *(const bool *)arg;
+    for (int64_t i = 0; i < n; i++) {
+        double a = ((const double *)in[0])[i], b = ((const double *)in[1])[i];
+        ((aot_complex *)out)[i] = polar ? CMPLX(a * cos(b), a * sin(b)) : CMPLX(a, b);
+    }
+}
+
+static void complex_of_two(aot_kern *k, bool polar)
+{
+    aot_array *in[2] = {k_need(k, 0), k_need(k, 1)};
+    aot_dtype d = k_promote(k, 3);
+    aot_array *out = k_broadcast_out(k, k_complex_of(d), 2, in);
+    k_pointwise(k, out, AOT_CLASS_COMPLEX, d, 2, in, make_complex, &polar);
+    k_give(k, out);
+}
+
+void kern_complex(aot_kern *k)
+{
+    complex_of_two(k, false);
+}
+
+void kern_polar(aot_kern *k)
+{
+    complex_of_two(k, true);
+}
+
+static void next_real(const void *arg, void *out, void *const *in, int64_t n)
+{
+    bool is_f64 = *(const bool *)arg;
+    for (int64_t i = 0; i < n; i++) {
+        double a = ((const double *)in[0])[i], b = ((const double *)in[1])[i];
+        ((double *)out)[i] = is_f64 ? nextafter(a, b) : (double)nextafterf((float)a, (float)b);
+    }
+}
+
+void kern_nextafter(aot_kern *k)
+{
+    aot_array *in[2] = {k_need(k, 0), k_need(k, 1)};
+    aot_dtype d = k_promote(k, 3);
+    aot_array *out = k_broadcast_out(k, d, 2, in);
+    bool is_f64 = d == AOT_F64;
+    k_pointwise(k, out, AOT_CLASS_REAL, d, 2, in, next_real, &is_f64);
+    k_give(k, out);
+}
+
+static void ldexp_real(const void *arg, void *out, void *const *in, int64_t n)
+{
+    (void)arg;
+    for (int64_t i = 0; i < n; i++) {
+        ((double *)out)[i] = ((const double *)in[0])[i] * exp2(((const double *)in[1])[i]);
+    }
+}
+
+void kern_ldexp(aot_kern *k)
+{
+    aot_array *in[2] = {k_need(k, 0), k_need(k, 1)};
+    aot_dtype d = k_to_float(k_promote(k, 3));
+    aot_array *out = k_broadcast_out(k, d, 2, in);
+    k_pointwise(k, out, AOT_CLASS_REAL, d, 2, in, ldexp_real, NULL);
+    k_give(k, out);
+}
+
+static void mantissa(const void *arg, void *out, void *const *in, int64_t n)
+{
+    (void)arg;
+    for (int64_t i = 0; i < n; i++) {
+        int e;
+        ((double *)out)[i] = frexp(((const double *)in[0])[i], &e);
+    }
+}
+
+static void exponent(const void *arg, void *out, void *const *in, int64_t n)
+{
+    (void)arg;
+    for (int64_t i = 0; i < n; i++) {
+        int e;
+        double x = ((const double *)in[0])[i];
+        frexp(x, &e);
+        ((int64_t *)out)[i] = isfinite(x) ? e : 0;
+    }
+}
+
+void kern_frexp(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *m = k_like(k, (aot_dtype)x->dtype, x), *e = k_out(k, 1, AOT_I32, x->ndim, x->size);
+    k_pointwise(k, m, AOT_CLASS_REAL, (aot_dtype)x->dtype, 1, &x, mantissa, NULL);
+    k_pointwise(k, e, AOT_CLASS_INT, (aot_dtype)x->dtype, 1, &x, exponent, NULL);
+    k_give(k, m);
+    k_give(k, e);
+}

@@ -1,0 +1,446 @@
+/* Indexing, gathering, scattering.
+ *
+ * Mirrors: aten/src/ATen/native/TensorAdvancedIndexing.cpp, cpu/IndexKernel.cpp,
+ * cpu/ScatterGatherKernel.cpp. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "exec/kernel.h"
+#include "exec/rows.h"
+
+static int64_t checked(aot_kern *k, int64_t i, int64_t n)
+{
+    if (i < -n || i >= n) {
+        k_fail(k, AOT_E_RANGE, "index %" PRId64 " is out of bounds for a dimension of size %" PRId64, i, n);
+    }
+    return i < 0 ? i + n : i;
+}
+
+/* ---- how an element is written over another ------------------------------------------------------------ */
+
+typedef enum combine { SET, ADD, MUL, MAXIMUM, MINIMUM } combine;
+
+static double combined(combine how, double a, double b)
+{
+    return how == ADD       ? a + b
+           : how == MUL     ? a * b
+           : how == MAXIMUM ? (a != a || a > b ? a : b)
+           : how == MINIMUM ? (a != a || a < b ? a : b)
+                            : b;
+}
+
+static int64_t combined_int(combine how, int64_t a, int64_t b)
+{
+    return how == ADD       ? (int64_t)((uint64_t)a + (uint64_t)b)
+           : how == MUL     ? (int64_t)((uint64_t)a * (uint64_t)b)
+           : how == MAXIMUM ? (a > b ? a : b)
+           : how == MINIMUM ? (a < b ? a : b)
+                            : b;
+}
+
+static void combine_at(combine how, aot_dtype d, char *to, const char *from)
+{
+    aot_class c = aot_dtype_class(d);
+    if (how == SET) {
+        memcpy(to, from, aot_dtype_get(d)->bytes);
+    } else if (c == AOT_CLASS_INT) {
+        int64_t v = combined_int(how, aot_get_int(d, to), aot_get_int(d, from));
+        aot_store_int(&v, d, to, 0, 1);
+    } else if (c == AOT_CLASS_COMPLEX) {
+        aot_complex a, b;
+        aot_load_complex(&a, d, to, 0, 1);
+        aot_load_complex(&b, d, from, 0, 1);
+        a = how == ADD ? a + b : a * b;
+        aot_store_complex(&a, d, to, 0, 1);
+    } else {
+        double v = combined(how, aot_get_real(d, to), aot_get_real(d, from));
+        aot_store_real(&v, d, to, 0, 1);
+    }
+}
+
+/* ---- gather and scatter ---------------------------------------------------------------------------------- */
+
+/* Calls fn for each element of index, with the places in x (moved along dim by the index) and in other
+ * (the element at the same coordinates; NULL: none). */
+typedef void place_fn(void *arg, char *x, char *other);
+
+typedef struct place_job {
+    aot_kern *k;
+    place_fn *fn;
+    void *arg;
+    int64_t size, step; /* of x along dim: elements, bytes from one to the next */
+    aot_dtype index;
+    bool with_other;
+} place_job;
+
+static void place_run(void *arg, char *const *ptr, const int64_t *stride, int64_t n)
+{
+    const place_job *j = arg;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = checked(j->k, aot_get_int(j->index, ptr[0] + i * stride[0]), j->size);
+        j->fn(j->arg, ptr[1] + i * stride[1] + at * j->step, j->with_other ? ptr[2] + i * stride[2] : NULL);
+    }
+}
+
+static void each_place(aot_kern *k, aot_array *x, unsigned dim, aot_array *index, aot_array *other, place_fn *fn,
+                       void *arg)
+{
+    place_job j = {k, fn, arg, x->ndim > 0 ? x->size[dim] : 1,
+                   x->ndim > 0 ? x->stride[dim] * aot_array_item_bytes(x) : 0, (aot_dtype)index->dtype, other != NULL};
+    aot_array base = *x;
+    if (index->ndim > 0 && x->ndim > 0) {
+        base.stride[dim] = 0;
+    }
+    base.ndim = index->ndim;
+    for (unsigned i = 0; i < index->ndim; i++) { // sizes of 1 in x are no broadcasting here
+        base.stride[i] = x->ndim == 0 ? 0 : base.stride[i];
+        base.size[i] = index->size[i];
+    }
+    aot_iter it;
+    aot_iter_begin(&it, index->ndim, index->size);
+    aot_iter_add(&it, index);
+    aot_iter_add(&it, &base);
+    if (other != NULL) {
+        aot_array cut = *other;
+        cut.ndim = index->ndim;
+        for (unsigned i = 0; i < index->ndim; i++) {
+            cut.stride[i] = other->ndim == 0 ? 0 : cut.stride[i];
+            cut.size[i] = index->size[i];
+        }
+        aot_iter_add(&it, &cut);
+    }
+    aot_iter_run_in_order(&it, place_run, &j);
+}
+
+static void take(void *arg, char *x, char *other)
+{
+    memcpy(other, x, *(const size_t *)arg);
+}
+
+void kern_gather(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *index = k_need(k, 2);
+    aot_array *out = k_out(k, 0, (aot_dtype)x->dtype, index->ndim, index->size);
+    size_t bytes = (size_t)aot_array_item_bytes(x);
+    each_place(k, x, k_dim(k, 1, x->ndim), index, out, take, &bytes);
+    k_give(k, out);
+}
+
+typedef struct scatter_arg {
+    combine how;
+    aot_dtype d;
+    const char *value; /* NULL: the other's element */
+} scatter_arg;
+
+static void scatter_one(void *arg, char *x, char *other)
+{
+    const scatter_arg *a = arg;
+    combine_at(a->how, a->d, x, a->value != NULL ? a->value : other);
+}
+
+static aot_array *copy_of(aot_kern *k, aot_array *x)
+{
+    aot_array *out = k_like(k, (aot_dtype)x->dtype, x);
+    aot_array_assign(out, x);
+    return out;
+}
+
+static void scatter_with(aot_kern *k, combine how)
+{
+    aot_array *x = k_need(k, 0), *out = copy_of(k, x), *src = k_cast(k, k_need(k, 3), (aot_dtype)x->dtype);
+    bool number = k_arg(k, 3)->kind != AOT_X_ARRAY;
+    scatter_arg a = {how, (aot_dtype)x->dtype, number ? aot_array_data(src) : NULL};
+    each_place(k, out, k_dim(k, 1, x->ndim), k_need(k, 2), number ? NULL : src, scatter_one, &a);
+    k_give(k, out);
+}
+
+void kern_scatter(aot_kern *k)
+{
+    scatter_with(k, SET);
+}
+
+void kern_scatter_add(aot_kern *k)
+{
+    scatter_with(k, ADD);
+}
+
+static void put_number(void *arg, char *x, char *other)
+{
+    const scatter_arg *a = arg;
+    (void)other;
+    memcpy(x, a->value, aot_dtype_get(a->d)->bytes);
+}
+
+static void count_one(void *arg, char *x, char *other)
+{
+    int64_t n = *(int64_t *)x + 1;
+    (void)arg;
+    (void)other;
+    memcpy(x, &n, sizeof n);
+}
+
+/* Divides by how many elements were added, self among them if it counts. */
+static void divide_by_counts(aot_kern *k, aot_array *out, unsigned dim, aot_array *index, bool with_self)
+{
+    aot_array *counts = k_new(k, AOT_I64, out->ndim, out->size);
+    if (with_self) {
+        aot_array_fill(counts, 1);
+    }
+    each_place(k, counts, dim, index, NULL, count_one, NULL);
+    counts = K2(k, aten_maximum, counts, k_scalar(k, AOT_I64, 1));
+    bool ints = aot_dtype_class((aot_dtype)out->dtype) == AOT_CLASS_INT;
+    aot_array_assign(out, ints ? K2(k, aten_floor_divide, out, k_cast(k, counts, (aot_dtype)out->dtype))
+                     : K2(k, aten_div_Tensor, out, counts));
+}
+
+static combine combine_named(aot_kern *k, unsigned pos, bool *mean)
+{
+    *mean = k_str_is(k, pos, "mean");
+    return k_str_is(k, pos, "sum") || k_str_is(k, pos, "add") || *mean  ? ADD
+           : k_str_is(k, pos, "prod") || k_str_is(k, pos, "multiply") ? MUL
+           : k_str_is(k, pos, "amax")                               ? MAXIMUM
+                                                                    : MINIMUM;
+}
+
+static double neutral(combine how)
+{
+    return how == MUL ? 1 : how == MAXIMUM ? -INFINITY : how == MINIMUM ? INFINITY : 0;
+}
+
+void kern_scatter_reduce(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *out = copy_of(k, x), *index = k_need(k, 2), *src = k_need(k, 3);
+    unsigned dim = k_dim(k, 1, x->ndim);
+    bool mean, with_self = k_bool(k, 5);
+    combine how = combine_named(k, 4, &mean);
+    scatter_arg a = {how, (aot_dtype)x->dtype, NULL};
+    if (!with_self) {
+        aot_array *start = k_new(k, (aot_dtype)x->dtype, 0, NULL);
+        double v = neutral(how);
+        if (aot_dtype_class((aot_dtype)x->dtype) == AOT_CLASS_INT && isinf(v)) { // the dtype's own limit
+            int64_t i = v > 0 ? INT64_MAX : INT64_MIN, bits = 8 * aot_array_item_bytes(x);
+            i = bits == 64 ? i : x->dtype == AOT_U8 ? (v > 0 ? 255 : 0) : i >> (64 - bits);
+            aot_store_int(&i, (aot_dtype)x->dtype, aot_array_data(start), 0, 1);
+        } else {
+            aot_array_fill(start, v);
+        }
+        scatter_arg reset = {SET, (aot_dtype)x->dtype, aot_array_data(start)};
+        each_place(k, out, dim, index, NULL, put_number, &reset);
+    }
+    each_place(k, out, dim, index, src, scatter_one, &a);
+    if (mean) {
+        divide_by_counts(k, out, dim, index, with_self);
+    }
+    k_give(k, out);
+}
+
+/* ---- along one dimension ------------------------------------------------------------------------------------ */
+
+void kern_index_select(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *index = k_need(k, 2);
+    unsigned d = k_dim(k, 1, x->ndim);
+    int64_t size[AOT_ARRAY_MAX_NDIM];
+    memcpy(size, x->size, sizeof size);
+    size[d] = aot_array_numel(index);
+    if (x->ndim == 0) {
+        k_give(k, copy_of(k, x));
+        return;
+    }
+    aot_array *out = k_out(k, 0, (aot_dtype)x->dtype, x->ndim, size);
+    index = k_cast_contiguous(k, index, AOT_I64);
+    for (int64_t i = 0; i < size[d]; i++) {
+        int64_t at = checked(k, ((const int64_t *)aot_array_data(index))[i], x->size[d]);
+        aot_array from = *x, to = *out;
+        from.size[d] = to.size[d] = 1;
+        from.offset += at * x->stride[d];
+        to.offset += i * out->stride[d];
+        aot_array_assign(&to, &from);
+    }
+    k_give(k, out);
+}
+
+void kern_embedding(aot_kern *k)
+{
+    aot_array *w = k_need(k, 0), *index = k_need(k, 1);
+    int64_t size[AOT_ARRAY_MAX_NDIM], n = aot_array_numel(index), flat[2] = {n, w->size[1]};
+    memcpy(size, index->size, sizeof size);
+    size[index->ndim] = w->size[1];
+    aot_array *rows = k_new(k, (aot_dtype)w->dtype, 2, flat);
+    index = k_cast_contiguous(k, index, AOT_I64);
+    for (int64_t i = 0; i < n; i++) {
+        aot_array_assign(k_select(k, rows, 0, i), k_select(k, w, 0, checked(k, ((const int64_t *)aot_array_data(index))[i], w->size[0])));
+    }
+    k_give(k, k_reshape(k, rows, index->ndim + 1u, size));
+}
+
+/* ---- advanced indexing ---------------------------------------------------------------------------------------- */
+
+/* x[indices]: one look at x for the result's shape: indexed dimensions have stride 0 and are replaced by
+ * the indices' common shape, where the first of them stands if they lie together, else in front. */
+typedef struct indexed {
+    unsigned ndim, n; /* of the result; index arrays */
+    int64_t size[AOT_ARRAY_MAX_NDIM];
+    aot_array base;   /* x without the indexed dimensions, broadcast over the index shape */
+    aot_array *index[AOT_ARRAY_MAX_NDIM]; /* in the result's shape, i64 */
+    int64_t step[AOT_ARRAY_MAX_NDIM], len[AOT_ARRAY_MAX_NDIM]; /* of the dimension that each one indexes */
+} indexed;
+
+/* bool and u8 masks become one index array for each of their dimensions. */
+static unsigned plain_indices(aot_kern *k, aot_array *x, unsigned pos, aot_array *out[AOT_ARRAY_MAX_NDIM])
+{
+    aot_array **in;
+    unsigned n = k_list(k, pos, &in), m = 0;
+    for (unsigned i = 0; i < n; i++) {
+        bool mask = in[i] != NULL && (in[i]->dtype == AOT_B8 || in[i]->dtype == AOT_U8);
+        if (m + (mask ? in[i]->ndim : 1u) > x->ndim) {
+            k_fail(k, AOT_E_SHAPE, "more indices than dimensions");
+        }
+        if (!mask) {
+            out[m++] = in[i];
+            continue;
+        }
+        aot_array *places = K1(k, aten_nonzero, in[i]);
+        for (unsigned d = 0; d < in[i]->ndim; d++) {
+            out[m++] = k_select(k, places, 1, d);
+        }
+    }
+    return m;
+}
+
+static void index_shape(aot_kern *k, indexed *v, const aot_array *x, unsigned n, aot_array *const *in)
+{
+    unsigned shape_ndim = 0, first = x->ndim, last = 0, used = 0;
+    int64_t shape[AOT_ARRAY_MAX_NDIM];
+    for (unsigned i = 0; i < n; i++) {
+        if (in[i] != NULL) {
+            first = used == 0 ? i : first;
+            last = i;
+            used++;
+            if (!aot_broadcast(&shape_ndim, shape, in[i]->ndim, in[i]->size)) {
+                k_fail(k, AOT_E_SHAPE, "index shapes that cannot be broadcast");
+            }
+        }
+    }
+    bool together = used > 0 && last - first + 1 == used;
+    unsigned at = together ? first : 0, to = 0;
+    v->base = *x;
+    for (unsigned d = 0, done = 0; d <= x->ndim; d++) {
+        if (!done && (d == at || !together)) {
+            for (unsigned i = 0; i < shape_ndim; i++) {
+                v->base.stride[to] = 0;
+                v->size[to++] = shape[i];
+            }
+            done = 1;
+        }
+        if (d < x->ndim && (d >= n || in[d] == NULL)) {
+            v->base.stride[to] = x->stride[d];
+            v->size[to++] = x->size[d];
+        }
+    }
+    v->ndim = to;
+    for (unsigned d = 0; d < n; d++) {
+        if (in[d] == NULL) {
+            continue;
+        }
+        aot_array *index = k_expand(k, k_cast(k, in[d], AOT_I64), shape_ndim, shape);
+        aot_array *full = k_own(k, aot_array_view(index, AOT_I64, v->ndim, v->size, v->size, index->offset));
+        for (unsigned i = 0; i < v->ndim; i++) {
+            bool inside = i >= at && i < at + shape_ndim;
+            full->stride[i] = inside ? index->stride[i - at] : 0;
+        }
+        v->len[v->n] = x->size[d];
+        v->step[v->n] = x->stride[d] * aot_array_item_bytes(x);
+        v->index[v->n++] = full;
+    }
+    v->base.ndim = (uint8_t)v->ndim;
+    memcpy(v->base.size, v->size, sizeof v->size);
+}
+
+typedef struct index_job {
+    aot_kern *k;
+    const indexed *v;
+    combine how;
+    aot_dtype d;
+    bool reads; /* from x into the other */
+} index_job;
+
+/* ptr: the other, x, then each index. */
+static void index_run(void *arg, char *const *ptr, const int64_t *stride, int64_t n)
+{
+    const index_job *j = arg;
+    for (int64_t i = 0; i < n; i++) {
+        char *other = ptr[0] + i * stride[0], *x = ptr[1] + i * stride[1];
+        for (unsigned m = 0; m < j->v->n; m++) {
+            int64_t at;
+            memcpy(&at, ptr[m + 2] + i * stride[m + 2], sizeof at);
+            x += checked(j->k, at, j->v->len[m]) * j->v->step[m];
+        }
+        combine_at(j->how, j->d, j->reads ? other : x, j->reads ? x : other);
+    }
+}
+
+static void index_walk(aot_kern *k, const indexed *v, aot_array *other, combine how, bool reads)
+{
+    index_job j = {k, v, how, (aot_dtype)v->base.dtype, reads};
+    aot_iter it;
+    if (v->n + 2 > AOT_ITER_MAX) {
+        k_fail(k, AOT_E_UNSUPPORTED, "more than %d index tensors", AOT_ITER_MAX - 2);
+    }
+    aot_iter_begin(&it, v->ndim, v->size);
+    aot_iter_add(&it, other);
+    aot_iter_add(&it, &v->base);
+    for (unsigned m = 0; m < v->n; m++) {
+        aot_iter_add(&it, v->index[m]);
+    }
+    aot_iter_run_in_order(&it, index_run, &j);
+}
+
+void kern_index(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *in[AOT_ARRAY_MAX_NDIM];
+    unsigned n = plain_indices(k, x, 1, in);
+    indexed v = {0};
+    index_shape(k, &v, x, n, in);
+    aot_array *out = k_out(k, 0, (aot_dtype)x->dtype, v.ndim, v.size);
+    index_walk(k, &v, out, SET, true);
+    k_give(k, out);
+}
+
+void kern_index_put(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *out = copy_of(k, x), *in[AOT_ARRAY_MAX_NDIM];
+    unsigned n = plain_indices(k, x, 1, in);
+    indexed v = {0};
+    index_shape(k, &v, out, n, in);
+    aot_array *values = k_cast(k, k_need(k, 2), (aot_dtype)x->dtype);
+    index_walk(k, &v, k_expand(k, values, v.ndim, v.size), k_bool(k, 3) ? ADD : SET, false);
+    k_give(k, out);
+}
+
+/* ---- where elements are not zero --------------------------------------------------------------------------------- */
+
+void kern_nonzero(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *flags = k_cast_contiguous(k, x, AOT_B8);
+    int64_t n = aot_array_numel(flags), size[2] = {0, x->ndim};
+    const char *p = aot_array_data(flags);
+    for (int64_t i = 0; i < n; i++) {
+        size[0] += p[i] != 0;
+    }
+    aot_array *out = k_new(k, AOT_I64, 2, size);
+    int64_t *to = (int64_t *)(void *)aot_array_data(out);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i;
+        if (p[i] == 0) {
+            continue;
+        }
+        for (unsigned d = x->ndim; d-- > 0;) {
+            to[d] = rest % x->size[d];
+            rest /= x->size[d];
+        }
+        to += x->ndim;
+    }
+    k_give(k, out);
+}

@@ -1,0 +1,40 @@
+/* A captured unit called as the user's program calls it: through its runtime wrappers, forward, then
+ * backward.
+ *
+ * In call order: duplicates dropped (AOTDedupeWrapper), views replaced by their base
+ * (AOTSyntheticBaseWrapper), mutated inputs written back and aliased outputs made again
+ * (RuntimeWrapper), saved values held between the calls (AOTDispatchAutograd). Units with tensor
+ * subclasses, effect tokens or functionalize_rng_ops are refused with the wrapper's name.
+ * Mirrors torch/_functorch/_aot_autograd/runtime_wrappers.py. */
+#ifndef AOT_EXEC_RUN_UNIT_H
+#define AOT_EXEC_RUN_UNIT_H
+
+#include "capture/capture.h"
+#include "exec/interp.h"
+#include "partition/partition.h"
+
+typedef struct aot_run_in {
+    const aot_calling *calling;
+    const aot_graph *graph;     /* joint, or forward-only: says the types of the inputs */
+    const aot_partition *cut;   /* NULL: the graph is run as it is */
+    aot_xval *outer;            /* one for each input of the user's function; may be written */
+    const aot_xval *tangents;   /* gradients of the outputs that require grad, in order; None: zeros */
+    unsigned n_tangents;
+    const aot_exec_options *options; /* `until` and the observer see each graph; NULL */
+} aot_run_in;
+
+typedef struct aot_run_out {
+    aot_xval *outputs;  /* of the user's function */
+    unsigned n_outputs;
+    aot_xval *grads;    /* by outer input; None: no gradient */
+    bool *mutated;      /* by outer input */
+    unsigned n_outer;
+    bool has_backward;  /* it ran */
+} aot_run_out;
+
+/* Free with aot_run_free, also after an error. Errors: of the operators; E_UNSUPPORTED (a wrapper that
+ * is not run); E_SHAPE (tangents that do not fit). */
+AOT_NODISCARD aot_status aot_run_unit(aot_run_out *out, aot_exec *x, const aot_run_in *in, aot_err *err);
+void aot_run_free(aot_run_out *r);
+
+#endif

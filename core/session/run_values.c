@@ -1,0 +1,324 @@
+/* From a unit and a file of values to what the interpreter is called with. */
+#include "session/run_values.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/values.h"
+#include "session/derive.h"
+
+/* ---- the unit ------------------------------------------------------------------------------------------- */
+
+static aot_node_id node_of(const aot_graph *dynamo, const char *name)
+{
+    for (aot_node_id id = 0; id < dynamo->nodes.n; id++) {
+        const aot_node *n = aot_node_at(dynamo, id);
+        bool mine = n->kind == AOT_PLACEHOLDER ? strcmp(aot_node_name(dynamo, id), name) == 0
+                                               : n->kind == AOT_GET_ATTR && strcmp(aot_node_target(dynamo, id), name) == 0;
+        if (mine) {
+            return id;
+        }
+    }
+    return AOT_NO_NODE;
+}
+
+static const char *symbol_source(const aot_unit *u, const aot_graph *g, aot_node_id id)
+{
+    const aot_meta *m = aot_meta_get(g->ctx, aot_node_at(g, id)->meta);
+    for (size_t i = 0; i < u->symbols.n && m->val == AOT_VAL_SYM; i++) {
+        if (strcmp(u->symbols.d[i].name, aot_text(g->ctx, m->sym.expr)) == 0) {
+            return u->symbols.d[i].source;
+        }
+    }
+    return NULL;
+}
+
+static void find_sources(aot_runnable *r, const aot_unit *u, const aot_graph *dynamo, const aot_capture_input *inputs)
+{
+    const aot_calling *c = &r->capture.calling;
+    aot_arena *a = r->ctx->arena;
+    r->sources = AOT_NEW_ARRAY(a, const char *, (size_t)c->n_outer + 1);
+    r->known = AOT_NEW_ARRAY(a, const aot_capture_input *, (size_t)c->n_outer + 1);
+    for (int i = 0; i < c->n_outer; i++) {
+        const char *name = c->outer[i].name;
+        aot_node_id id = node_of(dynamo, name);
+        const char *source = aot_input_source(u, id != AOT_NO_NODE ? aot_node_target(dynamo, id) : name);
+        source = source != NULL || id == AOT_NO_NODE ? source : symbol_source(u, dynamo, id);
+        r->sources[i] = source != NULL ? source : name;
+        r->known[i] = id != AOT_NO_NODE ? &inputs[id] : NULL;
+    }
+}
+
+aot_status aot_runnable_make(aot_runnable *out, const aot_unit *u, const aot_record *dynamo, const aot_config *config,
+                             aot_err *err)
+{
+    const aot_graph *g;
+    *out = (aot_runnable){.ctx = aot_unit_new_ctx(u)};
+    AOT_TRY(aot_record_parse(&g, out->ctx, u, dynamo, err));
+    const aot_capture_in *in = aot_unit_capture_in(u, g, config);
+    AOT_TRY(aot_capture_run(&out->capture, in, err));
+    out->graph = out->capture.graph[AOT_LEVEL_JOINT];
+    find_sources(out, u, g, in->inputs);
+    if (out->capture.calling.path == AOT_PATH_AUTOGRAD) {
+        AOT_TRY(aot_derive_partition(&out->cut, u, out->graph, config, NULL, err));
+    }
+    return AOT_OK;
+}
+
+void aot_runnable_free(aot_runnable *r)
+{
+    aot_capture_free(&r->capture);
+    aot_ctx_free(r->ctx);
+    *r = (aot_runnable){0};
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    const aot_runnable *r;
+    const aot_unit *u;
+    const json_t *inputs;
+    const char *file;
+    aot_xval *outer;
+    aot_err *err;
+} reading;
+
+/* Sizes of the graph's own input, where it says them as numbers. Another dtype is run as it is: each
+ * operator takes what it is given. */
+static aot_status check_input(const reading *d, unsigned i)
+{
+    const aot_outer_input *o = &d->r->capture.calling.outer[i];
+    const aot_graph *g = d->r->graph;
+    const aot_array *x = d->outer[i].u.array;
+    unsigned k = 0;
+    for (aot_node_id id = 0; id < g->nodes.n && !o->is_view; id++) {
+        const aot_node *n = aot_node_at(g, id);
+        if (n->kind != AOT_PLACEHOLDER || k++ != (unsigned)o->inner) {
+            continue;
+        }
+        const aot_meta *m = aot_meta_get(g->ctx, n->meta);
+        bool fits = m->val != AOT_VAL_TENSOR || m->ndim == x->ndim;
+        for (unsigned j = 0; fits && m->val == AOT_VAL_TENSOR && j < m->ndim; j++) {
+            const aot_dim *s = aot_meta_sizes(g->ctx, m) + j;
+            fits = s->expr != 0 || s->value == x->size[j];
+        }
+        if (!fits) {
+            aot_status s = AOT_FAIL(d->err, AOT_E_SHAPE, "inputs.%s: the unit was compiled for %s; give a value of that shape",
+                                    d->r->sources[i], aot_text(g->ctx, m->text));
+            aot_err_in_file(d->err, d->file);
+            return s;
+        }
+        if (m->val == AOT_VAL_TENSOR && m->dtype != x->dtype) {
+            fprintf(stderr, "aotscope: %s: inputs.%s is %s, the unit was compiled for %s: run as given, where PyTorch would compile again\n",
+                    d->file, d->r->sources[i], aot_dtype_get((aot_dtype)x->dtype)->torch_name, aot_text(g->ctx, m->text));
+        }
+        break;
+    }
+    return AOT_OK;
+}
+
+/* L['x'].size()[0]: the size of a tensor that is given. */
+static bool size_of_given(const reading *d, const char *source, int64_t *out)
+{
+    const char *dot = strstr(source, ".size()[");
+    unsigned dim = dot != NULL ? (unsigned)strtoul(dot + strlen(".size()["), NULL, 10) : 0;
+    for (int i = 0; dot != NULL && i < d->r->capture.calling.n_outer; i++) {
+        const char *s = d->r->sources[i];
+        if (strlen(s) == (size_t)(dot - source) && strncmp(s, source, (size_t)(dot - source)) == 0 &&
+            d->outer[i].kind == AOT_X_ARRAY && dim < d->outer[i].u.array->ndim) {
+            *out = d->outer[i].u.array->size[dim];
+            return true;
+        }
+    }
+    return false;
+}
+
+static aot_status no_value(const reading *d, unsigned i)
+{
+    aot_status s = AOT_FAIL(d->err, AOT_E_PARSE, "inputs has no %s: every input of the unit needs a value there", d->r->sources[i]);
+    aot_err_in_file(d->err, d->file);
+    return s;
+}
+
+static aot_status read_input(reading *d, unsigned i)
+{
+    const char *source = d->r->sources[i];
+    const json_t *j = json_object_get(d->inputs, source);
+    char key[200];
+    snprintf(key, sizeof key, "inputs.%s", source);
+    if (j == NULL) {
+        return d->r->capture.calling.outer[i].is_tensor ? no_value(d, i) : AOT_OK;
+    }
+    AOT_TRY(aot_value_of_json(&d->outer[i], j, d->file, key, d->err));
+    return d->outer[i].kind == AOT_X_ARRAY ? check_input(d, i) : AOT_OK;
+}
+
+/* Numbers that are not given: sizes of what is, or what the unit was traced with. */
+static aot_status fill_symbols(reading *d)
+{
+    const aot_calling *c = &d->r->capture.calling;
+    for (int i = 0; i < c->n_outer; i++) {
+        int64_t v;
+        if (d->outer[i].kind != AOT_X_NONE || c->outer[i].is_tensor) {
+            continue;
+        }
+        if (size_of_given(d, d->r->sources[i], &v)) {
+            d->outer[i] = aot_xv_int(v);
+            continue;
+        }
+        for (size_t k = 0; k < d->u->symbols.n; k++) {
+            const aot_symbol *s = &d->u->symbols.d[k];
+            if (s->has_hint && s->source != NULL && strcmp(s->source, d->r->sources[i]) == 0) {
+                d->outer[i] = aot_xv_int(s->hint);
+            }
+        }
+        if (d->outer[i].kind == AOT_X_NONE) {
+            return no_value(d, (unsigned)i);
+        }
+    }
+    return AOT_OK;
+}
+
+/* Inputs that share memory in the unit get one storage here, each at its offset; the very same tensor
+ * is one array. */
+static void share_memory(reading *d)
+{
+    const aot_calling *c = &d->r->capture.calling;
+    for (int i = 0; i < c->n_outer; i++) {
+        const aot_capture_input *a = d->r->known[i];
+        if (a == NULL || a->storage < 0 || d->outer[i].kind != AOT_X_ARRAY) {
+            continue;
+        }
+        for (int k = 0; k < i; k++) {
+            const aot_capture_input *b = d->r->known[k];
+            if (b == NULL || b->storage != a->storage || d->outer[k].kind != AOT_X_ARRAY) {
+                continue;
+            }
+            aot_array *x = d->outer[i].u.array, *first = d->outer[k].u.array;
+            if (a->tensor >= 0 && a->tensor == b->tensor) {
+                aot_xv_drop(&d->outer[i]);
+                d->outer[i] = aot_xv_keep(aot_xv_array(first));
+                break;
+            }
+            aot_array *v = aot_array_view(first, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, a->offset);
+            if (!aot_array_fits(v)) {
+                aot_array_unref(v);
+                continue;
+            }
+            aot_array_assign(v, x);
+            aot_xv_drop(&d->outer[i]);
+            d->outer[i] = aot_xv_array(v);
+            break;
+        }
+    }
+}
+
+/* An input that others share memory with holds the whole storage. */
+static void widen(reading *d)
+{
+    const aot_calling *c = &d->r->capture.calling;
+    for (int i = 0; i < c->n_outer; i++) {
+        const aot_capture_input *a = d->r->known[i];
+        bool shared = false;
+        for (int k = 0; k < c->n_outer && a != NULL && a->storage >= 0; k++) {
+            shared |= k != i && d->r->known[k] != NULL && d->r->known[k]->storage == a->storage;
+        }
+        aot_array *x = d->outer[i].kind == AOT_X_ARRAY ? d->outer[i].u.array : NULL;
+        if (!shared || x == NULL || a->storage_bytes <= 0) {
+            continue;
+        }
+        int64_t n = a->storage_bytes / aot_array_item_bytes(x), one = 1;
+        aot_array *all = aot_array_new_strided(NULL, (aot_dtype)x->dtype, 1, &n, &one);
+        aot_array *v = aot_array_view(all, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, a->offset);
+        if (aot_array_fits(v)) {
+            aot_array_assign(v, x);
+            aot_xv_drop(&d->outer[i]);
+            d->outer[i] = aot_xv_array(v);
+        } else {
+            aot_array_unref(v);
+        }
+        aot_array_unref(all);
+    }
+}
+
+static aot_status read_tangents(aot_xval **out, unsigned *n, const json_t *values, const char *file, aot_err *err)
+{
+    const json_t *list = json_object_get(values, "tangents"), *item;
+    size_t i;
+    *n = (unsigned)json_array_size(list);
+    *out = aot_xcalloc(*n + 1u, sizeof **out);
+    if (list != NULL && !json_is_array(list) && !json_is_null(list)) {
+        aot_status s = AOT_FAIL(err, AOT_E_PARSE, "tangents must be a list, one value (or null) for each output that requires grad");
+        aot_err_in_file(err, file);
+        return s;
+    }
+    json_array_foreach(list, i, item)
+    {
+        char key[40];
+        snprintf(key, sizeof key, "tangents[%zu]", i);
+        if (!json_is_null(item)) {
+            AOT_TRY(aot_value_of_json(&(*out)[i], item, file, key, err));
+        }
+    }
+    return AOT_OK;
+}
+
+static aot_status check_keys(const reading *d)
+{
+    const char *key;
+    const json_t *item;
+    json_object_foreach((json_t *)(uintptr_t)d->inputs, key, item)
+    {
+        bool known = false;
+        for (int i = 0; i < d->r->capture.calling.n_outer && !known; i++) {
+            known = strcmp(d->r->sources[i], key) == 0;
+        }
+        if (!known) {
+            fprintf(stderr, "aotscope: %s: inputs.%s is no input of the graph, its value is not used\n", d->file, key);
+        }
+    }
+    return AOT_OK;
+}
+
+aot_status aot_run_values(aot_xval **outer, aot_xval **tangents, unsigned *n_tangents, const aot_runnable *r,
+                          const aot_unit *u, const json_t *values, const char *file, aot_err *err)
+{
+    const aot_calling *c = &r->capture.calling;
+    reading d = {r, u, json_object_get(values, "inputs"), file, aot_xcalloc((size_t)c->n_outer + 1, sizeof *d.outer), err};
+    *outer = d.outer;
+    AOT_TRY(read_tangents(tangents, n_tangents, values, file, err));
+    if (!json_is_object(d.inputs)) {
+        aot_status s = AOT_FAIL(err, AOT_E_PARSE, "there is no object \"inputs\": {SOURCE: {\"dtype\", \"shape\", \"data\"}}");
+        aot_err_in_file(err, file);
+        return s;
+    }
+    for (int i = 0; i < c->n_outer; i++) {
+        AOT_TRY(read_input(&d, (unsigned)i));
+    }
+    AOT_TRY(fill_symbols(&d));
+    widen(&d);
+    share_memory(&d);
+    return check_keys(&d);
+}
+
+/* ---- results ---------------------------------------------------------------------------------------------- */
+
+json_t *aot_run_json(const aot_runnable *r, const aot_run_out *out, const aot_xval *outer)
+{
+    json_t *outputs = json_array(), *grads = json_object(), *mutated = json_object();
+    for (unsigned i = 0; i < out->n_outputs; i++) {
+        json_array_append_new(outputs, aot_value_json(&out->outputs[i]));
+    }
+    for (unsigned i = 0; i < out->n_outer; i++) {
+        const aot_outer_input *o = &r->capture.calling.outer[i];
+        if (o->is_tensor && o->requires_grad) {
+            json_object_set_new(grads, r->sources[i], aot_value_json(&out->grads[i]));
+        }
+        if (out->mutated[i]) {
+            json_object_set_new(mutated, r->sources[i], aot_value_json(&outer[i]));
+        }
+    }
+    return json_pack("{s:o, s:o, s:o}", "outputs", outputs, "grads", grads, "mutated", mutated);
+}
