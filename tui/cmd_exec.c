@@ -113,7 +113,7 @@ static int run(const aot_args *a)
     aot_status s = aot_cmd_check_settings(a, &j.err);
     s = s == AOT_OK ? aot_values_read(&values, file, &j.err) : s;
     j.values = values;
-    s = s == AOT_OK ? aot_cmd_each_unit(a->inputs[0], on_unit, &j, &j.err) : s;
+    s = s == AOT_OK ? aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &j.err) : s;
     s = s == AOT_OK ? j.st : s;
     s = s == AOT_OK ? check_found(&j) : s;
     s = s == AOT_OK ? aot_cmd_write_json(a, j.result, &j.err) : s;
