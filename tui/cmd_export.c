@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "partition/select.h"
 #include "tui/open_model.h"
 #include "base/file.h"
 #include "viewers/viewer.h"
@@ -116,6 +117,12 @@ static aot_status prepare(aot_draw_in *in, aot_model *m, size_t unit, const aot_
     aot_status cut = aot_model_partition(m, unit, &in->part, &cut_err);
     in->unit = (int)unit;
     in->model = m;
+    if (cut == AOT_OK) {
+        const aot_unit *u = aot_model_unit(m, unit);
+        uint32_t n;
+        const char *const *paths = aot_unit_param_paths(u, in->part->cut, &n);
+        in->modules = paths ? aot_select_modules(in->part->cut, paths, n, u->arena) : NULL;
+    }
     if (cut == AOT_E_UNBOUNDED) {
         in->infinite = aot_arena_strndup(aot_model_unit(m, unit)->arena, cut_err.msg, strlen(cut_err.msg));
     }

@@ -25,6 +25,7 @@
     KEY(line, node, int)                                                                           \
     KEY(function, node, string)                                                                    \
     KEY(code, node, string)                                                                        \
+    KEY(module, node, string)                                                                      \
     KEY(region, node, int)                                                                         \
     KEY(statement, node, string)                                                                   \
     KEY(side, node, string)                                                                        \
@@ -105,8 +106,9 @@ static void add_decision(aot_sb *out, const aot_partition *p, aot_node_id cut)
 }
 
 static void add_node(aot_sb *out, const aot_picture *pic, const aot_pic_node *x,
-                     const aot_partition *p)
+                     const aot_draw_in *in)
 {
+    const aot_partition *p = in->part;
     static const char *const zones[AOT_N_ZONES] = {"", "forward", "saved", "backward"};
     char buf[256];
     aot_sb_addz(out, "<node id=\"");
@@ -126,6 +128,7 @@ static void add_node(aot_sb *out, const aot_picture *pic, const aot_pic_node *x,
         if (p && x->cut != AOT_NO_NODE) {
             add_decision(out, p, x->cut);
         }
+        data(out, "module", aot_draw_module(in, x->cut));
         add_source(out, g, n);
         aot_print_node(&text, g, x->node);
         data(out, "statement", aot_sb_text(&text));
@@ -179,7 +182,7 @@ aot_status aot_write_graphml(aot_export_job *j, aot_err *err)
     add_escaped(out, j->in->label ? j->in->label : "");
     aot_sb_addz(out, "</desc>\n");
     for (size_t i = 0; i < pic->nodes.n; i++) {
-        add_node(out, pic, &pic->nodes.d[i], j->in->part);
+        add_node(out, pic, &pic->nodes.d[i], j->in);
     }
     for (size_t i = 0; i < pic->edges.n; i++) {
         add_edge(out, pic, &pic->edges.d[i]);

@@ -62,8 +62,21 @@ static void add_component(aot_sb *out, const char *text)
     aot_sb_free(&safe);
 }
 
-// "forward/attention/model.py:12": side, function, source line.
-static json_t *namespace_of(const aot_picture *pic, const aot_pic_node *x)
+// "layers.0.fc" -> "layers/0/fc"
+static void add_module(aot_sb *out, const char *module)
+{
+    while (*module) {
+        size_t n = strcspn(module, ".");
+        char *part = aot_xstrndup(module, n);
+        add_component(out, part);
+        free(part);
+        module += n + (module[n] == '.');
+    }
+}
+
+// "forward/layers/0/fc/model.py:12": side, module, source line; the function where no module is
+// known.
+static json_t *namespace_of(const aot_picture *pic, const aot_pic_node *x, const aot_draw_in *in)
 {
     static const char *const zones[AOT_N_ZONES] = {"", "forward", "saved for the backward",
                                                    "backward"};
@@ -71,7 +84,9 @@ static json_t *namespace_of(const aot_picture *pic, const aot_pic_node *x)
     add_component(&b, zones[x->zone]);
     if (x->graph && x->zone != AOT_ZONE_BOUNDARY && x->nth < 0 && !pic->network) {
         const aot_src *s = &x->graph->srcs.d[aot_node_at(x->graph, x->node)->src];
-        add_component(&b, aot_text(x->graph->ctx, s->func));
+        const char *module = aot_draw_module(in, x->cut);
+        add_module(&b, module);
+        add_component(&b, *module ? "" : aot_text(x->graph->ctx, s->func));
         add_component(&b, x->source);
     }
     json_t *text = aot_json_safe(aot_sb_text(&b));
@@ -91,8 +106,9 @@ static void add_decision(json_t *attrs, const aot_partition *p, aot_node_id cut)
 }
 
 static json_t *attrs_of(const aot_picture *pic, const aot_links *l, uint32_t i,
-                        const aot_partition *p)
+                        const aot_draw_in *in)
 {
+    const aot_partition *p = in->part;
     const aot_pic_node *x = &pic->nodes.d[i];
     json_t *attrs = json_array(), *twin = json_array(), *kept = json_array();
     char buf[256];
@@ -107,6 +123,7 @@ static json_t *attrs_of(const aot_picture *pic, const aot_links *l, uint32_t i,
         if (p && x->cut != AOT_NO_NODE) {
             add_decision(attrs, p, x->cut);
         }
+        add_text(attrs, "module", aot_draw_module(in, x->cut));
         add_text(attrs, "source", x->source);
         add_text(attrs, "code", aot_text(g->ctx, g->srcs.d[n->src].code));
         aot_print_node(&text, g, x->node);
@@ -140,7 +157,7 @@ static json_t *outputs_of(const aot_pic_node *x)
 }
 
 static json_t *node_json(const aot_picture *pic, const aot_links *l, uint32_t i,
-                         const aot_partition *p)
+                         const aot_draw_in *in)
 {
     const aot_pic_node *x = &pic->nodes.d[i];
     json_t *edges = json_array();
@@ -154,8 +171,8 @@ static json_t *node_json(const aot_picture *pic, const aot_links *l, uint32_t i,
     }
     json_t *o =
         json_pack("{s:o, s:o, s:o, s:o, s:o, s:{s:s, s:s}}", "id", aot_json_safe(x->key), "label",
-                  aot_json_safe(x->name), "namespace", namespace_of(pic, x), "attrs",
-                  attrs_of(pic, l, i, p), "incomingEdges", edges, "style", "backgroundColor",
+                  aot_json_safe(x->name), "namespace", namespace_of(pic, x, in), "attrs",
+                  attrs_of(pic, l, i, in), "incomingEdges", edges, "style", "backgroundColor",
                   aot_class_get(x->cls)->light, "borderColor", aot_class_get(x->cls)->border);
     if (x->graph && x->nth < 0) {
         json_object_set_new(o, "outputsMetadata", outputs_of(x));
@@ -190,29 +207,85 @@ static void add_json(aot_sb *out, json_t *value)
     json_decref(value);
 }
 
+/* Submodules of higher-order operators become graphs of their own, which the nodes that name them
+ * lead to. The list grows while it is worked off. */
+typedef struct subgraph {
+    const aot_graph *graph;
+    char *id;
+} subgraph;
+typedef AOT_VEC(subgraph) subgraph_list;
+
+// The id of the submodule that a node names; NULL if it names none.
+static const char *subgraph_of(subgraph_list *list, const aot_pic_node *x, const char *parent)
+{
+    if (!x->graph || x->nth >= 0 || aot_node_at(x->graph, x->node)->subgraph == 0) {
+        return NULL;
+    }
+    const aot_graph *g = x->graph->subgraphs.d[aot_node_at(x->graph, x->node)->subgraph - 1];
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->d[i].graph == g) {
+            return list->d[i].id;
+        }
+    }
+    aot_sb id = {0};
+    aot_sb_addf(&id, "%s/%s", parent, x->name);
+    subgraph s = {g, aot_xstrdup(aot_sb_text(&id))};
+    aot_sb_free(&id);
+    aot_vec_push(list, s);
+    return s.id;
+}
+
+static void write_graph(aot_export_job *j, const aot_picture *pic, const aot_draw_in *in,
+                        const char *id, subgraph_list *list)
+{
+    aot_links l = aot_links_open(pic, in->part);
+    aot_sb *out = j->out;
+    aot_sb_addz(out, "{\"id\":");
+    add_json(out, aot_json_safe(id));
+    aot_sb_addz(out, ",\"groupNodeAttributes\":{\"\":");
+    add_json(out, graph_facts(in));
+    aot_sb_addz(out, "},\"nodes\":[");
+    for (uint32_t i = 0; i < pic->nodes.n; i++) {
+        json_t *node = node_json(pic, &l, i, in);
+        const char *sub = subgraph_of(list, &pic->nodes.d[i], id);
+        if (sub) {
+            json_object_set_new(node, "subgraphIds", json_pack("[o]", aot_json_safe(sub)));
+        }
+        aot_sb_addz(out, i ? ",\n" : "\n");
+        add_json(out, node);
+    }
+    aot_sb_addz(out, "\n]}");
+    aot_links_close(&l);
+}
+
 aot_status aot_write_model_explorer(aot_export_job *j, aot_err *err)
 {
     aot_picture *pic;
+    subgraph_list list = {0};
     AOT_TRY(aot_export_picture(&pic, j, err));
-    aot_links l = aot_links_open(pic, j->in->part);
-    aot_sb *out = j->out;
-    aot_sb_addz(out, "{\"label\":");
-    add_json(out, aot_json_safe(j->in->label ? j->in->label : "aotscope"));
-    aot_sb_addf(out, ",\"graphs\":[{\"id\":\"%s\",\"groupNodeAttributes\":{\"\":", j->viewer->name);
-    add_json(out, graph_facts(j->in));
-    aot_sb_addz(out, "},\"nodes\":[");
-    for (uint32_t i = 0; i < pic->nodes.n; i++) {
-        aot_sb_addz(out, i ? ",\n" : "\n");
-        add_json(out, node_json(pic, &l, i, j->in->part));
-    }
-    aot_sb_addz(out, "\n]}]}\n");
-    aot_links_close(&l);
+    aot_sb_addz(j->out, "{\"label\":");
+    add_json(j->out, aot_json_safe(j->in->label ? j->in->label : "aotscope"));
+    aot_sb_addz(j->out, ",\"graphs\":[");
+    write_graph(j, pic, j->in, j->viewer->name, &list);
     aot_picture_free(pic);
+    for (size_t i = 0; i < list.n; i++) {
+        aot_draw_in in = {.graph = list.d[i].graph, .stage = list.d[i].id, .whole = true};
+        pic = aot_picture_new();
+        aot_draw_graph(pic, &in);
+        aot_sb_addz(j->out, ",\n");
+        write_graph(j, pic, &in, list.d[i].id, &list);
+        aot_picture_free(pic);
+    }
+    aot_sb_addz(j->out, "]}\n");
+    for (size_t i = 0; i < list.n; i++) {
+        free(list.d[i].id);
+    }
+    aot_vec_free(&list);
     return AOT_OK;
 }
 
-/* ---- heat maps and overlay
- * ------------------------------------------------------------------------ */
+/* ---- heat maps and overlay --------------------------------------------------------------------
+ */
 
 aot_status aot_write_node_data(aot_export_job *j, aot_err *err)
 {

@@ -367,6 +367,9 @@ bool aot_picture_around(aot_picture *pic, const char *name, int hops, uint32_t m
     bool found = tail > 0;
     while (head < tail) {
         uint32_t x = queue[head++];
+        if (!pic->nodes.d[x].graph && dist[x] > 0) {
+            continue; // through the source or the sink everything is near everything
+        }
         for (uint32_t k = off[x]; k < off[x + 1] && (hops < 0 || dist[x] < hops); k++) {
             uint32_t y = adj[k];
             if (keep[y]) {

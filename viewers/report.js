@@ -99,7 +99,7 @@
     in: () => middle(0.75),
     out: () => middle(4 / 3),
     fit: function () { view = full.slice(); show(); },
-    one: () => middle(1 / scale())
+    one: () => middle(0.75 / scale())
   };
   all("button[data-zoom]").forEach(function (b) {
     b.addEventListener("click", () => acts[b.getAttribute("data-zoom")]());
@@ -177,7 +177,7 @@
   }
   function go(node) {
     box.scrollIntoView({ block: "nearest" });
-    if (scale() > 1.5) {
+    if (scale() > 1) {
       acts.one();
     }
     pick(node, true);

@@ -162,38 +162,64 @@ static int by_own_bytes(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
+static void saved_row(aot_sb *out, const aot_draw_in *in, const aot_saved_row *row, size_t nth,
+                      bool policies)
+{
+    const aot_partition *p = in->part;
+    char source[300];
+    aot_html_row(out, row->name);
+    aot_html_number(out, 'n', (int64_t)nth);
+    aot_html_number(out, 'b', row->bytes);
+    aot_html_number(out, 'b', own_bytes(row));
+    aot_html_cell(out, 'c', row->name);
+    aot_html_cell(out, 'c', row->type);
+    aot_html_cell(out, 'c', row->op);
+    if (policies) {
+        aot_html_cell(out, 't', aot_policy_name(p->nodes[row->node].policy));
+    }
+    if (in->modules) {
+        aot_html_cell(out, 'w', aot_draw_module(in, row->node));
+    }
+    aot_html_cell(out, 'c', aot_format_source(source, sizeof source, p->cut, row->node));
+    aot_html_cell(out, 't', row->reason);
+    aot_html_cell(out, 'w', row->used_by);
+    aot_html_row_end(out);
+}
+
 void aot_report_saved(aot_report *r)
 {
-    static const aot_html_column columns[] = {
-        {"#", 'n'},        {"bytes", 'b'},  {"its own", 'b'}, {"name", 'c'}, {"type", 'c'},
-        {"operator", 'c'}, {"policy", 't'}, {"source", 'c'},  {"why", 't'},  {"used by", 'w'}};
-    const aot_partition *p = r->job->in->part;
+    const aot_draw_in *in = r->job->in;
+    const aot_partition *p = in->part;
     aot_sb *out = r->job->out;
     aot_arena *arena = aot_arena_new();
     aot_saved_row *rows;
-    size_t n = aot_saved_rows(&rows, p, arena);
-    char source[300];
+    size_t n = aot_saved_rows(&rows, p, arena), n_columns = 0;
     const aot_saved_row **order = aot_xcalloc(n + 1, sizeof *order);
+    bool policies = false;
     for (size_t i = 0; i < n; i++) {
         order[i] = &rows[i];
+        policies = policies || p->nodes[rows[i].node].policy != AOT_POLICY_NONE;
     }
     qsort(order, n, sizeof *order, by_own_bytes);
+    const struct {
+        aot_html_column column;
+        bool shown;
+    } all[] = {{{"#", 'n'}, true},          {{"bytes", 'b'}, true},
+               {{"its own", 'b'}, true},    {{"name", 'c'}, true},
+               {{"type", 'c'}, true},       {{"operator", 'c'}, true},
+               {{"policy", 't'}, policies}, {{"module", 'w'}, in->modules != NULL},
+               {{"source", 'c'}, true},     {{"why", 't'}, true},
+               {{"used by", 'w'}, true}};
+    aot_html_column columns[sizeof all / sizeof *all];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i].shown) {
+            columns[n_columns++] = all[i].column;
+        }
+    }
     cut_note(r, n, "saved values");
-    aot_html_table(out, "saved", "Saved values", columns, sizeof columns / sizeof *columns, n > 10);
+    aot_html_table(out, "saved", "Saved values", columns, n_columns, n > 10);
     for (size_t i = 0; i < n && i < MAX_ROWS; i++) {
-        const aot_saved_row *row = order[i];
-        aot_html_row(out, row->name);
-        aot_html_number(out, 'n', row - rows + 1);
-        aot_html_number(out, 'b', row->bytes);
-        aot_html_number(out, 'b', own_bytes(row));
-        aot_html_cell(out, 'c', row->name);
-        aot_html_cell(out, 'c', row->type);
-        aot_html_cell(out, 'c', row->op);
-        aot_html_cell(out, 't', aot_policy_name(p->nodes[row->node].policy));
-        aot_html_cell(out, 'c', aot_format_source(source, sizeof source, p->cut, row->node));
-        aot_html_cell(out, 't', row->reason);
-        aot_html_cell(out, 'w', row->used_by);
-        aot_html_row_end(out);
+        saved_row(out, in, order[i], (size_t)(order[i] - rows) + 1, policies);
     }
     aot_html_table_end(out);
     free(order);

@@ -21,8 +21,8 @@ static saved_rows open_rows(const aot_partition *p)
 
 void aot_table_saved(aot_table *t, const aot_draw_in *in, bool plain)
 {
-    static const char *const titles[] = {"#",    "Memory", "Own",    "Type",   "Policy",
-                                         "Name", "Target", "Source", "Reason", "Used by"};
+    static const char *const titles[] = {"#",      "Memory", "Own",    "Type",   "Policy", "Name",
+                                         "Module", "Target", "Source", "Reason", "Used by"};
     const aot_partition *p = in->part;
     saved_rows r = open_rows(p);
     char source[300];
@@ -44,6 +44,7 @@ void aot_table_saved(aot_table *t, const aot_draw_in *in, bool plain)
         aot_table_cell(t, row->type);
         aot_table_cell(t, aot_policy_name(p->nodes[row->node].policy));
         aot_table_cell(t, row->name);
+        aot_table_cell(t, aot_draw_module(in, row->node));
         aot_table_cell(t, row->op);
         aot_table_cell(t, aot_format_source(source, sizeof source, p->cut, row->node));
         aot_table_cell(t, row->reason);
@@ -66,6 +67,7 @@ json_t *aot_json_saved(const aot_draw_in *in)
                               (int)row->is_symbol);
         json_object_set_new(o, "policy",
                             aot_json_safe(aot_policy_name(p->nodes[row->node].policy)));
+        json_object_set_new(o, "module", aot_json_safe(aot_draw_module(in, row->node)));
         json_object_set_new(o, "file", aot_json_safe(row->file));
         json_object_set_new(o, "line", json_integer(row->line));
         json_object_set_new(o, "code", aot_json_safe(row->code));

@@ -162,7 +162,8 @@ aot_status aot_export_picture(aot_picture **out, aot_export_job *j, aot_err *err
 {
     aot_picture *pic = aot_picture_new();
     aot_draw_in in = *j->in;
-    in.whole = in.whole || j->format->max_nodes == 0;
+    // of a neighbourhood in the network both vertices of a value can be shown
+    in.whole = in.whole || j->format->max_nodes == 0 || j->opt->around;
     j->viewer->draw(pic, &in);
     aot_status s = reduce(pic, j, err);
     for (size_t i = 0; i < pic->notices.n; i++) {
@@ -181,7 +182,8 @@ static aot_status draw_chart(aot_export_job *j, aot_err *err)
     aot_chart_options opt = {.color = j->opt->color};
     aot_chart *c;
     AOT_TRY(j->viewer->chart(&c, j->in, err));
-    aot_status s = aot_charts_render(j->out, (const aot_chart *const *)&c, 1, j->format->name, &opt, err);
+    aot_status s =
+        aot_charts_render(j->out, (const aot_chart *const *)&c, 1, j->format->name, &opt, err);
     aot_chart_free(c);
     return s;
 }
@@ -292,6 +294,19 @@ static aot_status check(const aot_format *f, const aot_viewer *v, const char *fo
     return AOT_OK;
 }
 
+// cairo writes the time of day into a PDF; equal inputs are to give equal bytes. The date keeps its
+// length, so that the places of the file's objects stay.
+static void forget_time(aot_sb *out)
+{
+    static const char key[] = "/CreationDate (D:", date[] = "20000101000000";
+    size_t n = sizeof key - 1 + sizeof date - 1;
+    for (size_t i = 0; i + n <= out->n; i++) {
+        if (out->d[i] == '/' && memcmp(out->d + i, key, sizeof key - 1) == 0) {
+            memcpy(out->d + i + sizeof key - 1, date, sizeof date - 1);
+        }
+    }
+}
+
 aot_status aot_export(aot_sb *out, aot_sb *notes, bool *fell_back, const aot_viewer *v,
                       const aot_draw_in *in, const char *format, const aot_draw_options *opt,
                       aot_err *err)
@@ -305,6 +320,9 @@ aot_status aot_export(aot_sb *out, aot_sb *notes, bool *fell_back, const aot_vie
     *fell_back = false;
     AOT_TRY(check(j.format, v, format, in, opt, err));
     aot_status s = j.format->write(&j, err);
+    if (s == AOT_OK && strcmp(format, "pdf") == 0) {
+        forget_time(out);
+    }
     *fell_back = j.fell_back;
     return s;
 }

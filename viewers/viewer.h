@@ -23,6 +23,7 @@ typedef struct aot_draw_in {
     const char *label;         /* the unit in words, for the title */
     int unit;
     aot_model *model;          /* "pareto" and "report" */
+    const char *const *modules; /* by node of part's cut: "layers.0.fc", or NULL; NULL: not known */
     bool whole;                /* all there is, not only what a picture has room for */
     const char *infinite;      /* "mincut" without a partition: why the cut is infinite, in words; graph
                                 * is the joint graph then. NULL */
@@ -36,6 +37,13 @@ typedef struct aot_draw_options {
     double time_limit;  /* seconds for laying out; 0 = 20 */
     const char *color;  /* "light", "dark", "mono"; NULL = light */
 } aot_draw_options;
+
+/* The module of a node of part's cut; "" if it has none, or none is known. */
+static inline const char *aot_draw_module(const aot_draw_in *in, aot_node_id cut)
+{
+    const char *m = in->modules && in->part && cut != AOT_NO_NODE ? in->modules[cut] : NULL;
+    return m ? m : "";
+}
 
 /* Kinds of things that a viewer shows; a format takes some of them. */
 typedef enum aot_shows {

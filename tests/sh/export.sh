@@ -16,7 +16,7 @@ done
 run "$AOTSCOPE" export "$log" -o "$scratch/x.trace.json"
 ok "the longest ending counts" grep -q traceEvents "$scratch/x.trace.json"
 run "$AOTSCOPE" export "$log" -f csv
-ok "csv shows the saved values without being told" out ",addmm,addmm,raw_train.py:6,"
+ok "csv shows the saved values without being told" out ",addmm,a,addmm,raw_train.py:6,"
 run "$AOTSCOPE" export "$log" -f csv --what graph
 ok "what a format cannot hold is an error" exits 2
 ok "it says what could" err "graph cannot be written as csv: expected svg, pdf, png, dot, json"
@@ -30,6 +30,11 @@ ok "an unknown thing to show lists those that there are" err "expected partition
 run "$AOTSCOPE" export "$log" -f mermaid --around addmm --hops 1
 ok "a neighbourhood as a flowchart" out "flowchart TB"
 ok "a notice says that it is one" err "around addmm, 1 line away"
+run "$AOTSCOPE" export "$log" -o "$scratch/a.pdf"
+sleep 1
+run "$AOTSCOPE" export "$log" -o "$scratch/b.pdf"
+ok "a PDF does not tell the time" cmp "$scratch/a.pdf" "$scratch/b.pdf"
+
 for w in memory pareto; do
     for f in svg pdf png csv json; do
         run "$AOTSCOPE" export "$log" --what $w -f $f -o "$scratch/$w.$f"
@@ -54,6 +59,16 @@ ok "what is not as usual stands out" grep -q '<tr class="changed"><td class="c">
 run "$AOTSCOPE" export "$AOT_FIXTURES/logs/inference_mlp.log.gz" -o "$scratch/inference.html"
 ok "a unit without a backward has a report too" exits 0
 ok "with its stages" grep -q 'id="stage-list"' "$scratch/inference.html"
+
+run "$AOTSCOPE" export "$log" --what mincut --around addmm --hops 1 -f dot
+ok "near a value the network has both of its vertices" out "id=in_addmm"
+ok "and the edge between them, which is cut" out "39,649  cut"
+ok "the way does not lead through the source" sh -c "! grep -q native_dropout '$scratch/out'"
+run "$AOTSCOPE" export "$AOT_FIXTURES/logs/cond_branches.log.gz" --what graph --stage dynamo -f model-explorer
+ok "branches are graphs of their own" out '"id":"graph/cond_true_0"'
+ok "that the nodes lead to" out '"subgraphIds":["graph/cond_true_0"]'
+run "$AOTSCOPE" export "$log" -f model-explorer
+ok "values stand in their modules" out '"namespace":"forward/a/raw_train.py:6"'
 
 for f in svg dot json model-explorer chrome-trace graphml csv markdown mermaid html; do
     run "$AOTSCOPE" export "$log" -f "$f" --redact -o "$scratch/redacted.$f"
