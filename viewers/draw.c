@@ -551,13 +551,14 @@ void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
     aot_picture_free(whole);
 }
 
-json_t *aot_json_mincut(const aot_draw_in *in)
+void aot_json_mincut(aot_sb *out, const aot_draw_in *in)
 {
     if (!in->part) {
         json_t *infinite = aot_json_head(in, "mincut");
         json_object_set_new(infinite, "cut_value", json_string("inf"));
         json_object_set_new(infinite, "why", json_string(in->infinite));
-        return infinite;
+        aot_json_write(out, infinite, true);
+        return;
     }
     aot_picture *pic = aot_picture_new();
     network w = net_open(pic, in->part);
@@ -581,5 +582,5 @@ json_t *aot_json_mincut(const aot_draw_in *in)
     json_object_set_new(root, "edges", edges);
     net_close(&w);
     aot_picture_free(pic);
-    return root;
+    aot_json_write(out, root, true);
 }

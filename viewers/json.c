@@ -95,26 +95,38 @@ static json_t *node_json(const aot_graph *g, aot_node_id id, const aot_partition
     return o;
 }
 
-json_t *aot_json_nodes(const aot_graph *g, const aot_partition *p, char side)
+/* Writes an object whose last key is "nodes", one node a line. They are made one by one, so that a graph
+ * of a million nodes never stands in memory as JSON. Frees head. */
+static void write_nodes(aot_sb *out, json_t *head, const aot_graph *g, const aot_draw_in *in, char side)
 {
+    const aot_partition *p = in->part;
     if (!g->user_off) {
         aot_graph_link((aot_graph *)(uintptr_t)g); // fills caches only
     }
     aot_node_id *map = aot_view_map(g, p);
-    json_t *nodes = json_array();
+    aot_json_write(out, head, true);
+    out->n -= strlen("\n}\n"); // the object goes on
+    aot_sb_addz(out, ",\n \"nodes\": [");
     for (aot_node_id i = 0; i < g->nodes.n; i++) {
-        json_array_append_new(nodes, node_json(g, i, p, map ? map[i] : AOT_NO_NODE, side));
+        aot_node_id cut = map ? map[i] : AOT_NO_NODE;
+        json_t *o = node_json(g, i, p, cut, side);
+        const char *module = aot_draw_module(in, cut);
+        if (*module) {
+            json_object_set_new(o, "module", aot_json_safe(module));
+        }
+        aot_sb_addz(out, i ? ",\n  " : "\n  ");
+        aot_json_write(out, o, false);
+        out->n--; // the line end
     }
+    aot_sb_addz(out, "\n ]\n}\n");
     free(map);
-    return nodes;
 }
 
-json_t *aot_json_graph(const aot_draw_in *in)
+void aot_json_graph(aot_sb *out, const aot_draw_in *in)
 {
     json_t *root = aot_json_head(in, "graph");
     json_object_set_new(root, "stage", json_string(in->stage ? in->stage : ""));
-    json_object_set_new(root, "nodes", aot_json_nodes(in->graph, in->part, in->side));
-    return root;
+    write_nodes(out, root, in->graph, in, in->side);
 }
 
 static json_t *names_of(const aot_graph *g, const aot_node_id *ids, uint32_t n)
@@ -135,7 +147,7 @@ static json_t *order_of(const aot_graph *g)
     return a;
 }
 
-json_t *aot_json_partition(const aot_draw_in *in)
+void aot_json_partition(aot_sb *out, const aot_draw_in *in)
 {
     const aot_partition *p = in->part;
     json_t *root = aot_json_head(in, "partition"), *settings = json_object();
@@ -155,8 +167,7 @@ json_t *aot_json_partition(const aot_draw_in *in)
     json_object_set_new(root, "cut_value", p->cut_value < 0 ? json_null() : json_integer(p->cut_value));
     json_object_set_new(root, "forward", order_of(p->forward));
     json_object_set_new(root, "backward", order_of(p->backward));
-    json_object_set_new(root, "nodes", aot_json_nodes(p->cut, p, 0));
-    return root;
+    write_nodes(out, root, p->cut, in, 0);
 }
 
 static json_t *axis_json(const aot_chart_axis *a)

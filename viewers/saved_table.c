@@ -53,7 +53,7 @@ void aot_table_saved(aot_table *t, const aot_draw_in *in, bool plain)
     aot_arena_free(r.arena);
 }
 
-json_t *aot_json_saved(const aot_draw_in *in)
+void aot_json_saved(aot_sb *out, const aot_draw_in *in)
 {
     const aot_partition *p = in->part;
     saved_rows r = open_rows(p);
@@ -79,5 +79,5 @@ json_t *aot_json_saved(const aot_draw_in *in)
     json_object_set_new(root, "saved_bytes", json_integer(p->saved_bytes));
     json_object_set_new(root, "saved_new_bytes", json_integer(p->saved_new_bytes));
     aot_arena_free(r.arena);
-    return root;
+    aot_json_write(out, root, true);
 }

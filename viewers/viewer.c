@@ -216,16 +216,14 @@ aot_status aot_write_picture(aot_export_job *j, aot_err *err)
 
 aot_status aot_write_json(aot_export_job *j, aot_err *err)
 {
-    json_t *root;
     if (j->viewer->chart) {
         aot_chart *c;
         AOT_TRY(j->viewer->chart(&c, j->in, err));
-        root = aot_json_chart(j->in, j->viewer->name, c);
+        aot_json_write(j->out, aot_json_chart(j->in, j->viewer->name, c), true);
         aot_chart_free(c);
     } else {
-        root = j->viewer->json(j->in);
+        j->viewer->json(j->out, j->in);
     }
-    aot_json_write(j->out, root, true);
     return AOT_OK;
 }
 

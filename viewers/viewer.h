@@ -67,7 +67,7 @@ typedef struct aot_viewer {
     /* Plain: numbers for programs in place of "32.0 KiB". */
     void (*table)(aot_table *t, const aot_draw_in *in, bool plain);
     aot_status (*chart)(aot_chart **out, const aot_draw_in *in, aot_err *err);
-    json_t *(*json)(const aot_draw_in *in); /* NULL for charts */
+    void (*json)(aot_sb *out, const aot_draw_in *in); /* NULL for charts */
     const char *sentence;
 } aot_viewer;
 
@@ -129,10 +129,10 @@ bool aot_picture_render(aot_sb *out, const aot_picture *pic, const char *color, 
 /* The functions that the tables name. */
 #define PICTURE(name, needs, kind, draw, json, sentence)        \
     void draw(aot_picture *pic, const aot_draw_in *in);        \
-    json_t *json(const aot_draw_in *in);
+    void json(aot_sb *out, const aot_draw_in *in);
 #define TABLE(name, needs, kind, fill, json, sentence)              \
     void fill(aot_table *t, const aot_draw_in *in, bool plain);    \
-    json_t *json(const aot_draw_in *in);
+    void json(aot_sb *out, const aot_draw_in *in);
 #define CHART(name, needs, kind, make, sentence) \
     aot_status make(aot_chart **out, const aot_draw_in *in, aot_err *err);
 #include "viewers/viewers.def"
@@ -144,7 +144,6 @@ bool aot_picture_render(aot_sb *out, const aot_picture *pic, const char *color, 
 /* Parts of JSON that viewers share. Texts of a log may hold anything; a JSON string is valid UTF-8. */
 json_t *aot_json_safe(const char *text);
 json_t *aot_json_head(const aot_draw_in *in, const char *kind);
-json_t *aot_json_nodes(const aot_graph *g, const aot_partition *p, char side);
 json_t *aot_json_chart(const aot_draw_in *in, const char *kind, const aot_chart *c);
 /* Appends the text of a JSON value and a line end; frees the value. */
 void aot_json_write(aot_sb *out, json_t *root, bool indent);

@@ -13,6 +13,15 @@ for f in json model-explorer me-bytes me-lifetime me-saved chrome-trace; do
     ok "$f is an object" test "$(sqlite3 :memory: "select json_type(readfile('$scratch/out.$f'))")" = object
 done
 
+# Keys of our own JSON are said in docs/export.md, each between backquotes (names of settings aside).
+for w in partition graph mincut saved memory; do
+    "$AOTSCOPE" export "$AOT_FIXTURES/oracle/checkpoint_selective/trace.log.gz" --what $w -f json >"$scratch/keys.json"
+    undocumented=$(sqlite3 :memory: "select distinct key from json_tree(readfile('$scratch/keys.json'))
+        where typeof(key) = 'text' and path not like '$.settings%'" |
+        while read -r k; do grep -qF "\`$k\`" "$AOT_SRC/docs/export.md" || echo "$k"; done)
+    ok "docs/export.md names the keys of $w" test -z "$undocumented"
+done
+
 run "$AOTSCOPE" export "$log" -o "$scratch/x.trace.json"
 ok "the longest ending counts" grep -q traceEvents "$scratch/x.trace.json"
 run "$AOTSCOPE" export "$log" -f csv
