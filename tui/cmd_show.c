@@ -11,6 +11,7 @@
 #include "tui/show_filter.h"
 #include "tui/saved_by.h"
 #include "tui/show_calls.h"
+#include "tui/show_engine.h"
 #include "tui/show_marks.h"
 #include "tui/summary.h"
 #include "viewers/format.h"
@@ -394,6 +395,28 @@ static aot_status show_calls(aot_model *m, size_t unit, want *w, aot_err *err)
     return AOT_OK;
 }
 
+/* ---- a backward of Compiled Autograd -----------------------------------------------------------
+ */
+
+static aot_status show_engine(aot_model *m, size_t unit, want *w, aot_err *err)
+{
+    aot_engine *e = NULL;
+    AOT_TRY(aot_engine_read(&e, m, unit, err));
+    if (w->json) {
+        char label[96];
+        json_t *j = aot_engine_json(e, m);
+        json_object_set_new(j, "unit", json_integer((json_int_t)unit));
+        json_object_set_new(j, "label", json_string(aot_unit_label(&aot_model_unit(m, unit)->key,
+                                                                   label, sizeof label)));
+        json_array_append_new(w->units, j);
+    } else {
+        print_unit_head(m, unit);
+        aot_engine_print(e, m);
+    }
+    aot_engine_free(e);
+    return AOT_OK;
+}
+
 /* ---- the command -------------------------------------------------------------------------------
  */
 
@@ -435,12 +458,13 @@ static aot_status show_units(aot_model *m, const aot_args *a, want *w, aot_err *
     bool one = end == first + 1;
     const char *stage = aot_args_get(a, "stage"), *record = aot_args_get(a, "record");
     bool saved = aot_args_has(a, "saved") || w->by != NULL, calls = aot_args_has(a, "calls"),
-         filter = aot_args_has(a, "filter");
+         filter = aot_args_has(a, "filter"), engine = aot_args_has(a, "engine");
     w->several = !one;
     for (size_t i = first; i < end; i++) {
         aot_err own = {0};
         aot_status st = record != NULL   ? show_record(m, i, record, w, &own)
                         : calls          ? show_calls(m, i, w, &own)
+                        : engine         ? show_engine(m, i, w, &own)
                         : filter         ? show_filtered(m, i, a, w, n_shown == 0, &own)
                         : saved          ? show_saved(m, i, w, n_shown == 0, &own)
                                          : show_stage(m, i, stage, w, &own);
@@ -512,6 +536,8 @@ static const aot_option options[] = {
      "What the compiled graphs did when they ran, if tools/aotscope_record.py recorded it."},
     {"filter", 0, "SELECTION", false,
      "The nodes that a selection means (`aotscope help selection`), a line each."},
+    {"engine", 0, NULL, false,
+     "A backward of Compiled Autograd: the engine's node calls, and which unit's backward each part is."},
     {"units", 0, NULL, false, "The list of units."},
     {"marks", 0, NULL, false, "Marks and notes about nodes, as kept from the interface."},
     {"record", 'r', "NAME", false, "A record or artifact of the log, as it is."},
@@ -524,7 +550,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_show = {
     .name = "show",
-    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --filter SELECTION | --calls | --units | --marks | --record NAME] "
+    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --filter SELECTION | --calls | --engine | --units | --marks | --record NAME] "
                 "[--json | --csv]",
     .summary = "Print a stage, the units, or what is saved and why",
     .doc = "Prints the text of a stage as PyTorch prints it: the recorded text where the input has "
@@ -547,6 +573,7 @@ const aot_cmd cmd_show = {
                 "aotscope show train.log --unit 0/1 --stage runtime\n"
                 "aotscope show train.log --saved --set activation_memory_budget=0\n"
                 "aotscope show run.aots --calls\n"
+                "aotscope show train.log --unit '!0' --engine\n"
                 "aotscope show train.log --unit 0/1 --filter 'op:mm saved bytes>1M'\n"
                 "aotscope show train.log --record aot_forward_graph_fw_metadata\n",
     .options = options,

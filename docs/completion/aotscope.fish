@@ -20,6 +20,7 @@ complete -c aotscope -n '__fish_seen_subcommand_from show' -l saved -d 'The valu
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l by -r -d 'With --saved: bytes by line, op or region, most first.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l calls -d 'What the compiled graphs did when they ran, if tools/aotscope_record.py recorded it.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l filter -r -d 'The nodes that a selection means (`aotscope help selection`), a line each.'
+complete -c aotscope -n '__fish_seen_subcommand_from show' -l engine -d 'A backward of Compiled Autograd: the engine'\''s node calls, and which unit'\''s backward each part is.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l units -d 'The list of units.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l marks -d 'Marks and notes about nodes, as kept from the interface.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l record -s r -r -d 'A record or artifact of the log, as it is.'
