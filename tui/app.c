@@ -365,6 +365,7 @@ static void do_own(aot_app *app, aot_action a)
         break;
     case AOT_ACT_TEXT: open_over_unit(app, &view_text_ops); break;
     case AOT_ACT_DIFF: open_over_unit(app, &view_diff_ops); break;
+    case AOT_ACT_BUDGET: open_over_unit(app, &view_budget_ops); break;
     case AOT_ACT_MEMORY: open_over_unit(app, &view_memory_ops); break;
     case AOT_ACT_FINDINGS: open_over_unit(app, &view_findings_ops); break;
     case AOT_ACT_SETTINGS: open_over_unit(app, &view_settings_ops); break;
@@ -436,6 +437,10 @@ void aot_app_key(aot_app *app, aot_key key)
     }
     if (app->prompt.kind != PROMPT_NONE) {
         key_to_prompt(app, key);
+        return;
+    }
+    const aot_view_ops *ops = aot_app_top(app)->ops;
+    if (ops->key && ops->key(aot_app_top(app), key)) {
         return;
     }
     frame_maps(aot_app_top(app), maps);

@@ -116,7 +116,7 @@ static void draw_line(painter *p, const aot_chart_series *s, aot_style style)
     int x0 = 0, y0 = 0;
     for (size_t i = 0; i < s->points.n; i++) {
         int x = dot_x(p, s->points.d[i].x), y = dot_y(p, s->points.d[i].y);
-        if (i == 0 || s->shape == AOT_CHART_POINTS) {
+        if (i == 0) {
             dot(p, x, y, style);
         } else if (s->shape == AOT_CHART_STEP) {
             line(p, x0, y0, x, y0, style);
@@ -202,21 +202,27 @@ static void draw_series(painter *p)
     }
     for (size_t i = 0; i < p->chart->series.n; i++) {
         const aot_chart_series *s = &p->chart->series.d[i];
-        if (s->shape != AOT_CHART_AREA) {
+        if (s->shape != AOT_CHART_AREA && s->shape != AOT_CHART_POINTS) {
             draw_line(p, s, style_of(i));
         }
     }
 }
 
+/* At all points, or where several lines have to be told apart at some: not two in a quarter. */
 static void put_markers(painter *p)
 {
     for (size_t i = 0; i < p->chart->series.n; i++) {
         const aot_chart_series *s = &p->chart->series.d[i];
-        bool marked = s->shape == AOT_CHART_POINTS || s->shape == AOT_CHART_MARKED;
-        for (size_t k = 0; marked && k < s->points.n; k++) {
-            aot_canvas_put(p->c, aot_chart_plot_row(&p->plot, s->points.d[k].y),
-                           aot_chart_plot_col(&p->plot, s->points.d[k].x), style_of(i),
-                           marker_of(i, p->glyphs));
+        bool all = s->shape == AOT_CHART_POINTS || s->shape == AOT_CHART_MARKED;
+        bool some = s->shape != AOT_CHART_AREA && p->chart->series.n > 1;
+        int last = p->plot.x + (int)i * 3 - p->plot.cols / 8;
+        for (size_t k = 0; (all || some) && k < s->points.n; k++) {
+            int col = aot_chart_plot_col(&p->plot, s->points.d[k].x);
+            if (all || col - last >= p->plot.cols / 4) {
+                aot_canvas_put(p->c, aot_chart_plot_row(&p->plot, s->points.d[k].y), col, style_of(i),
+                               marker_of(i, p->glyphs));
+                last = col;
+            }
         }
     }
 }
