@@ -23,14 +23,16 @@ static json_t *finding_json(const aot_unit *u, size_t unit, const aot_partition 
                             const aot_finding *f)
 {
     char label[96];
-    const aot_graph *g = p->cut;
-    const aot_src *src = &g->srcs.d[aot_node_at(g, f->node)->src];
-    json_t *j = json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I}", "input", u->input,
+    const aot_graph *g = p != NULL && f->node != AOT_NO_NODE ? p->cut : NULL;
+    const aot_src *src = g != NULL ? &g->srcs.d[aot_node_at(g, f->node)->src] : NULL;
+    json_t *j = json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:I}", "input", u->input,
                           "unit", (int)unit, "label", aot_unit_label(&u->key, label, sizeof label),
                           "rule", f->rule->name, "level", aot_finding_level_name(f->rule->level),
-                          "node", aot_node_name(g, f->node), "message", f->message, "remedy",
-                          f->rule->remedy, "bytes", (json_int_t)f->bytes);
-    if (src->file != 0) {
+                          "message", f->message, "remedy", f->rule->remedy, "bytes",
+                          (json_int_t)f->bytes);
+    json_object_set_new(j, "node",
+                        g != NULL ? json_string(aot_node_name(g, f->node)) : json_null());
+    if (src != NULL && src->file != 0) {
         json_object_set_new(j, "file", json_string(aot_text(g->ctx, src->file)));
         json_object_set_new(j, "line", json_integer(src->line));
     }
@@ -39,8 +41,10 @@ static json_t *finding_json(const aot_unit *u, size_t unit, const aot_partition 
 
 static void print_finding(const aot_partition *p, const aot_finding *f)
 {
-    char source[300];
-    aot_format_source(source, sizeof source, p->cut, f->node);
+    char source[300] = "";
+    if (p != NULL && f->node != AOT_NO_NODE) {
+        aot_format_source(source, sizeof source, p->cut, f->node);
+    }
     printf("  %s: %s [%s]%s%s\n", aot_finding_level_name(f->rule->level), f->message, f->rule->name,
            source[0] != 0 ? "  " : "", source);
 }
@@ -66,18 +70,14 @@ static void lint_unit(job *j, aot_model *m, size_t unit)
     aot_findings all = {0};
     aot_err err = {0};
     bool head = false;
+    aot_arena *arena = aot_arena_new();
     j->n_units++;
-    if (aot_model_stage(m, unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_MISSING) {
-        return;
-    }
-    if (aot_model_partition(m, unit, &p, &err) != AOT_OK) {
+    if (aot_lint_unit(&all, &p, m, unit, arena, &err) != AOT_OK) {
         aot_err_in_file(&err, u->input);
         aot_cmd_fail(&err);
         j->failed = true;
-        return;
     }
-    j->n_cut++;
-    aot_lint(&all, p);
+    j->n_cut += p != NULL;
     for (size_t i = 0; i < all.n; i++) {
         const aot_finding *f = &all.d[i];
         if (f->rule->level < j->least || (j->only != NULL && strcmp(j->only, f->rule->name) != 0)) {
@@ -98,6 +98,7 @@ static void lint_unit(job *j, aot_model *m, size_t unit)
         print_rules(&all, j);
     }
     aot_vec_free(&all);
+    aot_arena_free(arena);
 }
 
 static void lint_input(job *j, const char *input)
@@ -135,8 +136,10 @@ static json_t *sarif_result(const json_t *f)
 {
     const char *file = json_string_value(json_object_get(f, "file"));
     json_int_t line = json_integer_value(json_object_get(f, "line"));
+    const char *node = json_string_value(json_object_get(f, "node"));
     json_t *place = json_pack("{s:[{s:s, s:s}]}", "logicalLocations", "name",
-                              json_string_value(json_object_get(f, "node")), "kind", "variable");
+                              node != NULL ? node : json_string_value(json_object_get(f, "label")),
+                              "kind", node != NULL ? "variable" : "module");
     if (file != NULL) {
         json_object_set_new(place, "physicalLocation",
                             json_pack("{s:{s:s}, s:{s:I}}", "artifactLocation", "uri", file,
@@ -254,7 +257,8 @@ const aot_cmd cmd_lint = {
            "numbers: a random operator "
            "that is recomputed without its generator's state, an input that the backward reads "
            "after the forward has "
-           "overwritten it. Warnings are requests that did not happen: tags overruled or lost. "
+           "overwritten it, a joint graph that cannot be cut (the chain of constraints, or the path from a "
+           "tangent, is named). Warnings are requests that did not happen: tags overruled or lost. "
            "Notes are memory. "
            "Exit code 1 if there are errors or warnings.",
     .examples = "aotscope lint train.log --set activation_memory_budget=0.5\n"

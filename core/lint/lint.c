@@ -1,10 +1,11 @@
 /* The rules of findings.def. Each walks the graph that was cut, or the modules made of it; values
  * have the same names in all of them. */
-#include "lint/lint.h"
+#include "lint/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/memsim.h"
 #include "ops/op_ids.h"
 #include "partition/rng_sites.h"
 #include "session/saved.h"
@@ -19,17 +20,23 @@ typedef struct lint {
 } lint;
 
 #define FINDING(fn, name, level, title, remedy) static void lint_##fn(lint *l);
+#define UNIT_FINDING(fn, name, level, title, remedy)
 #include "lint/findings.def"
 #undef FINDING
+#undef UNIT_FINDING
 
 static const struct {
     aot_finding_rule rule;
-    void (*run)(lint *l);
+    void (*run)(lint *l);           /* NULL: a rule of the unit */
+    void (*run_unit)(unit_lint *l); /* NULL: a rule of the partition */
 } rules[] = {
 #define FINDING(fn, name, level, title, remedy)                                                    \
-    {{name, title, remedy, AOT_FINDING_##level}, lint_##fn},
+    {{name, title, remedy, AOT_FINDING_##level}, lint_##fn, NULL},
+#define UNIT_FINDING(fn, name, level, title, remedy)                                               \
+    {{name, title, remedy, AOT_FINDING_##level}, NULL, lint_unit_##fn},
 #include "lint/findings.def"
 #undef FINDING
+#undef UNIT_FINDING
 };
 
 enum { N_RULES = sizeof rules / sizeof *rules };
@@ -254,28 +261,36 @@ static void lint_scatter_chain(lint *l)
     free(inner);
 }
 
-/* The output of the forward that a tangent belongs to, by its descriptor; AOT_NO_NODE if not said.
- */
-static aot_node_id output_of_tangent(const lint *l, const aot_node *tangent)
+/* The value that each output descriptor stands at, by its id as a text. The caller frees it. */
+static aot_node_id *outputs_by_descriptor(const lint *l)
 {
-    static const char mark[] = "TangentAOTInput(output=";
     const aot_graph *g = l->g;
-    const char *desc = aot_text(g->ctx, tangent->desc);
     const aot_node *out = g->nodes.n != 0 ? aot_node_at(g, (aot_node_id)g->nodes.n - 1) : NULL;
-    if (strncmp(desc, mark, strlen(mark)) != 0 || out == NULL || out->kind != AOT_OUTPUT) {
-        return AOT_NO_NODE;
+    aot_node_id *of = aot_xmalloc((l->n_names + 1) * sizeof *of);
+    memset(of, 0xff, (l->n_names + 1) * sizeof *of);
+    if (out == NULL || out->kind != AOT_OUTPUT || aot_node_args(g, out)->kind < AOT_ARG_LIST) {
+        return of;
     }
-    const char *of = desc + strlen(mark);
-    size_t n = strlen(of) - 1; // without the closing parenthesis
-    const aot_arg *list = aot_node_args(g, out);
-    for (size_t i = 0; i < g->out_descs.n && list->kind >= AOT_ARG_LIST && i < list->n; i++) {
-        const char *is = aot_text(g->ctx, g->out_descs.d[i]);
-        const aot_arg *a = &aot_arg_items(g, list)[i];
-        if (strlen(is) == n && memcmp(is, of, n) == 0) {
-            return a->kind == AOT_ARG_NODE ? a->u.node : AOT_NO_NODE;
+    const aot_arg *list = aot_node_args(g, out), *items = aot_arg_items(g, list);
+    for (uint32_t i = list->n < g->out_descs.n ? list->n : (uint32_t)g->out_descs.n; i-- > 0;) {
+        if (items[i].kind == AOT_ARG_NODE && g->out_descs.d[i] < l->n_names) {
+            of[g->out_descs.d[i]] = items[i].u.node; // the first of equal ones stays
         }
     }
-    return AOT_NO_NODE;
+    return of;
+}
+
+/* The output of the forward that a tangent belongs to; AOT_NO_NODE if its descriptor does not say. */
+static aot_node_id output_of_tangent(const lint *l, const aot_node *tangent, const aot_node_id *of)
+{
+    static const char mark[] = "TangentAOTInput(output=";
+    const char *desc = aot_text(l->g->ctx, tangent->desc);
+    if (strncmp(desc, mark, strlen(mark)) != 0) {
+        return AOT_NO_NODE;
+    }
+    desc += strlen(mark);
+    aot_str id = aot_intern_find(l->g->ctx->strs, desc, strlen(desc) - 1); // without ')'
+    return id != 0 && id < l->n_names ? of[id] : AOT_NO_NODE;
 }
 
 static bool same_strides(const aot_ctx *c, const aot_meta *a, const aot_meta *b)
@@ -295,10 +310,11 @@ static void lint_tangent_strides(lint *l)
 {
     const aot_ctx *c = l->g->ctx;
     char text[32];
+    aot_node_id *of = outputs_by_descriptor(l);
     for (aot_node_id i = 0; i < l->g->nodes.n; i++) {
         const aot_node *n = aot_node_at(l->g, i);
         aot_node_id out =
-            n->kind == AOT_PLACEHOLDER && n->desc != 0 ? output_of_tangent(l, n) : AOT_NO_NODE;
+            n->kind == AOT_PLACEHOLDER && n->desc != 0 ? output_of_tangent(l, n, of) : AOT_NO_NODE;
         if (out == AOT_NO_NODE) {
             continue;
         }
@@ -313,6 +329,58 @@ static void lint_tangent_strides(lint *l)
                                    aot_bytes_text(l->p->nodes[i].bytes, text, sizeof text)));
         }
     }
+    free(of);
+}
+
+/* ---- regions ---------------------------------------------------------------------------------- */
+
+static int by_number(const void *x, const void *y)
+{
+    int32_t a = *(const int32_t *)x, b = *(const int32_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* Recomputed values of the backward that live at its peak, by region. */
+static void lint_regions_together(lint *l)
+{
+    aot_memory m;
+    aot_memory_of_partition(&m, l->p, NULL);
+    const aot_memory_side *b = &m.backward;
+    AOT_VEC(int32_t) regions = {0};
+    int64_t bytes = 0;
+    for (size_t i = 0; i < b->blocks.n && b->peak_node != AOT_NO_NODE; i++) {
+        const aot_mem_block *x = &b->blocks.d[i];
+        bool lives = x->born <= b->peak_row && x->died >= b->peak_row;
+        if (!lives || x->in_forward || x->kind != AOT_MEM_RECOMPUTED) {
+            continue;
+        }
+        const aot_node *n = aot_node_at(l->p->backward, x->node);
+        int32_t region = l->p->backward->srcs.d[n->src].ac_graph_id;
+        if (region >= 0) {
+            bytes += x->bytes;
+            aot_vec_push(&regions, region);
+        }
+    }
+    size_t n = regions.n > 0;
+    if (regions.n > 0) {
+        qsort(regions.d, regions.n, sizeof *regions.d, by_number);
+    }
+    for (size_t i = 1; i < regions.n; i++) {
+        n += regions.d[i] != regions.d[i - 1];
+    }
+    if (n > 1) {
+        char some[32], all[32];
+        aot_node_id peak = in_cut(l, aot_node_at(l->p->backward, b->peak_node));
+        found(l, peak, bytes,
+              aot_arena_printf(l->g->ctx->arena,
+                               "at the backward's peak (%s) recomputed values of %zu regions live at "
+                               "once: %s of %s",
+                               aot_node_name(l->p->backward, b->peak_node), n,
+                               aot_bytes_text(bytes, some, sizeof some),
+                               aot_bytes_text(b->peak, all, sizeof all)));
+    }
+    aot_vec_free(&regions);
+    aot_memory_free(&m);
 }
 
 void aot_lint(aot_findings *out, const aot_partition *p)
@@ -326,7 +394,19 @@ void aot_lint(aot_findings *out, const aot_partition *p)
     }
     for (unsigned i = 0; i < N_RULES; i++) {
         l.rule = &rules[i].rule;
-        rules[i].run(&l);
+        if (rules[i].run != NULL) {
+            rules[i].run(&l);
+        }
     }
     free(l.by_name);
+}
+
+void lint_unit_rules(unit_lint *l)
+{
+    for (unsigned i = 0; i < N_RULES; i++) {
+        l->rule = &rules[i].rule;
+        if (rules[i].run_unit != NULL) {
+            rules[i].run_unit(l);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -248,6 +249,29 @@ static void a_tangent_with_other_strides_than_its_output_is_noted(void **state)
     aot_ctx_free(c);
 }
 
+/* Both regions' values are made again before either is used. */
+static void regions_that_live_together_at_the_peak_are_noted(void **state)
+{
+    (void)state;
+    static const char apart[] = "        # ac_graph_id: %d - MUST_RECOMPUTE\n" OP("sin", "sin.default(primals_1)")
+        OP("cos", "cos.default(sin)") "        # ac_graph_id: %d - MUST_RECOMPUTE\n"
+        OP("exp", "exp.default(primals_2)") OP("tanh", "tanh.default(exp)")
+        "        # File: \"m.py\", line 9 in f, code: z\n" OP("mm", "mm.default(cos, tanh)")
+        OP("mul", "mul.Tensor(cos, tanh)") OP("mm_1", "mm.default(tangents_1, mul)");
+    char body[1500];
+    snprintf(body, sizeof body, apart, 1, 2);
+    fixture f = lint(body, "mm, mm_1, None", NULL, NULL, -1);
+    const aot_finding *x = find(&f, "regions-together");
+    assert_non_null(x);
+    assert_int_equal(x->bytes, 3 * 64); // cos, exp and tanh, while tanh is made
+    assert_non_null(strstr(x->message, "2 regions"));
+    done(&f);
+    snprintf(body, sizeof body, apart, 1, 1);
+    f = lint(body, "mm, mm_1, None", NULL, NULL, -1);
+    assert_null(find(&f, "regions-together"));
+    done(&f);
+}
+
 static void rules_have_names_sentences_and_remedies(void **state)
 {
     (void)state;
@@ -271,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_chain_of_scatters_is_counted_at_its_end),
         cmocka_unit_test(an_operator_without_a_tag_inside_a_region_is_a_warning),
         cmocka_unit_test(a_tangent_with_other_strides_than_its_output_is_noted),
+        cmocka_unit_test(regions_that_live_together_at_the_peak_are_noted),
         cmocka_unit_test(rules_have_names_sentences_and_remedies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,44 @@
+#!/bin/sh
+# aotscope mutation and lint: where inputs are written, what shares memory, graphs that cannot be cut.
+. "$AOT_SRC/tests/sh/lib.sh"
+oracle=$AOT_FIXTURES/oracle
+text=$AOT_FIXTURES/logs/text
+
+run "$AOTSCOPE" mutation "$oracle/mutate_leaf_under_no_grad/trace.log.gz"
+ok "a copy_ in the graph is no finding" exits 0
+ok "with the condition that put it there" out "all writes happen with gradients disabled"
+ok "and the node" out "copy_ writes primals_1"
+run "$AOTSCOPE" mutation "$oracle/mutate_no_grad_input/trace.log.gz" --set keep_inference_input_mutations=False
+ok "a write by the wrapper names the setting" out "keep_inference_input_mutations is off"
+ok "and the output that holds the value" out "output 0 of the graph, copied back by RuntimeWrapper"
+run "$AOTSCOPE" mutation "$oracle/pain_read_after_mutation/trace.log.gz"
+ok "an input read after its mutation is an error" exits 1
+ok "and named" out "primals_1 is saved for the backward, and the forward ends by overwriting it"
+run "$AOTSCOPE" mutation "$oracle/synthetic_base_overlap/trace.log.gz"
+ok "a synthetic base is told" out "is made in the graph as a view of input 0, the synthetic base"
+ok "with the bytes of each" out "bytes 0 to 24 of 40 of storage"
+run "$AOTSCOPE" mutation "$oracle/output_aliases_intermediate/trace.log.gz"
+ok "a base of intermediates is told" out "output 1 shares memory with base 0 of intermediates"
+run "$AOTSCOPE" mutation "$oracle/pain_read_after_mutation/trace.log.gz" --json
+ok "JSON has the condition" out '"where": "graph"'
+ok "JSON has the finding" out '"rule": "read-after-mutation"'
+run "$AOTSCOPE" mutation "$oracle/linear_relu/trace.log.gz"
+ok "a unit that mutates nothing is not told" out "1 unit, 0 of them with"
+
+run "$AOTSCOPE" lint "$text/infinite_cut.txt"
+ok "an infinite cut is a finding" exits 1
+ok "with the change that resolves it" out "Remedy: clear MUST_RECOMPUTE on getitem_1 [unbounded-cut]"
+run "$AOTSCOPE" lint "$text/invalid_output.txt" --json
+ok "an output that depends on a tangent is one" exits 1
+ok "with the path" out "add <- mul <- tangents_1"
+ok "which is of the unit, not of a node" out '"node": null'
+run "$AOTSCOPE" lint "$text/invalid_output.txt" --sarif
+ok "SARIF has it too" out '"ruleId": "invalid-graph"'
+run "$AOTSCOPE" lint "$oracle/replace_random/trace.log.gz"
+ok "other numbers than eager's are a note" out "[random-not-eager]"
+ok "and no failure" exits 0
+run "$AOTSCOPE" lint "$text/two_regions.txt"
+ok "regions that live together are a note" out "recomputed values of 2 regions live at once: 192 B of"
+run "$AOTSCOPE" lint "$oracle/pain_read_after_mutation/trace.log.gz" --redact
+ok "findings can be redacted" out "file_1.py"
+done_testing
