@@ -11,9 +11,9 @@ cat <<'END'
 
 What people ask of a compiled graph, the command that answers it, and the first lines of its answer on
 a log of `fixtures/`. The table is `tests/questions.txt`; a test runs every row, and `make docs` writes
-this page. What is missing of the numbers in between is not answered yet.
+this page. Below each, the key of the terminal interface that shows it.
 END
-grep -v '^#' "$root/tests/questions.txt" | while IFS='|' read -r number question command want; do
+grep -v '^#' "$root/tests/questions.txt" | while IFS='|' read -r number question command key want; do
     # shellcheck disable=SC2086
     set -- $command
     printf '\n## %s. %s\n\n```\n$ aotscope %s\n' "${number% }" "$(echo $question)" "$*"
@@ -23,4 +23,6 @@ grep -v '^#' "$root/tests/questions.txt" | while IFS='|' read -r number question
     [ "$n" -le "$lines" ] || printf '... %d lines more\n' $((n - lines))
     rm -f "${TMPDIR:-/tmp}/questions.$$"
     printf '```\n'
+    key=$(echo $key)
+    [ "$key" = - ] || printf '\nIn the terminal: `%s`\n' "$key"
 done

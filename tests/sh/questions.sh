@@ -12,10 +12,15 @@ answers()
         return 1
     }
 }
-while IFS='|' read -r number question command want; do
+bound() { grep -qE "^bind (any|graph|units|saved) $key " "$AOT_SRC/tui/keys.default"; }
+while IFS='|' read -r number question command key want; do
     want=${want# }
+    key=$(echo $key) # without the blanks around it
     # shellcheck disable=SC2086
     run "$AOTSCOPE" $command
     ok "question ${number% }:$question" answers
+    [ "$key" = - ] || ok "its key $key is bound" bound
 done <"$scratch/rows"
+all() { [ "$(cut -d' ' -f1 "$scratch/rows" | tr '\n' ' ')" = "$(seq 31 | tr '\n' ' ')" ]; }
+ok "every question has its row, in order" all
 done_testing
