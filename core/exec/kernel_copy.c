@@ -346,3 +346,10 @@ void kern_triu(aot_kern *k)
 {
     triangle(k, true);
 }
+
+void kern_convert(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *out = k_like(k, k_dtype(k, 1, (aot_dtype)x->dtype), x);
+    aot_array_assign(out, x);
+    k_give(k, out);
+}

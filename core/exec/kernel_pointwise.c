@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exec/kernel.h"
+#include "exec/special.h"
 
 /* ---- helpers of expressions ------------------------------------------------------------------------ */
 

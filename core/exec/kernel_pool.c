@@ -1,0 +1,398 @@
+/* Pooling over one to three dimensions, fixed windows and adaptive ones: a window is a range in each
+ * dimension, found once; planes (batch times channels) are run one after the other in double.
+ *
+ * Mirrors: aten/src/ATen/native/AveragePool2d.cpp, AdaptiveAveragePooling.cpp, DilatedMaxPool2d.cpp,
+ * AdaptiveMaxPooling2d.cpp, Pool.h. */
+#include <math.h>
+#include <string.h>
+
+#include "exec/kernel.h"
+
+typedef struct range {
+    int64_t lo, hi; /* elements of the input, clipped */
+    int64_t padded; /* how many the window has before clipping at the far padding */
+} range;
+
+typedef struct windows {
+    int64_t in[3], out[3], step[3]; /* step: dilation */
+    range *of[3];
+    int64_t planes, n_in, n_out;
+    unsigned n;  /* dimensions pooled over */
+} windows;
+
+static void begin(aot_kern *k, windows *w, const aot_array *x, unsigned n)
+{
+    if (x->ndim < n + 1 || x->ndim > n + 2) {
+        k_fail(k, AOT_E_SHAPE, "an input with %u dimensions", x->ndim);
+    }
+    *w = (windows){.n = n, .planes = 1, .n_in = 1, .n_out = 1};
+    for (unsigned i = 0; i + n < x->ndim; i++) {
+        w->planes *= x->size[i];
+    }
+    for (unsigned d = 0; d < 3; d++) {
+        w->in[d] = d + n < 3 ? 1 : x->size[x->ndim - 3 + d];
+        w->n_in *= w->in[d];
+        w->step[d] = 1;
+    }
+}
+
+static void settings(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int64_t fill, int64_t out[3])
+{
+    int64_t v[3] = {if_none, if_none, if_none};
+    k_ints_of(k, pos, n, if_none, v);
+    for (unsigned i = 0; i < 3; i++) {
+        out[i] = i + n < 3 ? fill : v[i + n - 3];
+    }
+}
+
+static int64_t output_size(int64_t in, int64_t kernel, int64_t pad, int64_t stride, int64_t dilation, bool ceil_mode)
+{
+    int64_t room = in + 2 * pad - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
+    int64_t n = (room < 0 ? -((-room + stride - 1) / stride) : room / stride) + 1;
+    return ceil_mode && (n - 1) * stride >= in + pad ? n - 1 : n;
+}
+
+/* Fixed windows; arguments from `first` on: kernel, stride, padding; dilation at its place, 0: none. */
+static void fixed_windows(aot_kern *k, windows *w, unsigned first, unsigned dilation, unsigned ceil_pos)
+{
+    int64_t kernel[3], stride[3], pad[3];
+    settings(k, first, w->n, 1, 1, kernel);
+    settings(k, first + 1, w->n, 0, 1, stride);
+    settings(k, first + 2, w->n, 0, 0, pad);
+    if (dilation != 0) {
+        settings(k, dilation, w->n, 1, 1, w->step);
+    }
+    for (unsigned d = 0; d < 3; d++) {
+        stride[d] = stride[d] == 0 ? kernel[d] : stride[d];
+        w->out[d] = d + w->n < 3 ? 1 : output_size(w->in[d], kernel[d], pad[d], stride[d], w->step[d], k_bool(k, ceil_pos));
+        if (w->out[d] < 0 || kernel[d] < 1) {
+            k_fail(k, AOT_E_SHAPE, "windows that do not fit");
+        }
+        w->n_out *= w->out[d];
+        w->of[d] = k_mem(k, (size_t)(w->out[d] + 1) * sizeof(range));
+        for (int64_t o = 0; o < w->out[d]; o++) {
+            int64_t lo = o * stride[d] - pad[d], hi = lo + (kernel[d] - 1) * w->step[d] + 1;
+            int64_t far = hi < w->in[d] + pad[d] ? hi : w->in[d] + pad[d];
+            range r = {lo, hi < w->in[d] ? hi : w->in[d], far - lo};
+            while (r.lo < 0) {
+                r.lo += w->step[d];
+            }
+            w->of[d][o] = r;
+        }
+    }
+}
+
+static void adaptive_windows(aot_kern *k, windows *w, const int64_t out[3])
+{
+    for (unsigned d = 0; d < 3; d++) {
+        w->out[d] = d + w->n < 3 ? 1 : out[d];
+        w->n_out *= w->out[d];
+        w->of[d] = k_mem(k, (size_t)(w->out[d] + 1) * sizeof(range));
+        for (int64_t o = 0; o < w->out[d]; o++) {
+            int64_t n = w->in[d], m = w->out[d];
+            range r = {o * n / m, ((o + 1) * n + m - 1) / m, 0};
+            r.padded = r.hi - r.lo;
+            w->of[d][o] = r;
+        }
+    }
+}
+
+/* Calls fn for each output of a plane with its window. */
+typedef struct window {
+    const range *r[3];
+    int64_t out; /* flat place in the plane */
+} window;
+typedef void window_fn(const windows *w, const window *at, int64_t plane, void *arg);
+
+static void each_window(const windows *w, window_fn *fn, void *arg)
+{
+    for (int64_t p = 0; p < w->planes; p++) {
+        for (int64_t o = 0; o < w->n_out; o++) {
+            int64_t c = o % w->out[2], b = o / w->out[2] % w->out[1], a = o / w->out[2] / w->out[1];
+            window at = {{&w->of[0][a], &w->of[1][b], &w->of[2][c]}, o};
+            fn(w, &at, p, arg);
+        }
+    }
+}
+
+#define EACH_INPUT(w, at, i)                                                                       \
+    for (int64_t a_ = (at)->r[0]->lo; a_ < (at)->r[0]->hi; a_ += (w)->step[0])                     \
+        for (int64_t b_ = (at)->r[1]->lo; b_ < (at)->r[1]->hi; b_ += (w)->step[1])                 \
+            for (int64_t c_ = (at)->r[2]->lo, i = (a_ * (w)->in[1] + b_) * (w)->in[2] + c_; c_ < (at)->r[2]->hi; \
+                 c_ += (w)->step[2], i += (w)->step[2])
+
+static aot_array *doubles(aot_kern *k, aot_array *x)
+{
+    return k_cast_contiguous(k, x, AOT_F64);
+}
+
+static double *data(aot_array *x)
+{
+    return (double *)(void *)aot_array_data(x);
+}
+
+/* A new array of doubles in x's shape with the pooled dimensions replaced. */
+static aot_array *image(aot_kern *k, const aot_array *x, const windows *w, aot_dtype d)
+{
+    int64_t size[AOT_ARRAY_MAX_NDIM];
+    memcpy(size, x->size, sizeof size);
+    for (unsigned i = 0; i < w->n; i++) {
+        size[x->ndim - w->n + i] = w->out[3 - w->n + i];
+    }
+    return k_new(k, d, x->ndim, size);
+}
+
+static void give_as(aot_kern *k, unsigned i, aot_array *x, aot_dtype d)
+{
+    aot_array *out = k_out(k, i, d, x->ndim, x->size);
+    aot_array_assign(out, x);
+    k_give(k, out);
+}
+
+/* ---- averages --------------------------------------------------------------------------------------------- */
+
+typedef struct average {
+    const double *from;
+    double *to;
+    int64_t divisor; /* 0: the window's size */
+    bool counts_padding, adaptive;
+} average;
+
+static double divisor_of(const windows *w, const window *at, const average *a)
+{
+    int64_t inside = 1, padded = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        inside *= at->r[d]->hi - at->r[d]->lo;
+        padded *= at->r[d]->padded;
+    }
+    (void)w;
+    return (double)(a->divisor != 0 ? a->divisor : a->counts_padding && !a->adaptive ? padded : inside);
+}
+
+static void average_window(const windows *w, const window *at, int64_t plane, void *arg)
+{
+    average *a = arg;
+    const double *x = a->from + plane * w->n_in;
+    double s = 0;
+    EACH_INPUT(w, at, i)
+    {
+        s += x[i];
+    }
+    a->to[plane * w->n_out + at->out] = s / divisor_of(w, at, a);
+}
+
+static void spread_window(const windows *w, const window *at, int64_t plane, void *arg)
+{
+    average *a = arg;
+    double g = a->from[plane * w->n_out + at->out] / divisor_of(w, at, a), *x = a->to + plane * w->n_in;
+    EACH_INPUT(w, at, i)
+    {
+        x[i] += g;
+    }
+}
+
+static void average_pool(aot_kern *k, unsigned n)
+{
+    aot_array *x = k_need(k, 0);
+    windows w;
+    begin(k, &w, x, n);
+    fixed_windows(k, &w, 1, 0, 4);
+    aot_array *y = image(k, x, &w, AOT_F64);
+    average a = {data(doubles(k, x)), data(y), k_int(k, 6, 0), k_bool(k, 5), false};
+    each_window(&w, average_window, &a);
+    give_as(k, 0, y, (aot_dtype)x->dtype);
+}
+
+static void average_pool_backward(aot_kern *k, unsigned n)
+{
+    aot_array *grad = k_need(k, 0), *x = k_need(k, 1), *dx = k_new(k, AOT_F64, x->ndim, x->size);
+    windows w;
+    begin(k, &w, x, n);
+    fixed_windows(k, &w, 2, 0, 5);
+    average a = {data(doubles(k, grad)), data(dx), k_int(k, 7, 0), k_bool(k, 6), false};
+    each_window(&w, spread_window, &a);
+    give_as(k, 0, dx, (aot_dtype)x->dtype);
+}
+
+void kern_avg_pool2d(aot_kern *k)
+{
+    average_pool(k, 2);
+}
+
+void kern_avg_pool3d(aot_kern *k)
+{
+    average_pool(k, 3);
+}
+
+void kern_avg_pool2d_backward(aot_kern *k)
+{
+    average_pool_backward(k, 2);
+}
+
+void kern_avg_pool3d_backward(aot_kern *k)
+{
+    average_pool_backward(k, 3);
+}
+
+static void adaptive_average(aot_kern *k, unsigned n)
+{
+    aot_array *x = k_need(k, 0);
+    windows w;
+    int64_t out[3];
+    begin(k, &w, x, n);
+    settings(k, 1, n, 1, 1, out);
+    adaptive_windows(k, &w, out);
+    aot_array *y = image(k, x, &w, AOT_F64);
+    average a = {data(doubles(k, x)), data(y), 0, false, true};
+    each_window(&w, average_window, &a);
+    give_as(k, 0, y, (aot_dtype)x->dtype);
+}
+
+static void adaptive_average_backward(aot_kern *k, unsigned n)
+{
+    aot_array *grad = k_need(k, 0), *x = k_need(k, 1), *dx = k_new(k, AOT_F64, x->ndim, x->size);
+    windows w;
+    int64_t out[3] = {1, 1, 1};
+    begin(k, &w, x, n);
+    for (unsigned i = 0; i < n; i++) {
+        out[3 - n + i] = grad->size[grad->ndim - n + i];
+    }
+    adaptive_windows(k, &w, out);
+    average a = {data(doubles(k, grad)), data(dx), 0, false, true};
+    each_window(&w, spread_window, &a);
+    give_as(k, 0, dx, (aot_dtype)x->dtype);
+}
+
+void kern_adaptive_avg_pool2d(aot_kern *k)
+{
+    adaptive_average(k, 2);
+}
+
+void kern_adaptive_avg_pool3d(aot_kern *k)
+{
+    adaptive_average(k, 3);
+}
+
+void kern_adaptive_avg_pool2d_backward(aot_kern *k)
+{
+    adaptive_average_backward(k, 2);
+}
+
+void kern_adaptive_avg_pool3d_backward(aot_kern *k)
+{
+    adaptive_average_backward(k, 3);
+}
+
+/* ---- maxima -------------------------------------------------------------------------------------------------- */
+
+typedef struct maximum {
+    const double *from;
+    double *to;
+    int64_t *index;
+} maximum;
+
+static void maximum_window(const windows *w, const window *at, int64_t plane, void *arg)
+{
+    maximum *m = arg;
+    const double *x = m->from + plane * w->n_in;
+    double best = -INFINITY;
+    int64_t place = (at->r[0]->lo * w->in[1] + at->r[1]->lo) * w->in[2] + at->r[2]->lo;
+    EACH_INPUT(w, at, i)
+    {
+        if (x[i] > best || x[i] != x[i]) {
+            best = x[i];
+            place = i;
+        }
+    }
+    m->to[plane * w->n_out + at->out] = best;
+    m->index[plane * w->n_out + at->out] = place;
+}
+
+static void maximum_pool(aot_kern *k, aot_array *x, const windows *w)
+{
+    aot_array *y = image(k, x, w, AOT_F64), *index = image(k, x, w, AOT_I64);
+    maximum m = {data(doubles(k, x)), data(y), (int64_t *)(void *)aot_array_data(index)};
+    each_window(w, maximum_window, &m);
+    give_as(k, 0, y, (aot_dtype)x->dtype);
+    give_as(k, 1, index, AOT_I64);
+}
+
+static void fixed_maximum(aot_kern *k, unsigned n)
+{
+    aot_array *x = k_need(k, 0);
+    windows w;
+    begin(k, &w, x, n);
+    fixed_windows(k, &w, 1, 4, 5);
+    maximum_pool(k, x, &w);
+}
+
+static void adaptive_maximum(aot_kern *k, unsigned n)
+{
+    aot_array *x = k_need(k, 0);
+    windows w;
+    int64_t out[3];
+    begin(k, &w, x, n);
+    settings(k, 1, n, 1, 1, out);
+    adaptive_windows(k, &w, out);
+    maximum_pool(k, x, &w);
+}
+
+/* The gradient goes to the places that were the largest. */
+static void maximum_backward(aot_kern *k, unsigned n, unsigned index_pos)
+{
+    aot_array *grad = k_need(k, 0), *x = k_need(k, 1), *dx = k_new(k, AOT_F64, x->ndim, x->size);
+    aot_array *g = doubles(k, grad), *index = k_cast_contiguous(k, k_need(k, index_pos), AOT_I64);
+    int64_t per_in = 1, per_out = 1;
+    for (unsigned i = 0; i < n; i++) {
+        per_in *= x->size[x->ndim - n + i];
+        per_out *= grad->size[grad->ndim - n + i];
+    }
+    int64_t all = aot_array_numel(grad);
+    for (int64_t i = 0; i < all; i++) {
+        int64_t at = ((const int64_t *)(void *)aot_array_data(index))[i];
+        if (at >= 0 && at < per_in) {
+            data(dx)[i / per_out * per_in + at] += data(g)[i];
+        }
+    }
+    give_as(k, 0, dx, (aot_dtype)x->dtype);
+}
+
+void kern_max_pool2d(aot_kern *k)
+{
+    fixed_maximum(k, 2);
+}
+
+void kern_max_pool3d(aot_kern *k)
+{
+    fixed_maximum(k, 3);
+}
+
+void kern_adaptive_max_pool2d(aot_kern *k)
+{
+    adaptive_maximum(k, 2);
+}
+
+void kern_adaptive_max_pool3d(aot_kern *k)
+{
+    adaptive_maximum(k, 3);
+}
+
+void kern_max_pool2d_backward(aot_kern *k)
+{
+    maximum_backward(k, 2, 7);
+}
+
+void kern_max_pool3d_backward(aot_kern *k)
+{
+    maximum_backward(k, 3, 7);
+}
+
+void kern_adaptive_max_pool2d_backward(aot_kern *k)
+{
+    maximum_backward(k, 2, 2);
+}
+
+void kern_adaptive_max_pool3d_backward(aot_kern *k)
+{
+    maximum_backward(k, 3, 2);
+}
