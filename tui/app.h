@@ -44,6 +44,7 @@ void aot_app_do(aot_app *app, aot_action a);
 void aot_app_later(aot_app *app, const char *what, void (*run)(aot_app *app, void *arg), void *arg);
 /* Runs what stands after ':'. */
 void aot_app_run_command(aot_app *app, const char *text);
+bool aot_app_export(aot_app *app, const char *arg); /* :export WHAT FILE; app_export.c */
 prompt_complete aot_app_complete; /* palette.c; arg is the app */
 
 /* palette.c: what commands offer as arguments. */

@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "partition/select.h"
+#include "tui/export_in.h"
 #include "tui/open_model.h"
 #include "base/file.h"
 #include "viewers/viewer.h"
@@ -82,70 +82,6 @@ static aot_status find_format(const aot_format **out, const aot_args *a, aot_err
 
 /* ---- what to draw ------------------------------------------------------------------------------- */
 
-static aot_status find_stage(aot_stage *out, aot_model *m, size_t unit, const char *name, aot_err *err)
-{
-    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_EXPORT, AOT_STAGE_INFERENCE,
-                                      AOT_STAGE_FORWARD, AOT_STAGE_DYNAMO};
-    *out = AOT_STAGE_JOINT;
-    if (name) {
-        *out = aot_stage_find(name);
-        return *out == AOT_N_STAGES ? AOT_FAIL(err, AOT_E_USAGE, "there is no stage '%s'", name) : AOT_OK;
-    }
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        if (aot_model_stage(m, unit, order[i]).origin != AOT_ORIGIN_MISSING) {
-            *out = order[i];
-            break;
-        }
-    }
-    return AOT_OK;
-}
-
-static const char *unit_title(char *buf, size_t size, const aot_unit *u)
-{
-    char label[96];
-    const char *slash = u->input ? strrchr(u->input, '/') : NULL;
-    snprintf(buf, size, "%s  %s  %s", slash ? slash + 1 : u->input ? u->input : "",
-             aot_unit_label(&u->key, label, sizeof label), u->title ? u->title : "");
-    return buf;
-}
-
-// Fills in what the viewer needs. An infinite cut is drawn as its chain, from the joint graph.
-static aot_status prepare(aot_draw_in *in, aot_model *m, size_t unit, const aot_viewer *v,
-                          const char *stage_name, aot_err *err)
-{
-    aot_err cut_err = {0};
-    aot_status cut = aot_model_partition(m, unit, &in->part, &cut_err);
-    in->unit = (int)unit;
-    in->model = m;
-    if (cut == AOT_OK) {
-        const aot_unit *u = aot_model_unit(m, unit);
-        uint32_t n;
-        const char *const *paths = aot_unit_param_paths(u, in->part->cut, &n);
-        in->modules = paths ? aot_select_modules(in->part->cut, paths, n, u->arena) : NULL;
-    }
-    if (cut == AOT_E_UNBOUNDED) {
-        in->infinite = aot_arena_strndup(aot_model_unit(m, unit)->arena, cut_err.msg, strlen(cut_err.msg));
-    }
-    if (strcmp(v->draws, "partition") == 0) {
-        if (cut == AOT_E_UNBOUNDED && strcmp(v->name, "mincut") == 0) {
-            in->part = NULL;
-            return aot_model_graph(m, unit, AOT_STAGE_JOINT, &in->graph, err);
-        }
-        if (cut != AOT_OK && err) {
-            *err = cut_err;
-        }
-        return cut;
-    }
-    aot_stage stage;
-    AOT_TRY(find_stage(&stage, m, unit, stage_name, err));
-    bool of_cut = stage == AOT_STAGE_JOINT || stage == AOT_STAGE_JOINT_CSE ||
-                  stage == AOT_STAGE_FORWARD || stage == AOT_STAGE_BACKWARD;
-    in->part = cut == AOT_OK && of_cut ? in->part : NULL;
-    in->stage = aot_stage_get(stage)->name;
-    in->side = stage == AOT_STAGE_FORWARD ? 'F' : stage == AOT_STAGE_BACKWARD ? 'B' : 0;
-    return aot_model_graph(m, unit, stage, &in->graph, err);
-}
-
 // What is shown if --what does not say: the first that the format takes and the unit has.
 static size_t candidates(const aot_viewer *out[], const aot_format *f, const char *what, const char *stage)
 {
@@ -172,6 +108,9 @@ static aot_status choose(aot_draw_in *in, aot_model *m, const aot_args *a, const
     size_t first = 0, end = aot_model_n_units(m);
     const aot_viewer *list[16];
     size_t n = candidates(list, f, aot_args_get(a, "what"), stage);
+    if (stage && aot_stage_find(stage) == AOT_N_STAGES) {
+        return AOT_FAIL(err, AOT_E_USAGE, "there is no stage '%s'", stage);
+    }
     if (end == 0) {
         return AOT_FAIL(err, AOT_E_PIPELINE, "the input holds no compiled graph");
     }
@@ -182,9 +121,11 @@ static aot_status choose(aot_draw_in *in, aot_model *m, const aot_args *a, const
     aot_status s = AOT_E_PIPELINE;
     for (size_t k = 0; k < n; k++) {
         *v = list[k];
+        *in = (aot_draw_in){0};
         for (size_t i = first; i < end; i++) {
             aot_err own = {0};
-            s = prepare(in, m, i, *v, stage, &own);
+            aot_stage at = stage ? aot_stage_find(stage) : aot_export_stage(m, i);
+            s = aot_export_in(in, m, i, *v, at, &own);
             if (s != AOT_OK && err && (k == 0 && i == first)) {
                 *err = own; // the first unit's trouble is the one to tell
             }
@@ -286,7 +227,7 @@ static int run(const aot_args *a)
     aot_cmd_progress_end();
     aot_status s = choose(&in, m, a, format, &v, &err);
     if (s == AOT_OK) {
-        in.label = unit_title(title, sizeof title, aot_model_unit(m, (size_t)in.unit));
+        in.label = aot_export_title(title, sizeof title, aot_model_unit(m, (size_t)in.unit));
         s = aot_export(&data, &notes, &fell_back, v, &in, format->name, &opt, &err);
         print_notes(&notes);
     }

@@ -8,7 +8,6 @@
 #include "tui/view_diff.h"
 #include "tui/view_marks.h"
 #include "viewers/theme.h"
-#include "viewers/viewer.h"
 
 /* The unit on top; says so if there is none. */
 static bool has_unit(aot_app *app)
@@ -150,127 +149,6 @@ static bool do_help(aot_app *app, const char *arg)
     return true;
 }
 
-/* ---- export ---- */
-
-static const char *format_of(const char *path)
-{
-    static const char *const formats[] = {"svg", "pdf", "png", "dot", "json"};
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof formats / sizeof *formats; i++) {
-        if (strcmp(dot + 1, formats[i]) == 0) {
-            return formats[i];
-        }
-    }
-    return NULL;
-}
-
-static char side_of(aot_stage s)
-{
-    return s == AOT_STAGE_FORWARD ? 'F' : s == AOT_STAGE_BACKWARD ? 'B' : 0;
-}
-
-/* Notices in one line each without what is advice for the command line. */
-static void add_notices(aot_sb *out, const aot_sb *notes)
-{
-    for (const char *p = aot_sb_text(notes); *p;) {
-        size_t n = strcspn(p, "\n");
-        char *line = aot_xstrndup(p, n), *option = strstr(line, " (--");
-        if (option) {
-            *option = 0;
-        }
-        if (*line && (option || !strstr(line, "--"))) {
-            aot_sb_addf(out, "%s%s", out->n ? "; " : ": ", line);
-        }
-        free(line);
-        p += n + (p[n] == '\n');
-    }
-}
-
-static void export_to(aot_app *app, const aot_viewer *viewer, const char *path)
-{
-    aot_view *v = aot_app_top(app);
-    aot_model *m = aot_app_model(app);
-    const char *format = format_of(path); // known: do_export has looked
-    char label[64];
-    aot_err err = {0};
-    const aot_graph *g = NULL;
-    const aot_partition *p = NULL;
-    bool needs_cut = strcmp(viewer->draws, "partition") == 0;
-    aot_status st = aot_model_partition(m, v->unit, &p, &err);
-    if (st != AOT_OK) {
-        p = NULL;
-    }
-    if (!needs_cut) {
-        err = (aot_err){0};
-        st = aot_model_graph(m, v->unit, v->stage, &g, &err);
-        bool follows = v->stage >= AOT_STAGE_JOINT && v->stage <= AOT_STAGE_BACKWARD;
-        p = follows ? p : NULL;
-    }
-    if (st != AOT_OK) {
-        aot_app_fail(app, &err);
-        return;
-    }
-    const aot_unit *u = aot_model_unit(m, v->unit);
-    aot_draw_in in = {.graph = g ? g : p->cut, .part = p, .stage = aot_stage_get(v->stage)->name,
-                      .side = side_of(v->stage), .label = aot_unit_label(&u->key, label, sizeof label),
-                      .unit = (int)v->unit};
-    aot_draw_options opt = {.time_limit = 10};
-    const char *node = v->ops == &view_graph_ops ? aot_graph_view_node(v) : NULL;
-    if (in.graph->nodes.n > 2000 && node) { // the whole would be neither drawn nor read
-        opt.around = node;
-    }
-    aot_sb out = {0}, notes = {0};
-    bool fell_back = false;
-    if (aot_export(&out, &notes, &fell_back, viewer, &in, format, &opt, &err) != AOT_OK) {
-        aot_app_fail(app, &err);
-    } else if (write_file(app, path, &out)) {
-        aot_sb said = {0};
-        add_notices(&said, &notes);
-        aot_app_say(app, "%s is written%s%s", path, fell_back ? ", as DOT" : "", aot_sb_text(&said));
-        aot_sb_free(&said);
-    }
-    aot_sb_free(&out);
-    aot_sb_free(&notes);
-}
-
-typedef struct export_job {
-    const aot_viewer *viewer;
-    char *path;
-} export_job;
-
-static void export_now(aot_app *app, void *arg)
-{
-    export_job *job = arg;
-    aot_app_say(app, "%s", "");
-    export_to(app, job->viewer, job->path);
-    free(job->path);
-    free(job);
-}
-
-static bool do_export(aot_app *app, const char *arg)
-{
-    size_t n = strcspn(arg, " ");
-    char *what = aot_xstrndup(arg, n);
-    const char *path = arg + n + strspn(arg + n, " ");
-    const aot_viewer *viewer = aot_viewer_find(what);
-    bool ok = viewer && *path;
-    if (!ok) {
-        aot_app_say(app, "Expected: export graph|partition|mincut FILE.svg");
-    } else if (has_unit(app)) {
-        if (aot_app_top(app)->stage >= AOT_N_STAGES) {
-            aot_app_say(app, "Open a stage first");
-        } else if (!format_of(path)) {
-            aot_app_say(app, "%s: the name should end in .svg, .pdf, .png, .dot or .json", path);
-        } else {
-            export_job *job = aot_xcalloc(1, sizeof *job);
-            *job = (export_job){viewer, aot_xstrdup(path)};
-            aot_app_later(app, "Drawing ...", export_now, job);
-        }
-    }
-    free(what);
-    return ok;
-}
-
 /* ---- table, running, completing ---- */
 
 const aot_app_command aot_app_commands[] = {
@@ -282,8 +160,8 @@ const aot_app_command aot_app_commands[] = {
     {"search", "RE", "As /", do_search, NULL},
     {"filter", "RE", "As f; !RE shows what does not match", do_filter, NULL},
     {"sort", "COLUMN", "Sort the list by a column", do_sort, aot_offer_columns},
-    {"export", "WHAT FILE", "Write graph, partition or mincut as .svg, .pdf, .png, .dot or .json",
-     do_export, aot_offer_viewers},
+    {"export", "WHAT FILE", "Write it in the format that the ending names, as the command export does",
+     aot_app_export, aot_offer_viewers},
     {"export-screen", "FILE", "Save this screen as .txt, .ansi, .html or .svg", do_export_screen, NULL},
     {"note", "TEXT", "Keep a note about this node, in the session; - removes it", aot_note_here, NULL},
     {"theme", "NAME", "Other colours", do_theme, aot_offer_themes},

@@ -84,4 +84,17 @@ for f in svg dot json model-explorer chrome-trace graphml csv markdown mermaid h
     ok "$f is written without the user's names" exits 0
     ok "$f holds none of them" sh -c "! grep -aqE 'raw_train|train_break|/home/|dropout\(s' '$scratch/redacted.$f'"
 done
+cat >"$scratch/in.keys" <<END
+keys <Enter><Enter>
+type :export report $scratch/in.html<Enter>
+type :export pareto $scratch/in.csv<Enter>
+type :export partition $scratch/in.trace.json<Enter>
+type :export saved $scratch/in.svg<Enter>
+screen wrong
+END
+run "$AOTSCOPE" "$log" --size 100x30 --script "$scratch/in.keys"
+ok "the interface writes a report" grep -q "budget 1, in force" "$scratch/in.html"
+ok "and budgets" grep -q '^dp,' "$scratch/in.csv"
+ok "and a timeline" grep -q traceEvents "$scratch/in.trace.json"
+ok "but no table as a picture" out "the name should end in .json, .csv or .md"
 done_testing
