@@ -105,6 +105,7 @@ static const aot_option options[] = {
     {"partial", 0, NULL, false, "Go on where parts are missing."},
     {"format", 0, "FORMAT", false, "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "
                                    "files, text to standard output."},
+    {"no-plot", 0, NULL, false, "The table alone, no plot of characters."},
     AOT_OPTION_COLOR,
     AOT_OPTION_OUTPUT,
     {0},

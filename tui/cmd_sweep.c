@@ -163,6 +163,7 @@ static const aot_option options[] = {
     {"shard", 0, "PART/OF", false, "Only this part of the points, for a cluster: 2/8; `aotscope merge` joins the parts."},
     {"format", 0, "FORMAT", false, "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "
                                    "files, text to standard output."},
+    {"no-plot", 0, NULL, false, "The table alone, no plot of characters."},
     AOT_OPTION_COLOR,
     AOT_OPTION_OUTPUT,
     {0},

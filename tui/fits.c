@@ -12,6 +12,7 @@
 #include "session/model.h"
 #include "session/walker.h"
 #include "tui/cmd.h"
+#include "tui/out_format.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
 
@@ -222,7 +223,7 @@ void aot_fit_print(aot_sb *out, const aot_fit *f, int64_t limit)
             print_point(t, i == f->best ? "> " : "  ", &f->points[i]);
         }
     }
-    aot_table_print(out, t, 0, 0, 0);
+    aot_table_print(out, t, aot_out_table_flags(), 0, 0);
     aot_table_free(t);
     aot_format_bytes(bytes, sizeof bytes, limit);
     if (f->now.fits) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tui/out_format.h"
 #include "viewers/format.h"
 
 static const char *const side_names[] = {"forward", "backward"};
@@ -52,6 +53,7 @@ aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, aot_err *
     }
     out->allocator = allocator != NULL && strcmp(allocator, "cuda") == 0;
     out->timeline = aot_args_has(a, "timeline");
+    out->plot = !aot_args_has(a, "no-plot");
     out->no_fold = aot_args_has(a, "no-fold");
     out->walk = (aot_memory_options){.reuse_in_place = aot_args_has(a, "in-place-reuse"),
                                      .free_donated = aot_args_has(a, "donated"),
@@ -90,15 +92,7 @@ static changes changes_of(const aot_memory_unit *u, aot_mem_side side)
 {
     const aot_memory_side *s = aot_memory_get(u->m, side);
     changes c = {aot_xcalloc(s->live.n + 1, sizeof *c.born), aot_xcalloc(s->live.n + 1, sizeof *c.freed)};
-    for (size_t i = 0; i < s->blocks.n; i++) {
-        if (s->blocks.d[i].died < s->live.n) {
-            c.freed[s->blocks.d[i].died] += s->blocks.d[i].bytes;
-        }
-    }
-    for (size_t r = 0; r < s->live.n; r++) {
-        int64_t before = r == 0 ? s->inputs : s->live.d[r - 1].bytes - c.freed[r - 1];
-        c.born[r] = s->live.d[r].bytes - before;
-    }
+    aot_memory_changes(s, c.born, c.freed);
     return c;
 }
 
@@ -129,7 +123,7 @@ static void timeline_table(aot_sb *out, const aot_memory_unit *u, aot_mem_side s
         aot_table_cell(t, aot_format_op(text, sizeof text, g, id));
         aot_table_cell(t, aot_format_source(text, sizeof text, g, id));
     }
-    aot_table_print(out, t, 0, 0, 0);
+    aot_table_print(out, t, aot_out_table_flags(), 0, 0);
     aot_table_free(t);
     free(c.born);
     free(c.freed);
@@ -223,12 +217,28 @@ static void groups_table(aot_sb *out, const aot_memory_ask *ask, const aot_memor
         }
         group_row(t, u, side, &g.d[i], by);
     }
-    aot_table_print(out, t, 0, 0, 0);
+    aot_table_print(out, t, aot_out_table_flags(), 0, 0);
     if (by == AOT_MEM_BY_REGION) {
         regions_at_once(out, &g, graph_of(u, side));
     }
     aot_table_free(t);
     aot_memgroups_free(&g);
+}
+
+/* The side's bytes over its nodes, as one line. */
+static void plot(aot_sb *out, const aot_memory_unit *u, aot_mem_side side)
+{
+    const aot_memory_side *s = aot_memory_get(u->m, side);
+    char title[64];
+    snprintf(title, sizeof title, "live bytes of the %s", side_names[side]);
+    aot_chart *c = aot_chart_new(title, NULL);
+    aot_chart_axes(c, "node", AOT_CHART_INDEX, "live", AOT_CHART_BYTES);
+    uint32_t series = aot_chart_series_new(c, "live", AOT_CHART_AREA);
+    for (size_t r = 0; r < s->live.n; r++) {
+        aot_chart_point(c, series, (double)r, (double)s->live.d[r].bytes, NULL);
+    }
+    aot_out_plot(out, c, 12);
+    aot_chart_free(c);
 }
 
 static void print_side(aot_sb *out, const aot_memory_ask *ask, const aot_memory_unit *u, aot_mem_side side)
@@ -252,6 +262,9 @@ static void print_side(aot_sb *out, const aot_memory_ask *ask, const aot_memory_
     }
     if (s->live.n == 0) {
         return;
+    }
+    if (ask->plot) {
+        plot(out, u, side);
     }
     if (ask->timeline) {
         timeline_table(out, u, side);

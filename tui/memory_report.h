@@ -14,7 +14,7 @@ typedef struct aot_memory_ask {
     aot_memory_options walk;
     bool by_set[AOT_N_MEM_BY]; /* --by */
     bool any_by;
-    bool timeline, no_fold, allocator;
+    bool timeline, no_fold, allocator, plot;
     unsigned top; /* groups that a table shows at most; 0: all */
 } aot_memory_ask;
 
@@ -24,6 +24,7 @@ AOT_NODISCARD aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args
 #define AOT_OPTIONS_MEMORY                                                                                         \
     {"by", 0, "WHAT,...", true, "What lives at the peak by kind, line, op, region or module; kind and line if absent."}, \
     {"timeline", 0, NULL, false, "A row for each node: live bytes, what it allocated, what was freed after it."},       \
+    {"no-plot", 0, NULL, false, "Tables alone, no plot of characters."},                                                \
     {"no-fold", 0, NULL, false, "Keep equal layers apart (layers.0, layers.1 are layers.* else)."},                     \
     {"top", 0, "N", false, "Groups in a table at most; 10 if absent, 0 for all."},                                      \
     {"in-place-reuse", 0, NULL, false,                                                                                  \

@@ -3,9 +3,12 @@
 
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "viewers/chart_text.h"
+#include "viewers/table.h"
 
 /* The word of a comma-separated list that text is, whatever its case; NULL if it is none of it. */
 static const char *listed(const char *formats, const char *text)
@@ -58,4 +61,22 @@ aot_status aot_out_charts(const aot_args *a, const char *format, const aot_chart
     }
     aot_sb_free(&data);
     return s;
+}
+
+void aot_out_plot(aot_sb *out, const aot_chart *c, int rows)
+{
+    struct winsize w;
+    bool ascii = !aot_locale_is_utf8();
+    int cols = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col != 0 ? w.ws_col : 80;
+    aot_canvas canvas;
+    cols = cols < 60 ? 60 : cols > 120 ? 120 : cols;
+    aot_canvas_init(&canvas, rows, cols, ascii);
+    aot_chart_text(c, &canvas, 0, 0, rows, cols, aot_chart_glyphs_for(ascii), NULL);
+    aot_canvas_text(out, &canvas);
+    aot_canvas_free(&canvas);
+}
+
+unsigned aot_out_table_flags(void)
+{
+    return aot_locale_is_utf8() ? 0 : AOT_TABLE_ASCII;
 }

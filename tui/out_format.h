@@ -24,4 +24,10 @@ AOT_NODISCARD aot_status aot_out_write(const aot_args *a, const char *format, co
 AOT_NODISCARD aot_status aot_out_charts(const aot_args *a, const char *format,
                                         const aot_chart *const *charts, size_t n, aot_err *err);
 
+/* Appends a chart as characters, for standard output: as wide as the terminal, within 60 and 120 columns
+ * (80 in a pipe), `rows` high. */
+void aot_out_plot(aot_sb *out, const aot_chart *c, int rows);
+/* Flags of a table for people: ASCII where the locale is not UTF-8. */
+unsigned aot_out_table_flags(void);
+
 #endif

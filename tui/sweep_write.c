@@ -84,17 +84,8 @@ static void text_unit(aot_sb *out, const aot_sweep *s, const aot_sweep_unit *u)
     }
     aot_sb_addf(out, "# unit %d %s %s: %zu points, configured budget %g\n", u->number, u->label, u->title, n,
                 u->budget_now);
-    aot_table_print(out, t, 0, aot_cmd_color(stdout) ? aot_colors_for(1) : 0, 0);
+    aot_table_print(out, t, aot_out_table_flags(), 0, 0);
     aot_table_free(t);
-}
-
-static void text(aot_sb *out, const aot_sweep *s)
-{
-    for (size_t i = 0; i < s->units.n; i++) {
-        text_unit(out, s, &s->units.d[i]);
-    }
-    aot_sb_addz(out, "* nothing saves as little and computes as little again; \"again\" is what is computed a "
-                     "second time, + newly saved, - no longer.\n");
 }
 
 /* ---- CSV -------------------------------------------------------------------------------------- */
@@ -252,6 +243,30 @@ static aot_chart *budget_chart(const aot_sweep *s, const aot_sweep_unit *u)
     return c;
 }
 
+/* Points that differ: fewer than three make no curve. */
+static bool is_worth_a_plot(const aot_sweep_unit *u)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < u->pareto->points.n; k++) {
+        n += !u->pareto->points.d[k].same_as_before && u->pareto->points.d[k].error == NULL;
+    }
+    return n >= 3;
+}
+
+static void text(aot_sb *out, const aot_sweep *s, bool plots)
+{
+    for (size_t i = 0; i < s->units.n; i++) {
+        text_unit(out, s, &s->units.d[i]);
+        if (plots && is_worth_a_plot(&s->units.d[i])) {
+            aot_chart *c = front_chart(s, &s->units.d[i]);
+            aot_out_plot(out, c, 16);
+            aot_chart_free(c);
+        }
+    }
+    aot_sb_addz(out, "* nothing saves as little and computes as little again; \"again\" is what is computed a "
+                     "second time, + newly saved, - no longer.\n");
+}
+
 static aot_status charts(const aot_sweep *s, const aot_args *a, const char *format, aot_err *err)
 {
     size_t n = 2 * s->units.n;
@@ -283,7 +298,7 @@ aot_status aot_sweep_write(const aot_sweep *s, const aot_args *a, const char *fo
     if (strcmp(format, "csv") == 0) {
         csv(&out, s);
     } else {
-        text(&out, s);
+        text(&out, s, !aot_args_has(a, "no-plot"));
     }
     aot_status st = aot_out_write(a, format, &out, err);
     aot_sb_free(&out);

@@ -365,6 +365,22 @@ void aot_memory_of_partition(aot_memory *out, const aot_partition *p, const aot_
     free(is_donated);
 }
 
+void aot_memory_changes(const aot_memory_side *s, int64_t *allocated, int64_t *freed)
+{
+    for (size_t r = 0; r < s->live.n; r++) {
+        freed[r] = 0;
+    }
+    for (size_t i = 0; i < s->blocks.n; i++) {
+        if (s->blocks.d[i].died < s->live.n) {
+            freed[s->blocks.d[i].died] += s->blocks.d[i].bytes;
+        }
+    }
+    for (size_t r = 0; r < s->live.n; r++) {
+        int64_t before = r == 0 ? s->inputs : s->live.d[r - 1].bytes - freed[r - 1];
+        allocated[r] = s->live.d[r].bytes - before;
+    }
+}
+
 static void free_side(aot_memory_side *s)
 {
     aot_vec_free(&s->live);

@@ -71,6 +71,8 @@ typedef struct aot_memory_options {
 void aot_memory_simulate(aot_memory *out, aot_graph *forward, aot_graph *backward, int n_forward_outputs);
 /* The same with all that the partition knows (static inputs, donated values); opt may be NULL. */
 void aot_memory_of_partition(aot_memory *out, const aot_partition *p, const aot_memory_options *opt);
+/* Bytes that each row's node allocated, and those freed after it: as many entries as rows of live. */
+void aot_memory_changes(const aot_memory_side *s, int64_t *allocated, int64_t *freed);
 void aot_memory_free(aot_memory *m);
 
 #endif

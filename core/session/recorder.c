@@ -57,6 +57,7 @@ static const char *const sql[N_STMTS] = {
         "INSERT INTO edit (pass_run, kind, node, replacement, rule, stage, unit) VALUES "
         "(?,'replace',?,?,?,?,?)",
     [S_WRAPPER] = "INSERT INTO wrapper VALUES (?,?,?,?,?)",
+    [S_MEMORY] = "INSERT OR REPLACE INTO mem_event VALUES (?,?,?,?,?,?,?)",
     [S_PATH] = "UPDATE unit SET path=?, path_reason=? WHERE id=?",
 };
 

@@ -335,6 +335,9 @@ static void on_partition(void *arg, const struct aot_partition *p)
     aot_rec_run(r, S_PARTITION);
     aot_sb_free(&b);
     free(row_of);
+    if (p->forward != NULL && p->backward != NULL) {
+        aot_rec_memory(r, p);
+    }
     aot_arena_free(a);
 }
 

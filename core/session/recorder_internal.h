@@ -31,6 +31,7 @@ typedef enum stmt_id {
     S_EDIT,
     S_WRAPPER,
     S_PATH,
+    S_MEMORY,
     N_STMTS
 } stmt_id;
 
@@ -67,6 +68,8 @@ void aot_rec_bind_line(sqlite3_stmt *s, int i, uint64_t line);
 /* Id of the text, storing it if it is new; 0 for NULL. */
 sqlite3_int64 aot_rec_text_id(aot_recorder *r, const char *text, size_t n);
 void aot_rec_add_note(aot_recorder *r, sqlite3_int64 unit, const aot_import_note *n);
+/* Rows of mem_event (recorder_memory.c). */
+void aot_rec_memory(aot_recorder *r, const aot_partition *p);
 /* What listens to passes (recorder_graphs.c). */
 aot_observer aot_rec_observer(aot_recorder *r);
 

@@ -137,10 +137,11 @@ CREATE TABLE wrapper (
     works INTEGER NOT NULL, does TEXT NOT NULL,
     PRIMARY KEY (unit, idx)) WITHOUT ROWID;
 
--- Live bytes after each node. Nothing writes it yet: `aotscope memory` tells them.
+-- Live bytes right after each node of the derived forward and backward made its value, in order, by the
+-- default convention of `aotscope memory`; what the node allocated, and what was freed after it.
 CREATE TABLE mem_event (
     unit INTEGER NOT NULL REFERENCES unit, side TEXT NOT NULL, idx INTEGER NOT NULL, node TEXT NOT NULL,
-    live_bytes INTEGER NOT NULL,
+    live_bytes INTEGER NOT NULL, allocated_bytes INTEGER NOT NULL, freed_bytes INTEGER NOT NULL,
     PRIMARY KEY (unit, side, idx)) WITHOUT ROWID;
 
 -- Recorded stages that were derived again and compared.
@@ -300,8 +301,13 @@ FROM rng_site r JOIN unit u ON u.id = r.unit JOIN stage s ON s.name = r.stage
 ORDER BY r.unit, s.idx, r.origin, r.idx;
 
 CREATE VIEW memory_timeline AS
-SELECT u.label, m.side, m.idx, m.node, m.live_bytes, m.unit
+SELECT u.label, m.side, m.idx, m.node, m.live_bytes, m.allocated_bytes, m.freed_bytes, m.unit
 FROM mem_event m JOIN unit u ON u.id = m.unit ORDER BY m.unit, m.side DESC, m.idx;
+
+-- A highest row of each side (columns beside max() are those of its row).
+CREATE VIEW memory_peaks AS
+SELECT u.label, m.side, max(m.live_bytes) AS peak_bytes, m.node, m.idx, m.unit
+FROM mem_event m JOIN unit u ON u.id = m.unit GROUP BY m.unit, m.side ORDER BY m.unit, m.side DESC;
 
 -- The stages of each unit: recorded, derived, or missing with the reason.
 CREATE VIEW stages AS
