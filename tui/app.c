@@ -365,6 +365,7 @@ static void do_own(aot_app *app, aot_action a)
         break;
     case AOT_ACT_TEXT: open_over_unit(app, &view_text_ops); break;
     case AOT_ACT_DIFF: open_over_unit(app, &view_diff_ops); break;
+    case AOT_ACT_EXPLAIN: open_over_unit(app, &view_explain_ops); break;
     case AOT_ACT_BUDGET: open_over_unit(app, &view_budget_ops); break;
     case AOT_ACT_MEMORY: open_over_unit(app, &view_memory_ops); break;
     case AOT_ACT_FINDINGS: open_over_unit(app, &view_findings_ops); break;

@@ -6,6 +6,7 @@
 
 #include "partition/explain.h"
 #include "session/saved.h"
+#include "tui/explain_words.h"
 #include "tui/open_model.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -35,26 +36,17 @@ static void print_rules(const aot_explain *x)
     const aot_node_info *n = &x->p->nodes[x->id];
     aot_arena *a = aot_arena_new();
     char weight[160];
+    aot_sb ban = {0};
+    explain_ban_words(&ban, x);
     printf("\nRules\n  why      %s\n", aot_node_reason(x->p, x->id, a));
-    if (n->ban != AOT_BAN_NONE) {
-        printf("  ban      %s: %s\n",
-               aot_ban_text((aot_ban)n->ban) != NULL ? aot_ban_text((aot_ban)n->ban) : "",
-               aot_ban_sentence((aot_ban)n->ban));
-    } else if (n->ban_asked != AOT_BAN_NONE) {
-        printf("  ban      %s, but a view, a tag or the budget overrules it\n",
-               aot_ban_text((aot_ban)n->ban_asked));
-    } else {
-        printf("  ban      none: %s\n",
-               n->required_fw ? "it may be recomputed" : "it is no part of the forward");
-    }
+    printf("  ban      %s\n", aot_sb_text(&ban));
+    aot_sb_free(&ban);
     printf("  weight   %s\n", aot_weight_words(weight, sizeof weight, x->p, x->id));
     if (n->policy != AOT_POLICY_NONE) {
         printf("  tag      %s\n", aot_policy_name((aot_policy)n->policy));
     }
-    if (n->sink != AOT_SINK_NONE) {
-        printf("  sink     %s\n", n->sink == AOT_SINK_IN
-                                      ? "made in the backward, or to be recomputed"
-                                      : "the backward needs its value");
+    if (*explain_sink_words(x)) {
+        printf("  sink     %s\n", explain_sink_words(x));
     }
     printf("  decided  %s\n", x->p->rung);
     aot_arena_free(a);
@@ -78,21 +70,12 @@ static void print_names(const char *title, const aot_graph *g, const aot_node_id
 
 static void print_limit(const aot_explain *x)
 {
-    const aot_node_info *n = &x->p->nodes[x->id];
-    char limit[32], weight[32];
-    if (x->weight_limit == 0) {
-        printf("  weight   it would not be saved even if it were free\n");
-    } else if (x->weight_limit > 0 && x->weight_limit == n->weight) {
-        printf("  weight   a tie: at %s another cut costs as much; the one nearest to the backward "
-               "is taken\n",
-               aot_format_count(limit, sizeof limit, x->weight_limit));
-    } else if (x->weight_limit > 0) {
-        printf("  weight   saved while it is below %s; it is %s\n",
-               aot_format_count(limit, sizeof limit, x->weight_limit),
-               aot_format_count(weight, sizeof weight, n->weight));
-    } else if (strcmp(x->p->rung, "one cut") == 0 && n->verdict == AOT_V_SAVED) {
-        printf("  weight   no other value can take its place, whatever its weight\n");
+    aot_sb text = {0};
+    explain_limit_words(&text, x);
+    if (text.n > 0) {
+        printf("  weight   %s\n", aot_sb_text(&text));
     }
+    aot_sb_free(&text);
 }
 
 static void print_changes(const aot_explain *x)
@@ -104,7 +87,6 @@ static void print_changes(const aot_explain *x)
     aot_table_column(t, "recompute", AOT_RIGHT, 0);
     for (size_t i = 0; i < x->changes.n; i++) {
         const aot_change *c = &x->changes.d[i];
-        bool flips = !c->failed && c->verdict != x->p->nodes[x->id].verdict;
         aot_table_row(t);
         aot_table_cellf(t, "  %s", c->what);
         if (c->failed) {
@@ -113,7 +95,7 @@ static void print_changes(const aot_explain *x)
             aot_table_cell(t, "");
             continue;
         }
-        aot_table_cellf(t, "%s%s", flips ? "* " : "", aot_verdict_name(c->verdict));
+        aot_table_cellf(t, "%s%s", explain_flips(x, c) ? "* " : "", aot_verdict_name(c->verdict));
         aot_table_bytes(t, c->saved_bytes);
         aot_table_cellf(t, "%.4g flops", c->recompute_flops);
     }

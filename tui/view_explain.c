@@ -1,0 +1,393 @@
+/* Why the partitioner did with a value what it did: rules, neighbours, and single changes, each tried by
+ * cutting again. Enter on a neighbour explains that one; on a change it makes the change last, as an
+ * edit of the unit. The cuts are made while no key waits, in a context that goes with the view. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/text.h"
+#include "session/derive.h"
+#include "session/saved.h"
+#include "tui/app.h"
+#include "tui/explain_words.h"
+#include "tui/lines.h"
+#include "viewers/chart.h"
+#include "viewers/format.h"
+
+enum { LABEL_COLS = 12, MOST_NAMES = 40, WHAT_COLS = 41 };
+#define CHANGE_LINK 0x80000000u /* links at and above it are changes, below nodes */
+
+typedef struct explain_view {
+    aot_view *v;
+    unsigned version;
+    char *name;          /* of the value */
+    aot_ctx *ctx;        /* of x */
+    aot_explain x;
+    bool stale, has;     /* to be explained; x is there */
+    char trouble[900];
+    int cols;            /* of the lines; 0: to be made */
+    aot_lines lines;
+    AOT_VEC(char *) before; /* values that were explained before */
+} explain_view;
+
+static explain_view *state(aot_view *v)
+{
+    return v->state;
+}
+
+/* ---- explaining -------------------------------------------------------------------------------- */
+
+static void drop(explain_view *s)
+{
+    if (s->has) {
+        aot_explain_free(&s->x);
+    }
+    aot_ctx_free(s->ctx);
+    s->ctx = NULL;
+    s->has = false;
+    s->trouble[0] = 0;
+    s->cols = 0;
+}
+
+/* A copy of the joint graph whose context can be let go of. */
+static aot_status copy_joint(explain_view *s, const aot_graph **out, aot_err *err)
+{
+    const aot_graph *joint;
+    aot_graph *copy = NULL;
+    aot_model *m = aot_app_model(s->v->app);
+    AOT_TRY(aot_model_graph(m, s->v->unit, AOT_STAGE_JOINT, &joint, err));
+    aot_sb text = {0};
+    aot_print_graph(&text, joint, AOT_PRINT_PLAIN);
+    s->ctx = aot_unit_new_ctx(aot_model_unit(m, s->v->unit));
+    aot_status st = aot_parse_graph(&copy, s->ctx, aot_sb_text(&text), text.n, 1, err);
+    aot_sb_free(&text);
+    *out = copy;
+    return st;
+}
+
+static aot_status explain(explain_view *s, aot_err *err)
+{
+    const aot_graph *joint;
+    aot_config config;
+    aot_partition_in in;
+    aot_model *m = aot_app_model(s->v->app);
+    AOT_TRY(copy_joint(s, &joint, err));
+    AOT_TRY(aot_model_config(m, s->v->unit, &config, err));
+    aot_partition_inputs(&in, aot_model_unit(m, s->v->unit), joint);
+    AOT_TRY(aot_explain_node(&s->x, &in, &config, s->name, err));
+    s->has = true;
+    return AOT_OK;
+}
+
+static void refresh(explain_view *s)
+{
+    aot_err err = {0};
+    drop(s);
+    s->stale = false;
+    s->version = aot_model_version(aot_app_model(s->v->app), s->v->unit);
+    if (explain(s, &err) != AOT_OK) {
+        aot_err_text(&err, s->trouble, sizeof s->trouble);
+    }
+}
+
+static void show(explain_view *s, const char *name)
+{
+    char *copy = aot_xstrdup(name);
+    free(s->name);
+    s->name = copy;
+    s->stale = true;
+    aot_lines_clear(&s->lines);
+    aot_lines_end(&s->lines, 0);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------- */
+
+static void pair(explain_view *s, const char *label, aot_style style, const char *text)
+{
+    if (*text) {
+        aot_lines_pair(&s->lines, s->cols, label, style, text);
+    }
+}
+
+static void head(explain_view *s, const char *text)
+{
+    aot_lines_add(&s->lines, AOT_STYLE_NORMAL, "");
+    aot_lines_add(&s->lines, AOT_STYLE_TITLE, text);
+}
+
+static void add_value(explain_view *s)
+{
+    const aot_explain *x = &s->x;
+    const aot_graph *g = x->p->cut;
+    const aot_src *src = &g->srcs.d[aot_node_at(g, x->id)->src];
+    char type[200], bytes[32], op[160], source[300];
+    aot_sb text = {0};
+    aot_sb_addf(&text, "%s = %s  %s  %s", aot_node_name(g, x->id), aot_format_op(op, sizeof op, g, x->id),
+                aot_format_type(type, sizeof type, g->ctx, aot_node_at(g, x->id)->meta),
+                aot_format_bytes(bytes, sizeof bytes, x->p->nodes[x->id].bytes));
+    pair(s, "value", AOT_STYLE_NAME, aot_sb_text(&text));
+    aot_sb_clear(&text);
+    aot_sb_addf(&text, "%s  %s", aot_format_source(source, sizeof source, g, x->id),
+                src->code ? aot_text(g->ctx, src->code) : "");
+    pair(s, "source", AOT_STYLE_SOURCE, src->file ? aot_sb_text(&text) : "");
+    pair(s, "verdict", AOT_STYLE_BOLD, aot_verdict_words(x->p, x->id));
+    aot_sb_free(&text);
+}
+
+static void add_rules(explain_view *s)
+{
+    const aot_explain *x = &s->x;
+    const aot_node_info *n = &x->p->nodes[x->id];
+    aot_arena *a = aot_arena_new();
+    aot_sb text = {0};
+    char weight[200];
+    head(s, "Rules");
+    pair(s, "why", AOT_STYLE_NORMAL, aot_node_reason(x->p, x->id, a));
+    explain_ban_words(&text, x);
+    pair(s, "ban", AOT_STYLE_NORMAL, aot_sb_text(&text));
+    pair(s, "weight", AOT_STYLE_NORMAL, aot_weight_words(weight, sizeof weight, x->p, x->id));
+    aot_sb_clear(&text);
+    explain_limit_words(&text, x);
+    pair(s, "", AOT_STYLE_NORMAL, aot_sb_text(&text));
+    pair(s, "tag", AOT_STYLE_NOTICE,
+         n->policy != AOT_POLICY_NONE ? aot_policy_name((aot_policy)n->policy) : "");
+    pair(s, "sink", AOT_STYLE_NORMAL, explain_sink_words(x));
+    pair(s, "decided by", AOT_STYLE_NORMAL, x->p->rung);
+    aot_sb_free(&text);
+    aot_arena_free(a);
+}
+
+static void add_names(explain_view *s, const char *title, const aot_node_id *ids, size_t n)
+{
+    const aot_graph *g = s->x.p->cut;
+    char type[200], bytes[32], line[800];
+    if (n > 0) {
+        head(s, title);
+    }
+    for (size_t i = 0; i < n && i < MOST_NAMES; i++) {
+        const aot_node_info *info = &s->x.p->nodes[ids[i]];
+        snprintf(line, sizeof line, "%-24s %-26s %10s  %s", aot_node_name(g, ids[i]),
+                 aot_format_type(type, sizeof type, g->ctx, aot_node_at(g, ids[i])->meta),
+                 aot_format_bytes(bytes, sizeof bytes, info->bytes), aot_verdict_words(s->x.p, ids[i]));
+        aot_lines_link(&s->lines, ids[i], NULL, AOT_STYLE_NORMAL, line);
+    }
+    if (n > MOST_NAMES) {
+        aot_lines_addf(&s->lines, AOT_STYLE_DIM, "and %zu more", n - MOST_NAMES);
+    }
+}
+
+static void add_change(explain_view *s, uint32_t i)
+{
+    const aot_change *c = &s->x.changes.d[i];
+    char bytes[32], by[32], flops[32], line[1200];
+    bool flips = explain_flips(&s->x, c);
+    if (c->failed) {
+        snprintf(line, sizeof line, "  %-*s impossible: %s", WHAT_COLS, c->what, c->failure);
+        aot_lines_link(&s->lines, AOT_NO_LINK, NULL, AOT_STYLE_DIM, line);
+        return;
+    }
+    int64_t d = c->saved_bytes - s->x.p->saved_bytes;
+    aot_format_bytes(by + 1, sizeof by - 1, d < 0 ? -d : d);
+    by[0] = d < 0 ? '-' : '+';
+    snprintf(line, sizeof line, "%s %-*s %-11s%10s %10s  saved then %s", flips ? "*" : " ", WHAT_COLS, c->what,
+             aot_verdict_name(c->verdict), d == 0 ? "" : by,
+             aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, c->recompute_flops),
+             aot_format_bytes(bytes, sizeof bytes, c->saved_bytes));
+    aot_lines_link(&s->lines, CHANGE_LINK + i, NULL, flips ? AOT_STYLE_BOLD : AOT_STYLE_NORMAL, line);
+}
+
+static void fill(explain_view *s, int cols)
+{
+    const aot_explain *x = &s->x;
+    const aot_graph *g = x->p->cut;
+    uint32_t row = aot_list_row(&s->lines.list);
+    char bytes[32], flops[32], line[200];
+    s->cols = cols;
+    aot_lines_clear(&s->lines);
+    add_value(s);
+    add_rules(s);
+    if (x->changes.n) {
+        snprintf(line, sizeof line, "now saved %s, recompute %s; * another verdict; Enter sets one",
+                 aot_format_bytes(bytes, sizeof bytes, x->p->saved_bytes),
+                 aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, x->p->recompute_flops));
+        head(s, "What would change it");
+        aot_lines_add(&s->lines, AOT_STYLE_DIM, line);
+    }
+    for (int flips = 1; flips >= 0; flips--) { // those that flip it first
+        for (uint32_t i = 0; i < x->changes.n; i++) {
+            if (explain_flips(x, &x->changes.d[i]) == flips) {
+                add_change(s, i);
+            }
+        }
+    }
+    add_names(s, "Made of", g->in + g->in_off[x->id], g->in_off[x->id + 1] - g->in_off[x->id]);
+    add_names(s, "Recomputed from these, which are kept", x->saved_above.d, x->saved_above.n);
+    add_names(s, "Read in the backward by", x->readers.d, x->readers.n);
+    aot_lines_end(&s->lines, row == AOT_NO_ROW ? 0 : row);
+}
+
+/* ---- view -------------------------------------------------------------------------------------- */
+
+static aot_status open_view(aot_view *v, aot_err *err)
+{
+    explain_view *s = state(v);
+    aot_view *below = aot_app_top(v->app);
+    const char *node = below->ops == &view_graph_ops ? aot_graph_view_node(below) : NULL;
+    if (aot_model_stage(aot_app_model(v->app), v->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_MISSING) {
+        return AOT_FAIL(err, AOT_E_PIPELINE, "This unit has no joint graph, so nothing is saved or recomputed");
+    }
+    if (!node) {
+        return AOT_FAIL(err, AOT_E_USAGE, "Select a value in the graph first");
+    }
+    s->v = v;
+    aot_lines_init(&s->lines, LABEL_COLS);
+    show(s, node);
+    return AOT_OK;
+}
+
+static void done(aot_view *v)
+{
+    explain_view *s = state(v);
+    if (s->v) {
+        drop(s);
+        aot_lines_done(&s->lines);
+        free(s->name);
+        for (size_t i = 0; i < s->before.n; i++) {
+            free(s->before.d[i]);
+        }
+        aot_vec_free(&s->before);
+    }
+}
+
+static void title(aot_view *v, aot_sb *left, aot_sb *right)
+{
+    explain_view *s = state(v);
+    char bytes[32];
+    aot_sb_addf(left, "explain · unit %zu · %s", v->unit, s->name);
+    aot_list_status(&s->lines.list, right);
+    if (s->has && right->n == 0) {
+        aot_sb_addf(right, "%s · saved in all %s", aot_verdict_words(s->x.p, s->x.id),
+                    aot_format_bytes(bytes, sizeof bytes, s->x.p->saved_bytes));
+    }
+}
+
+static void draw(aot_view *v, aot_canvas *c, int y, int rows)
+{
+    explain_view *s = state(v);
+    if (!s->stale && aot_model_version(aot_app_model(v->app), v->unit) != s->version) {
+        s->stale = true;
+    }
+    if (s->stale) {
+        aot_canvas_put(c, y + 1, 2, AOT_STYLE_NOTICE, "Trying changes, each with a cut of its own ...");
+        return;
+    }
+    if (!s->has) {
+        aot_lines text;
+        aot_lines_init(&text, 0);
+        aot_lines_wrap(&text, c->cols - 4, AOT_STYLE_NOTICE, s->trouble);
+        aot_lines_end(&text, 0);
+        aot_list_draw(&text.list, c, y + 1, 1, rows - 1, c->cols - 2, false);
+        aot_lines_done(&text);
+        return;
+    }
+    if (s->cols != c->cols - 2) {
+        fill(s, c->cols - 2);
+    }
+    aot_list_draw(&s->lines.list, c, y, 0, rows, c->cols, true);
+}
+
+static bool work(aot_view *v)
+{
+    explain_view *s = state(v);
+    if (s->stale) {
+        refresh(s);
+        return true;
+    }
+    return aot_list_work(&s->lines.list, AOT_SLICE_NS);
+}
+
+/* ---- actions ----------------------------------------------------------------------------------- */
+
+static void apply(explain_view *s, const aot_change *c)
+{
+    aot_sb line = {0};
+    aot_err err = {0};
+    explain_edit_line(&line, &s->x, c);
+    if (aot_model_edit(aot_app_model(s->v->app), s->v->unit, aot_sb_text(&line), &err) != AOT_OK) {
+        aot_app_fail(s->v->app, &err);
+    } else {
+        aot_app_say(s->v->app, "In force for this unit: %s", aot_sb_text(&line));
+    }
+    aot_sb_free(&line);
+}
+
+static void open_selected(explain_view *s)
+{
+    uint32_t link = aot_lines_link_at(&s->lines);
+    if (!s->has || link == AOT_NO_LINK) {
+        aot_app_say(s->v->app, "Enter follows lines that name a value, and sets changes");
+    } else if (link >= CHANGE_LINK) {
+        apply(s, &s->x.changes.d[link - CHANGE_LINK]);
+    } else {
+        char *name = aot_xstrdup(aot_node_name(s->x.p->cut, link));
+        aot_vec_push(&s->before, aot_xstrdup(s->name));
+        show(s, name);
+        free(name);
+    }
+}
+
+static void go_back(explain_view *s)
+{
+    if (s->before.n == 0) {
+        aot_app_pop(s->v->app); // frees s
+        return;
+    }
+    char *name = s->before.d[--s->before.n];
+    show(s, name);
+    free(name);
+}
+
+static bool act(aot_view *v, aot_action a)
+{
+    explain_view *s = state(v);
+    switch (a) {
+    case AOT_ACT_OPEN: open_selected(s); return true;
+    case AOT_ACT_BACK: go_back(s); return true;
+    case AOT_ACT_PRODUCER: {
+        char *name = aot_xstrdup(s->name);
+        aot_app_goto(v->app, v->unit, AOT_STAGE_JOINT_CSE, name); // frees s
+        free(name);
+        return true;
+    }
+    default: return false;
+    }
+}
+
+static aot_list *list(aot_view *v)
+{
+    return &state(v)->lines.list;
+}
+
+static const aot_hint hints[] = {
+    {AOT_ACT_UP, AOT_ACT_DOWN, "line", false},
+    {AOT_ACT_OPEN, AOT_ACT_NONE, "set, or explain that one", false},
+    {AOT_ACT_BACK, AOT_ACT_NONE, "the one before", false},
+    {AOT_ACT_PRODUCER, AOT_ACT_NONE, "to the node", false},
+    {AOT_ACT_HELP, AOT_ACT_NONE, "help", true},
+    {AOT_ACT_CLOSE, AOT_ACT_NONE, "back", true},
+    {AOT_ACT_SEARCH, AOT_ACT_NONE, "search", false},
+    {0},
+};
+
+const aot_view_ops view_explain_ops = {
+    .what = "explain",
+    .state_size = sizeof(explain_view),
+    .open = open_view,
+    .title = title,
+    .draw = draw,
+    .act = act,
+    .list = list,
+    .work = work,
+    .done = done,
+    .hints = hints,
+};
