@@ -32,6 +32,19 @@ static void free_graph(aot_graph *g)
     free(g);
 }
 
+void aot_graph_free(aot_graph *g)
+{
+    aot_ctx *c = g->ctx;
+    for (size_t i = c->graphs.n; i-- > 0;) {
+        if (c->graphs.d[i] == g) {
+            memmove(&c->graphs.d[i], &c->graphs.d[i + 1], (c->graphs.n - i - 1) * sizeof *c->graphs.d);
+            c->graphs.n--;
+            break;
+        }
+    }
+    free_graph(g);
+}
+
 void aot_ctx_free(aot_ctx *c)
 {
     if (c == NULL) {

@@ -256,6 +256,8 @@ int64_t aot_meta_bytes(const aot_ctx *c, aot_meta_id m);
 /* ---- building and reading graphs ----------------------------------------------------------- */
 
 aot_graph *aot_graph_new(aot_ctx *c); /* owned by c */
+/* Frees one graph before its context is; its submodules stay. Cost: that of finding it among c's. */
+void aot_graph_free(aot_graph *g);
 /* A graph without nodes that has the name, layout, comments and submodules of another. */
 aot_graph *aot_graph_like(const aot_graph *g);
 static inline aot_node *aot_node_at(const aot_graph *g, aot_node_id id)

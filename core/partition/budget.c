@@ -7,7 +7,6 @@
 
 #include "partition/internal.h"
 #include "partition/knapsack.h"
-#include "rules/flops.h"
 
 enum { FAR = 1000000000 };
 
@@ -33,10 +32,10 @@ typedef struct items {
 
 /* Banned values that may be recomputed: those the backward needs, in memory that is not an input's.
  * PyTorch compares storages, and values without one (tuples, symbols) all count as the same. */
-static void collect(const part *p, items *out)
+static void collect(const part *p, const uint8_t *banned, items *out)
 {
     const aot_graph *g = p->g;
-    uint32_t *storage = part_storages(p);
+    const uint32_t *storage = p->st->storage;
     uint8_t *of_input = AOT_NEW_ARRAY(p->scratch, uint8_t, g->nodes.n + 1);
     bool none_is_input = false;
     for (uint32_t i = 0; i < p->n_inputs; i++) {
@@ -45,7 +44,7 @@ static void collect(const part *p, items *out)
         none_is_input |= !tensor;
     }
     for (uint32_t i = 0; i < g->nodes.n; i++) {
-        if (!p->banned[i] || p->dist[i] >= FAR) {
+        if (!banned[i] || p->dist[i] >= FAR) {
             continue;
         }
         bool shared = part_is_tensor(g, aot_node_at(g, i)) ? of_input[storage[i]] != 0 : none_is_input;
@@ -55,7 +54,7 @@ static void collect(const part *p, items *out)
         if (p->m.policy[i] == AOT_POLICY_MUST_SAVE) {
             aot_vec_push(&out->must_save, i);
         } else {
-            aot_vec_push(&out->v, ((item){i, p->out->nodes[i].bytes}));
+            aot_vec_push(&out->v, ((item){i, p->st->bytes[i]}));
         }
     }
     if (out->v.n != 0) {
@@ -68,7 +67,7 @@ static double runtime_of(const part *p, aot_node_id id)
     if (strcmp(p->config->activation_memory_budget_runtime_estimator, "testing") == 0) {
         return 1;
     }
-    double flops = aot_node_flops(p->g, id);
+    double flops = p->st->flops[id];
     return flops > 1 ? flops : 1;
 }
 
@@ -83,18 +82,19 @@ static aot_status solve(part *p, const items *x, double range, uint8_t *dont_ban
         memory[i] = (double)x->v.d[i].bytes / 1e9 / range;
         runtime[i] = runtime_of(p, x->v.d[i].id);
     }
-    AOT_TRY(aot_knapsack_solve(&c, &k, p->config->activation_memory_budget_solver, p->err));
+    AOT_TRY(aot_knapsack_solve_with(part_memo_knapsack(p->memo), &c, &k,
+                                    p->config->activation_memory_budget_solver, p->err));
     for (uint32_t i = 0; i < c.n_recomputed; i++) {
         dont_ban[x->v.d[c.recomputed[i]].id] = 1;
     }
     return AOT_OK;
 }
 
-aot_status part_spend_budget(part *p, const part_cut_options *o, double range, part_ids *saved)
+aot_status part_spend_budget(part *p, const part_cut_options *o, const uint8_t *banned, double range, part_ids *saved)
 {
     items x = {0};
     aot_status status = AOT_OK;
-    collect(p, &x);
+    collect(p, banned, &x);
     if (x.v.n == 0) {
         part_save_inputs(p, saved);
         for (size_t i = 0; i < x.must_save.n; i++) {
@@ -107,7 +107,12 @@ aot_status part_spend_budget(part *p, const part_cut_options *o, double range, p
         status = solve(p, &x, range, dont_ban);
         saved->n = 0;
         if (status == AOT_OK) {
-            status = part_solve(p, o, dont_ban, false, saved);
+            part_cut c = {0};
+            status = part_solve(p, o, dont_ban, &c, p->scratch);
+            for (size_t i = 0; status == AOT_OK && i < c.saved.n; i++) {
+                aot_vec_push(saved, c.saved.d[i]);
+            }
+            part_cut_free(&c);
         }
     }
     aot_vec_free(&x.v);

@@ -6,6 +6,7 @@
  * 100 positions behind it is saved, and the walk ends.
  * Mirrors: partitioners.py:solve_min_cut, find_first_unfusible and the two loops behind it. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "partition/internal.h"
 
@@ -43,10 +44,10 @@ static uint64_t heap_pop(heap *h)
 
 typedef struct walk {
     const part *p;
+    const part_static *st;
     heap h;
     uint32_t *stamp; /* two a node: reached unfusibly, fusibly */
     uint32_t now;
-    aot_node_id *node_of_order;
 } walk;
 
 static void visit(walk *w, aot_node_id id, bool fusible)
@@ -56,6 +57,11 @@ static void visit(walk *w, aot_node_id id, bool fusible)
         *s = w->now;
         heap_push(&w->h, (uint64_t)w->p->fw_order[id] * 2 + fusible);
     }
+}
+
+static bool fuses(const part_static *st, uint32_t edge)
+{
+    return st->fusible[edge] != 0;
 }
 
 /* Program position of the first value reached through an unfusible edge; max_range if none is. */
@@ -71,44 +77,25 @@ static int32_t first_unfusible(walk *w, aot_node_id from, int32_t max_range)
     }
     while (w->h.n != 0) {
         uint64_t key = heap_pop(&w->h);
-        aot_node_id id = w->node_of_order[key / 2];
+        aot_node_id id = w->st->node_of_order[key / 2];
         if (key % 2 == 0) {
             return (int32_t)(key / 2);
         }
         for (uint32_t k = g->user_off[id]; k < g->user_off[id + 1]; k++) {
             aot_node_id u = g->user[k];
             if (w->p->required_fw[u] && w->p->fw_order[u] <= max_range) {
-                visit(w, u, part_fusible(w->p, id, u));
+                visit(w, u, fuses(w->st, k));
             }
         }
     }
     return max_range;
 }
 
-static void walk_init(walk *w, const part *p)
-{
-    *w = (walk){.p = p};
-    w->stamp = aot_xcalloc(p->g->nodes.n * 2 + 2, sizeof *w->stamp);
-    w->node_of_order = aot_xcalloc(p->g->nodes.n + 1, sizeof *w->node_of_order);
-    for (uint32_t i = 0; i < p->g->nodes.n; i++) {
-        if (p->fw_order[i] >= 0) {
-            w->node_of_order[p->fw_order[i]] = i;
-        }
-    }
-}
-
-static void walk_free(walk *w)
-{
-    aot_vec_free(&w->h);
-    free(w->stamp);
-    free(w->node_of_order);
-}
-
-void part_ban_used_far_apart(const part *p, const uint8_t *banned, part_ban_fn ban, void *arg)
+void part_find_far(const part *p, part_static *st, aot_arena *a)
 {
     const aot_graph *g = p->g;
-    walk w;
-    walk_init(&w, p);
+    walk w = {.p = p, .st = st, .stamp = aot_xcalloc(p->g->nodes.n * 2 + 2, sizeof *w.stamp)};
+    part_ids far = {0};
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         if (!p->required_fw[i]) {
             continue;
@@ -126,45 +113,52 @@ void part_ban_used_far_apart(const part *p, const uint8_t *banned, part_ban_fn b
         int32_t first = first_unfusible(&w, i, last);
         for (uint32_t k = g->user_off[i]; k < g->user_off[i + 1]; k++) {
             aot_node_id u = g->user[k];
-            if (p->required_fw[u] && p->fw_order[u] > first && !banned[u] && part_fusible(p, i, u)) {
-                ban(arg, u, AOT_BAN_FAR_APART);
+            if (p->required_fw[u] && p->fw_order[u] > first && fuses(st, k)) {
+                aot_vec_push(&far, u);
             }
         }
     }
-    walk_free(&w);
+    st->n_far = (uint32_t)far.n;
+    st->far = AOT_NEW_ARRAY(a, aot_node_id, far.n + 1);
+    if (far.n != 0) {
+        memcpy(st->far, far.d, far.n * sizeof *far.d);
+    }
+    aot_vec_free(&far);
+    aot_vec_free(&w.h);
+    free(w.stamp);
 }
 
 void part_ban_long_chains(const part *p, const uint8_t *banned, part_ban_fn ban, void *arg)
 {
     enum { LONG = 100 };
     const aot_graph *g = p->g;
+    const part_static *st = p->st;
     uint8_t *visited = aot_xcalloc(g->nodes.n + 1, 1);
-    walk w;
-    walk_init(&w, p);
+    heap h = {0};
     for (uint32_t start = 0; start < g->nodes.n; start++) {
-        if (!p->required_fw[start]) {
-            continue;
+        if (!p->required_fw[start] || visited[start]) {
+            continue; // a walk that starts at a visited node ends there
         }
-        w.h.n = 0;
-        heap_push(&w.h, (uint64_t)p->fw_order[start]);
-        while (w.h.n != 0) {
-            aot_node_id cur = w.node_of_order[heap_pop(&w.h)];
+        h.n = 0;
+        heap_push(&h, (uint64_t)p->fw_order[start]);
+        while (h.n != 0) {
+            aot_node_id cur = st->node_of_order[heap_pop(&h)];
             if (visited[cur]) {
                 continue;
             }
             visited[cur] = 1;
-            if (p->fw_order[cur] > p->fw_order[start] + LONG && w.h.n == 0) {
+            if (p->fw_order[cur] > p->fw_order[start] + LONG && h.n == 0) {
                 ban(arg, cur, AOT_BAN_LONG_CHAIN);
                 break;
             }
             for (uint32_t k = g->user_off[cur]; k < g->user_off[cur + 1]; k++) {
                 aot_node_id u = g->user[k];
-                if (p->required_fw[u] && !banned[u] && part_fusible(p, cur, u)) {
-                    heap_push(&w.h, (uint64_t)p->fw_order[u]);
+                if (p->required_fw[u] && !banned[u] && fuses(st, k)) {
+                    heap_push(&h, (uint64_t)p->fw_order[u]);
                 }
             }
         }
     }
-    walk_free(&w);
+    aot_vec_free(&h);
     free(visited);
 }

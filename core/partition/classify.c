@@ -8,7 +8,7 @@ enum { FAR = 1000000000 };
 static void collect_inputs(part *p)
 {
     const aot_graph *g = p->g;
-    p->inputs = AOT_NEW_ARRAY(p->scratch, aot_node_id, g->nodes.n + 1);
+    p->inputs = AOT_NEW_ARRAY(p->keep, aot_node_id, g->nodes.n + 1);
     for (int seeds = 0; seeds < 2; seeds++) {
         for (uint32_t i = 0; i < g->nodes.n; i++) {
             const aot_node *n = aot_node_at(g, i);
@@ -46,11 +46,11 @@ aot_status part_classify(part *p)
 {
     const aot_graph *g = p->g;
     uint32_t n = (uint32_t)g->nodes.n, n_out;
-    p->required_fw = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
-    p->required_bw = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
-    p->tangents_closure = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
-    p->is_static = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
-    p->fw_order = AOT_NEW_ARRAY(p->scratch, int32_t, n + 1);
+    p->required_fw = AOT_NEW_ARRAY(p->keep, uint8_t, n + 1);
+    p->required_bw = AOT_NEW_ARRAY(p->keep, uint8_t, n + 1);
+    p->tangents_closure = AOT_NEW_ARRAY(p->keep, uint8_t, n + 1);
+    p->is_static = AOT_NEW_ARRAY(p->keep, uint8_t, n + 1);
+    p->fw_order = AOT_NEW_ARRAY(p->keep, int32_t, n + 1);
     p->n_inputs = 0;
     collect_inputs(p);
     mark_backward_needs(p);
@@ -77,7 +77,7 @@ aot_status part_classify(part *p)
 void part_distances(part *p)
 {
     const aot_graph *g = p->g;
-    p->dist = AOT_NEW_ARRAY(p->scratch, int64_t, g->nodes.n + 1);
+    p->dist = AOT_NEW_ARRAY(p->keep, int64_t, g->nodes.n + 1);
     for (uint32_t i = (uint32_t)g->nodes.n; i-- > 0;) {
         if (aot_node_at(g, i)->kind != AOT_OUTPUT && !p->required_fw[i]) {
             continue; // 0: in the backward already

@@ -13,30 +13,20 @@
 #include "base/hash.h"
 #include "partition/internal.h"
 
-/* A tag to try, as if a checkpoint's policy function had set it. */
-static void try_policy(part *p, uint32_t i)
-{
-    const aot_what_if *w = part_what_if(p, aot_node_at(p->g, i));
-    if (w != NULL && w->sets_policy) {
-        p->m.policy[i] = w->policy;
-    }
-}
-
 void part_meta_init(part *p)
 {
     const aot_graph *g = p->g;
     uint32_t n = (uint32_t)g->nodes.n;
-    p->m = (part_meta){.policy = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1),
-                       .ac_graph_id = AOT_NEW_ARRAY(p->scratch, int32_t, n + 1),
-                       .backward_made = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1),
-                       .must_side = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1),
-                       .part = AOT_NEW_ARRAY(p->scratch, uint32_t, n + 1)};
+    p->m = (part_meta){.policy = AOT_NEW_ARRAY(p->keep, uint8_t, n + 1),
+                       .ac_graph_id = AOT_NEW_ARRAY(p->keep, int32_t, n + 1),
+                       .backward_made = AOT_NEW_ARRAY(p->keep, uint8_t, n + 1),
+                       .must_side = AOT_NEW_ARRAY(p->keep, uint8_t, n + 1),
+                       .part = AOT_NEW_ARRAY(p->keep, uint32_t, n + 1)};
     for (uint32_t i = 0; i < n; i++) {
         const aot_node *x = aot_node_at(g, i);
         p->m.policy[i] = x->policy;
         p->m.ac_graph_id[i] = g->srcs.d[x->src].ac_graph_id;
         p->m.part[i] = part_class_of(p, x);
-        try_policy(p, i);
     }
 }
 

@@ -56,12 +56,12 @@ void part_find_donated(part *p)
     if (changes_storage(fw) || changes_storage(out->backward)) {
         return;
     }
-    const uint32_t *storage = part_storages(p), *cut = nodes_by_name(p);
+    const uint32_t *storage = p->st->storage, *cut = nodes_by_name(p);
     uint32_t n_out, at = 0, n_sym = 0, n_tokens = part_count_tokens(p->g);
     uint32_t first = (uint32_t)out->n_forward_outputs - n_tokens;
     const uint8_t *held = held_memory(p, storage, first);
     const aot_arg *ret = part_outputs(fw, &n_out);
-    out->donated = AOT_NEW_ARRAY(p->ctx->arena, int, n_out + 1);
+    out->donated = AOT_NEW_ARRAY(p->result, int, n_out + 1);
     for (uint32_t i = first; i < n_out; i++) {
         n_sym += ret[i].kind == AOT_ARG_NODE && part_is_sym(fw, aot_node_at(fw, ret[i].u.node));
     }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/internal.h"
+
 static const aot_unit_edit_row kinds[AOT_N_UNIT_EDIT_KINDS] = {
 #define EDIT(id, word, arg, doc) {word, arg, doc},
 #include "partition/edit_kinds.def"
@@ -225,8 +227,7 @@ static int by_name(const void *a, const void *b)
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Both sorted; where both have a name the newer ones win, but keep the older one's weight. */
-static void merge(aot_what_if **list, uint32_t *n_list, const aot_what_if *newer, uint32_t n, aot_arena *a)
+void part_merge_tags(aot_what_if **list, uint32_t *n_list, const aot_what_if *newer, uint32_t n, aot_arena *a)
 {
     aot_what_if *old = *list, *all = AOT_NEW_ARRAY(a, aot_what_if, *n_list + n);
     uint32_t k = 0, i = 0, j = 0;
@@ -238,6 +239,8 @@ static void merge(aot_what_if **list, uint32_t *n_list, const aot_what_if *newer
         all[k] = newer[j];
         if (i < *n_list && old[i].name == newer[j].name) {
             all[k].weight = newer[j].weight < 0 ? old[i].weight : newer[j].weight;
+            all[k].policy = newer[j].sets_policy ? newer[j].policy : old[i].policy;
+            all[k].sets_policy = newer[j].sets_policy || old[i].sets_policy;
             i++;
         }
         k++;
@@ -247,9 +250,8 @@ static void merge(aot_what_if **list, uint32_t *n_list, const aot_what_if *newer
     *n_list = k;
 }
 
-/* Adds the tags of one line, as the partition shows the nodes. */
-static aot_status tag(aot_what_if **tags, uint32_t *n_tags, const aot_unit_edit *e, const aot_partition *p,
-                      const char *const *modules, aot_arena *a, aot_err *err)
+aot_status part_tag_edit(aot_what_if **tags, uint32_t *n_tags, const aot_unit_edit *e, const aot_partition *p,
+                         const char *const *modules, aot_arena *a, aot_err *err)
 {
     const aot_graph *g = p->cut;
     aot_select_on on;
@@ -271,7 +273,7 @@ static aot_status tag(aot_what_if **tags, uint32_t *n_tags, const aot_unit_edit 
         return in_file(s, e->file, e->at, err);
     }
     qsort(found, n, sizeof *found, by_name);
-    merge(tags, n_tags, found, n, a);
+    part_merge_tags(tags, n_tags, found, n, a);
     return AOT_OK;
 }
 
@@ -293,35 +295,4 @@ bool aot_edits_need_modules(const aot_unit_edits *e)
         }
     }
     return false;
-}
-
-aot_status aot_edits_resolve(aot_what_if **tags, uint32_t *n_tags, const aot_partition_in *in, const aot_config *config,
-                             aot_arena *a, aot_err *err)
-{
-    const aot_unit_edits *e = in->edits;
-    aot_what_if *found = NULL;
-    uint32_t n = 0;
-    aot_partition *p = NULL;
-    const char *const *modules = NULL;
-    for (size_t i = 0; i < e->n; i++) {
-        if (e->d[i].kind == AOT_UNIT_EDIT_SET) {
-            continue;
-        }
-        if (p == NULL || e->d[i].select.needs_partition) {
-            aot_partition_in now = *in;
-            now.edits = NULL;
-            now.what_if = found;
-            now.n_what_if = n;
-            AOT_TRY(aot_partition_run(&p, &now, config, err));
-            modules = NULL;
-        }
-        if (e->d[i].select.needs_modules && modules == NULL && in->param_paths != NULL) {
-            modules = aot_select_modules(p->cut, in->param_paths, in->n_param_paths, a);
-        }
-        AOT_TRY(tag(&found, &n, &e->d[i], p, modules, a, err));
-    }
-    merge(&found, &n, in->what_if, in->n_what_if, a);
-    *tags = found;
-    *n_tags = n;
-    return AOT_OK;
 }

@@ -60,12 +60,4 @@ AOT_NODISCARD aot_status aot_edits_configure(const aot_unit_edits *e, aot_config
 /* Whether a line names values or modules. */
 bool aot_edits_tag_any(const aot_unit_edits *e);
 bool aot_edits_need_modules(const aot_unit_edits *e);
-/* The tags that in->edits put on nodes of the graph that is cut, under in->what_if, as a list sorted
- * by name in a. config: the settings, those of the edits applied.
- * Errors: E_USAGE (a selection matches nothing: names it, with file and line), those of
- * aot_partition_run. Cost: a partition, and one for each line that asks for verdicts. */
-AOT_NODISCARD aot_status aot_edits_resolve(aot_what_if **tags, uint32_t *n_tags,
-                                           const aot_partition_in *in, const aot_config *config,
-                                           aot_arena *a, aot_err *err);
-
 #endif

@@ -189,7 +189,7 @@ uint32_t *part_storages(const part *p)
 {
     const aot_graph *g = p->g;
     uint32_t n = (uint32_t)g->nodes.n, primal = 0;
-    uint32_t *s = AOT_NEW_ARRAY(p->scratch, uint32_t, n + 1);
+    uint32_t *s = AOT_NEW_ARRAY(p->keep, uint32_t, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         const aot_node *x = aot_node_at(g, i);
         s[i] = i;
@@ -288,18 +288,4 @@ int part_count_forward_outputs(const aot_graph *g)
         grads += aot_starts_with(aot_text(g->ctx, g->out_descs.d[i]), "BackwardToken");
     }
     return grads <= n_out ? (int)(n_out - grads) : -1;
-}
-
-static int by_tried_name(const void *key, const void *row)
-{
-    aot_str name = *(const aot_str *)key, other = ((const aot_what_if *)row)->name;
-    return name < other ? -1 : name > other;
-}
-
-const aot_what_if *part_what_if(const part *p, const aot_node *n)
-{
-    const aot_partition_in *in = p->in;
-    return in->n_what_if == 0
-               ? NULL
-               : bsearch(&n->name, in->what_if, in->n_what_if, sizeof *in->what_if, by_tried_name);
 }

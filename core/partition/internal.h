@@ -34,11 +34,53 @@ enum {
     PART_IS_KNOWN = 1u << 31 /* the cell of the cache is filled */
 };
 
+/* Facts of a cleaned graph that no setting, tag or weight changes; arrays by node. */
+enum {
+    PART_WEIGHED = 1 << 0,     /* a tensor: its weight is `heavy` */
+    PART_LOOSE = 1 << 1,       /* materialized: some user cannot be fused with it */
+    PART_BW_LOOSE = 1 << 2,    /* the backward must have it in memory */
+    PART_SMALL = 1 << 3,       /* four times smaller than what it is made from */
+    PART_SYM_FLOAT = 1 << 4,
+    PART_PRIMAL = 1 << 5,
+    PART_SEED = 1 << 6,
+    PART_CALL = 1 << 7         /* call_function, no getitem */
+};
+
+typedef struct part_static {
+    int64_t *bytes;
+    double *flops;
+    uint32_t *storage;
+    uint8_t *from_static; /* computed from parameters and buffers alone */
+    uint8_t *bits;        /* PART_WEIGHED ... */
+    int64_t *heavy;       /* bytes x 1.1^distance, doubled if it need not exist; else the fixed weight */
+    uint8_t *fusible;     /* by edge of g->user: with that user */
+    aot_node_id *far;     /* users that lie far from another user of their input, in PyTorch's order */
+    uint32_t n_far;
+    aot_node_id *node_of_order; /* by fw_order */
+    uint32_t *of_name;    /* by aot_str: 1 + node */
+    uint32_t n_names;
+    bool needs_bw;        /* something is required in the backward */
+} part_static;
+
+/* A cut under one set of bans. */
+typedef struct part_cut {
+    uint8_t *ban, *ban_asked; /* aot_ban; ban != 0: banned */
+    int64_t value;
+    uint32_t n_vertices, n_edges;
+    AOT_VEC(aot_node_id) saved; /* in graph order */
+} part_cut;
+
 typedef struct part {
     aot_ctx *ctx;
     const aot_config *config;
     const aot_partition_in *in;
     aot_arena *scratch;
+    aot_arena *result; /* of *out */
+    aot_arena *keep; /* of the facts that outlive a step: of the front while that is made */
+    const part_static *st;
+    struct part_memo *memo; /* cuts and knapsacks of earlier solves; NULL: none */
+    const aot_what_if *tags; /* sorted by name */
+    uint32_t n_tags;
     const aot_graph *g; /* linked */
     part_meta m;        /* of g */
     int n_fw_out;
@@ -51,7 +93,9 @@ typedef struct part {
     int64_t *dist;
     aot_node_id *inputs; /* primals, then forward seeds and offsets */
     uint32_t n_inputs;
-    uint8_t *banned; /* by the last cut */
+    int64_t *weight;  /* capacity in -> out as aot_node_info has it */
+    uint8_t *sink;    /* aot_sink */
+    uint8_t *loose;   /* PyTorch asked whether it is materialized, and it is */
     uint32_t *class_of_op; /* cache, by aot_op_id */
     bool recomputes, recomputes_rng; /* before tags are cleaned up */
 } part;
@@ -72,8 +116,6 @@ bool part_is_view(const part *p, aot_node_id id);
 bool part_must_be_in_forward(const part *p, aot_node_id id);
 bool part_must_be_in_backward(const part *p, aot_node_id id);
 uint32_t part_class_of(part *p, const aot_node *n);
-/* The change that is tried on a node; NULL if none. */
-const aot_what_if *part_what_if(const part *p, const aot_node *n);
 /* Storage group of each node's value; equal = memory shared. Mirrors what fake tensors alias. */
 uint32_t *part_storages(const part *p);
 /* donated.c: saved values that the backward may overwrite, once both modules are built. */
@@ -137,26 +179,72 @@ void part_plan_of_graph(part_plan *out, aot_graph *g);
 /* ---- symbols.c ---- */
 void part_complete_symbols(const part *p, const part_ids *saved, part_ids *sym);
 
-/* ---- mincut.c, fusible.c ---- */
-typedef struct part_cut_options {
-    bool used_far_apart, long_fusible_chains, materialized_backward, not_in_allowlist, reduction;
-} part_cut_options;
+/* ---- front.c: what is found once ---- */
+/* Cleans and classifies p->g and finds p->st; all of it is in p->keep. */
+AOT_NODISCARD aot_status part_front(part *p, bool by_default);
+
+/* ---- partition.c ---- */
+/* From the front to a partition in p->out (zeroed), whose graphs belong to the context. by_default: asked
+ * for the default partitioner. */
+AOT_NODISCARD aot_status part_cut_in_two(part *p, bool by_default);
+
+/* ---- edits.c ---- */
+struct aot_unit_edit;
+/* Adds the tags of one line to a list sorted by name, as the partition shows the nodes.
+ * Errors: E_USAGE (it matches nothing). */
+AOT_NODISCARD aot_status part_tag_edit(aot_what_if **tags, uint32_t *n_tags, const struct aot_unit_edit *e,
+                                       const aot_partition *p, const char *const *modules, aot_arena *a,
+                                       aot_err *err);
+/* Both sorted by name; where both have one the newer wins, but keeps the older one's weight if it has
+ * none, and its tag. */
+void part_merge_tags(aot_what_if **list, uint32_t *n_list, const aot_what_if *newer, uint32_t n, aot_arena *a);
+
+/* ---- fusible.c ---- */
 /* An operator of a library other than PyTorch's own. */
 bool part_is_custom(const part *p, aot_node_id id);
 bool part_fusible(const part *p, aot_node_id a, aot_node_id b);
 bool part_is_materialized(const part *p, aot_node_id id);
-/* saved: ids in graph order. record: fill p->out's node facts from this cut. dont_ban may be NULL. */
+
+/* ---- mincut.c: weights, bans and the cut itself ---- */
+typedef struct part_cut_options {
+    bool used_far_apart, long_fusible_chains, materialized_backward, not_in_allowlist, reduction;
+} part_cut_options;
+void part_weigh(part *p); /* p->weight, sink, loose: the same for every cut of a solve */
+/* Arrays of *out are in a; its list is freed with part_cut_free. dont_ban may be NULL. */
 AOT_NODISCARD aot_status part_solve(part *p, const part_cut_options *o, const uint8_t *dont_ban,
-                                    bool record, part_ids *saved);
+                                    part_cut *out, aot_arena *a);
+void part_cut_free(part_cut *c);
+
+/* ---- network.c: the cut of the graph's flow network, without building it ---- */
+typedef struct part_network {
+    const aot_graph *g;     /* linked */
+    const int64_t *weight;  /* in -> out; AOT_WEIGHT_INF; -1: no edge out of the node at all */
+    const uint8_t *banned;  /* source -> in, infinite */
+    const uint8_t *sink;    /* aot_sink: in or out -> sink, infinite */
+} part_network;
+/* Nodes whose edge in -> out is cut, ascending; value of the cut.
+ * Errors: E_UNBOUNDED (without a message), E_RANGE. */
+AOT_NODISCARD aot_status part_network_cut(const part_network *x, int64_t *value, part_ids *cut, aot_err *err);
+
+/* ---- ladder.c: the rungs of the budget ---- */
 AOT_NODISCARD aot_status part_choose_saved(part *p, part_ids *saved);
 double part_gigabytes(const part *p, const aot_node_id *ids, size_t n);
 void part_save_inputs(const part *p, part_ids *saved);
-/* ---- budget.c: the last rung, a knapsack over the banned values and a fourth cut. p->banned is the
- * third cut's; range is the gigabytes between the inputs and the default cut. */
-AOT_NODISCARD aot_status part_spend_budget(part *p, const part_cut_options *o, double range, part_ids *saved);
+/* Kept from one solve to the next; zeroed at first. */
+typedef struct part_memo part_memo;
+part_memo *part_memo_new(void);
+void part_memo_free(part_memo *m);
+size_t part_memo_bytes(const part_memo *m);
+/* The knapsack's table, for budget.c. */
+struct aot_knapsack_memo *part_memo_knapsack(part_memo *m);
+/* ---- budget.c: the last rung, a knapsack over what the third cut bans and a fourth cut. range is the
+ * gigabytes between the inputs and the default cut. */
+AOT_NODISCARD aot_status part_spend_budget(part *p, const part_cut_options *o, const uint8_t *banned,
+                                           double range, part_ids *saved);
 /* ---- chains.c: the two heuristics on distance along fusible chains ---- */
 typedef void (*part_ban_fn)(void *arg, aot_node_id id, aot_ban reason);
-void part_ban_used_far_apart(const part *p, const uint8_t *banned, part_ban_fn ban, void *arg);
+/* Fills st->far, with st->fusible and node_of_order there; in a. */
+void part_find_far(const part *p, part_static *st, aot_arena *a);
 void part_ban_long_chains(const part *p, const uint8_t *banned, part_ban_fn ban, void *arg);
 /* ---- unbounded.c: an infinite cut in words ---- */
 aot_status part_explain_unbounded(const part *p, const uint32_t *path, uint32_t n_path);

@@ -12,6 +12,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/arena.h"
 #include "base/vec.h"
@@ -39,8 +42,9 @@ static int by_ratio(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static aot_status greedy(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+static aot_status greedy(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
 {
+    (void)m;
     ranked *r = aot_xcalloc(k->n, sizeof *r);
     double total = 0;
     for (uint32_t i = 0; i < k->n; i++) {
@@ -67,22 +71,37 @@ static aot_status greedy(aot_knapsack_choice *out, const aot_knapsack *k, aot_er
     return AOT_OK;
 }
 
-/* best[j] after one more item of m units; changed (may be NULL) gets a bit for each j. */
-static void add_item(float *best, int64_t size, int64_t m, float runtime, uint8_t *changed)
+/* next[j]: the most with one more item of m units, from best[j] without it. */
+static void add_item(float *restrict next, const float *restrict best, int64_t size, int64_t m, float runtime)
 {
-    if (m >= size) {
+    if (m == 0) { // an item without memory is always taken
+        for (int64_t j = 0; j < size; j++) {
+            next[j] = best[j] + runtime;
+        }
         return;
     }
-    for (int64_t j = size - 1; j >= m; j--) {
+    int64_t first = m < size ? m : size;
+    memcpy(next, best, (size_t)first * sizeof *next);
+    for (int64_t j = first; j < size; j++) {
         float with = best[j - m] + runtime;
-        // an item without memory is always taken; else the better of both
-        bool better = m == 0 ? with != best[j] : with > best[j];
-        if (better) {
-            best[j] = with;
-            if (changed != NULL) {
-                changed[j / 8] |= (uint8_t)(1 << j % 8);
-            }
+        next[j] = with > best[j] ? with : best[j];
+    }
+}
+
+/* A bit for each j at which the two differ; size is a multiple of 8. */
+static void mark_changed(uint8_t *bits, const float *a, const float *b, int64_t size)
+{
+    for (int64_t j = 0; j < size; j += 8) {
+        unsigned byte = 0;
+#ifdef __SSE2__
+        byte = (unsigned)_mm_movemask_ps(_mm_cmpneq_ps(_mm_loadu_ps(a + j), _mm_loadu_ps(b + j))) |
+               (unsigned)_mm_movemask_ps(_mm_cmpneq_ps(_mm_loadu_ps(a + j + 4), _mm_loadu_ps(b + j + 4))) << 4;
+#else
+        for (int64_t k = 0; k < 8; k++) {
+            byte |= (unsigned)(a[j + k] != b[j + k]) << k;
         }
+#endif
+        bits[j / 8] = (uint8_t)byte;
     }
 }
 
@@ -96,11 +115,18 @@ typedef struct dp_table {
 static dp_table dp_fill(const aot_knapsack *k, int64_t max)
 {
     dp_table t = {.row = (size_t)(max + 8) / 8};
-    t.best = aot_xcalloc((size_t)max + 1, sizeof *t.best);
-    t.changed = aot_xcalloc((size_t)k->n + 1, t.row);
+    int64_t size = (int64_t)t.row * 8; // a little past max, so that rows are whole bytes
+    float *best = aot_xcalloc((size_t)size, sizeof *best), *next = aot_xcalloc((size_t)size, sizeof *next);
+    t.changed = aot_xmalloc(((size_t)k->n + 1) * t.row);
     for (uint32_t i = 0; i < k->n; i++) {
-        add_item(t.best, max + 1, units(k->memory[i]), (float)k->runtime[i], t.changed + i * t.row);
+        add_item(next, best, size, units(k->memory[i]), (float)k->runtime[i]);
+        mark_changed(t.changed + i * t.row, next, best, size);
+        float *other = best;
+        best = next;
+        next = other;
     }
+    t.best = best;
+    free(next);
     return t;
 }
 
@@ -130,10 +156,67 @@ static void dp_walk_back(aot_knapsack_choice *out, const aot_knapsack *k, const 
     }
 }
 
-static aot_status dp(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+/* dp's table of the items that were asked for last. */
+struct aot_knapsack_memo {
+    double *memory, *runtime;
+    uint32_t n;
+    int64_t max; /* units */
+    dp_table table;
+};
+
+aot_knapsack_memo *aot_knapsack_memo_new(void)
+{
+    return aot_xcalloc(1, sizeof(aot_knapsack_memo));
+}
+
+static void forget(aot_knapsack_memo *m)
+{
+    free(m->memory);
+    free(m->runtime);
+    dp_free(&m->table);
+    *m = (aot_knapsack_memo){0};
+}
+
+void aot_knapsack_memo_free(aot_knapsack_memo *m)
+{
+    if (m != NULL) {
+        forget(m);
+        free(m);
+    }
+}
+
+size_t aot_knapsack_memo_bytes(const aot_knapsack_memo *m)
+{
+    return m->memory != NULL ? m->n * (2 * sizeof(double) + m->table.row) + (size_t)m->max * sizeof(float) : 0;
+}
+
+/* The table of these items for capacities up to max: what is there, or a new one. It is filled for every
+ * capacity at once, so that the next budget finds it. */
+static const dp_table *table_of(aot_knapsack_memo *m, const aot_knapsack *k, int64_t max)
+{
+    size_t bytes = k->n * sizeof *k->memory;
+    if (m->memory == NULL || m->n != k->n || m->max < max || memcmp(m->memory, k->memory, bytes) != 0 ||
+        memcmp(m->runtime, k->runtime, bytes) != 0) {
+        forget(m);
+        m->n = k->n;
+        m->max = max > UNITS ? max : UNITS;
+        m->memory = aot_xmalloc(bytes);
+        m->runtime = aot_xmalloc(bytes);
+        memcpy(m->memory, k->memory, bytes);
+        memcpy(m->runtime, k->runtime, bytes);
+        m->table = dp_fill(k, m->max);
+    }
+    return &m->table;
+}
+
+static aot_status dp(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
 {
     (void)err;
     int64_t max = units(k->max_memory);
+    if (m != NULL) {
+        dp_walk_back(out, k, table_of(m, k, max), max);
+        return AOT_OK;
+    }
     dp_table t = dp_fill(k, max);
     dp_walk_back(out, k, &t, max);
     dp_free(&t);
@@ -176,7 +259,7 @@ static bool scale(double v[KNEE_BUDGETS])
     return range != 0;
 }
 
-static aot_status dynamic(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+static aot_status dynamic(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
 {
     double total_memory = sum_of(k->memory, NULL, k->n),
            total_runtime = sum_of(k->runtime, NULL, k->n);
@@ -187,9 +270,10 @@ static aot_status dynamic(aot_knapsack_choice *out, const aot_knapsack *k, aot_e
                         total_memory == 0 ? "memory" : "runtime");
     }
     double runtime[KNEE_BUDGETS], memory[KNEE_BUDGETS];
-    dp_table t = dp_fill(k, units(fmax(k->max_memory, knee_least)));
+    aot_knapsack_memo own = {0}, *at = m != NULL ? m : &own;
+    const dp_table *t = table_of(at, k, units(fmax(k->max_memory, knee_least)));
     for (int i = 0; i < KNEE_BUDGETS; i++) {
-        dp_walk_back(out, k, &t, units(knee_budget(k, i)));
+        dp_walk_back(out, k, t, units(knee_budget(k, i)));
         runtime[i] = sum_of(k->runtime, out->recomputed, out->n_recomputed) / total_runtime;
         memory[i] = sum_of(k->memory, out->saved, out->n_saved) / total_memory;
     }
@@ -202,8 +286,8 @@ static aot_status dynamic(aot_knapsack_choice *out, const aot_knapsack *k, aot_e
             budget = knee_budget(k, i);
         }
     }
-    dp_walk_back(out, k, &t, units(budget));
-    dp_free(&t);
+    dp_walk_back(out, k, t, units(budget));
+    forget(&own);
     return AOT_OK;
 }
 
@@ -212,11 +296,18 @@ typedef struct segment {
     int64_t capacity;
 } segment;
 
-static void best_row(float *row, int64_t size, const aot_knapsack *k, uint32_t start, uint32_t end)
+static void best_row(float *row, float *other, int64_t size, const aot_knapsack *k, uint32_t start, uint32_t end)
 {
-    memset(row, 0, (size_t)size * sizeof *row);
+    float *best = row, *next = other;
+    memset(best, 0, (size_t)size * sizeof *best);
     for (uint32_t i = start; i < end; i++) {
-        add_item(row, size, units(k->memory[i]), (float)k->runtime[i], NULL);
+        add_item(next, best, size, units(k->memory[i]), (float)k->runtime[i]);
+        float *t = best;
+        best = next;
+        next = t;
+    }
+    if (best != row) {
+        memcpy(row, best, (size_t)size * sizeof *row);
     }
 }
 
@@ -225,12 +316,13 @@ static int64_t clamp(int64_t v, int64_t max)
     return v < 0 ? 0 : v > max ? max : v;
 }
 
-static aot_status hirschberg(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+static aot_status hirschberg(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
 {
     (void)err;
+    (void)m;
     int64_t max = units(k->max_memory);
     float *left = aot_xcalloc((size_t)max + 1, sizeof *left),
-          *right = aot_xcalloc((size_t)max + 1, sizeof *right);
+          *other = aot_xcalloc((size_t)max + 1, sizeof *other), *right = aot_xcalloc((size_t)max + 1, sizeof *right);
     uint8_t *kept = aot_xcalloc(k->n + 1, 1);
     AOT_VEC(segment) stack = {0};
     if (k->n != 0) {
@@ -244,8 +336,8 @@ static aot_status hirschberg(aot_knapsack_choice *out, const aot_knapsack *k, ao
         }
         uint32_t middle = s.start + (s.end - s.start) / 2;
         int64_t size = s.capacity + 1, split = 0;
-        best_row(left, size, k, middle, s.end);
-        best_row(right, size, k, s.start, middle);
+        best_row(left, other, size, k, middle, s.end);
+        best_row(right, other, size, k, s.start, middle);
         for (int64_t j = 0; j < size; j++) {
             left[j] += right[size - 1 - j];
             split = left[j] > left[split] ? j : split;
@@ -272,17 +364,24 @@ static aot_status hirschberg(aot_knapsack_choice *out, const aot_knapsack *k, ao
     aot_vec_free(&stack);
     free(kept);
     free(left);
+    free(other);
     free(right);
     return AOT_OK;
 }
 
+static aot_status ilp(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+{
+    (void)m;
+    return knapsack_ilp(out, k, err);
+}
+
 static const struct {
     const char *name;
-    aot_status (*solve)(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err);
+    aot_status (*solve)(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err);
 } solvers[] = {
     {"dp", dp},
     {"greedy", greedy},
-    {"ilp", knapsack_ilp},
+    {"ilp", ilp},
     {"dp_knapsack_sliding_hirschberg", hirschberg},
     {"dynamic_memory_budget_dp", dynamic},
 };
@@ -297,6 +396,12 @@ const char *aot_knapsack_name(unsigned i)
 aot_status aot_knapsack_solve(aot_knapsack_choice *out, const aot_knapsack *k, const char *solver,
                               aot_err *err)
 {
+    return aot_knapsack_solve_with(NULL, out, k, solver, err);
+}
+
+aot_status aot_knapsack_solve_with(aot_knapsack_memo *memo, aot_knapsack_choice *out, const aot_knapsack *k,
+                                   const char *solver, aot_err *err)
+{
     if (!(k->max_memory >= 0 && k->max_memory <= 1000)) {
         return AOT_FAIL(err, AOT_E_RANGE, "max_memory is %g: 0 to 1000 is possible", k->max_memory);
     }
@@ -304,7 +409,7 @@ aot_status aot_knapsack_solve(aot_knapsack_choice *out, const aot_knapsack *k, c
     out->runtime = 0;
     for (unsigned i = 0; i < N_SOLVERS; i++) {
         if (strcmp(solvers[i].name, solver) == 0) {
-            return solvers[i].solve(out, k, err);
+            return solvers[i].solve(memo, out, k, err);
         }
     }
     return AOT_FAIL(err, AOT_E_UNSUPPORTED,

@@ -33,6 +33,15 @@ typedef struct aot_knapsack_choice {
  * Cost: O(n log n); O(n * capacity * 10000); ilp: what GLPK needs. */
 AOT_NODISCARD aot_status aot_knapsack_solve(aot_knapsack_choice *out, const aot_knapsack *k,
                                             const char *solver, aot_err *err);
+/* The same, keeping dp's table: the next call with the same items (any capacity) walks back in it. memo
+ * NULL: nothing is kept. */
+typedef struct aot_knapsack_memo aot_knapsack_memo;
+aot_knapsack_memo *aot_knapsack_memo_new(void);
+void aot_knapsack_memo_free(aot_knapsack_memo *m);
+size_t aot_knapsack_memo_bytes(const aot_knapsack_memo *m);
+AOT_NODISCARD aot_status aot_knapsack_solve_with(aot_knapsack_memo *memo, aot_knapsack_choice *out,
+                                                 const aot_knapsack *k, const char *solver,
+                                                 aot_err *err);
 /* The solvers' names, i = 0, 1, ...; NULL behind the last. */
 const char *aot_knapsack_name(unsigned i);
 
