@@ -71,37 +71,55 @@ static aot_status greedy(aot_knapsack_memo *m, aot_knapsack_choice *out, const a
     return AOT_OK;
 }
 
-/* next[j]: the most with one more item of m units, from best[j] without it. */
-static void add_item(float *restrict next, const float *restrict best, int64_t size, int64_t m, float runtime)
+/* next[j]: the most with one more item of m units, from best[j] without it; in bits (may be NULL) whether
+ * they differ. From j on, n of them, at most 8. */
+static void add_few(float *next, const float *best, int64_t j, int64_t n, int64_t m, float runtime, uint8_t *bits)
 {
-    if (m == 0) { // an item without memory is always taken
-        for (int64_t j = 0; j < size; j++) {
-            next[j] = best[j] + runtime;
-        }
-        return;
+    unsigned byte = 0;
+    for (int64_t k = 0; k < n; k++) {
+        float with = j + k >= m ? best[j + k - m] + runtime : 0;
+        // an item without memory is always taken; else the better of both
+        bool better = m == 0 || (j + k >= m && with > best[j + k]);
+        next[j + k] = better ? with : best[j + k];
+        byte |= (unsigned)(next[j + k] != best[j + k]) << k;
     }
-    int64_t first = m < size ? m : size;
-    memcpy(next, best, (size_t)first * sizeof *next);
-    for (int64_t j = first; j < size; j++) {
-        float with = best[j - m] + runtime;
-        next[j] = with > best[j] ? with : best[j];
+    if (bits != NULL) {
+        bits[j / 8] = (uint8_t)byte;
     }
 }
 
-/* A bit for each j at which the two differ; size is a multiple of 8. */
-static void mark_changed(uint8_t *bits, const float *a, const float *b, int64_t size)
-{
-    for (int64_t j = 0; j < size; j += 8) {
-        unsigned byte = 0;
 #ifdef __SSE2__
-        byte = (unsigned)_mm_movemask_ps(_mm_cmpneq_ps(_mm_loadu_ps(a + j), _mm_loadu_ps(b + j))) |
-               (unsigned)_mm_movemask_ps(_mm_cmpneq_ps(_mm_loadu_ps(a + j + 4), _mm_loadu_ps(b + j + 4))) << 4;
-#else
-        for (int64_t k = 0; k < 8; k++) {
-            byte |= (unsigned)(a[j + k] != b[j + k]) << k;
-        }
+static unsigned add_four(float *next, const float *best, int64_t j, int64_t m, __m128 runtime)
+{
+    __m128 old = _mm_loadu_ps(best + j), with = _mm_add_ps(_mm_loadu_ps(best + j - m), runtime);
+    __m128 now = m == 0 ? with : _mm_max_ps(old, with);
+    _mm_storeu_ps(next + j, now);
+    return (unsigned)_mm_movemask_ps(_mm_cmpneq_ps(now, old));
+}
 #endif
-        bits[j / 8] = (uint8_t)byte;
+
+static void add_item(float *next, const float *best, int64_t size, int64_t m, float runtime, uint8_t *bits)
+{
+    int64_t j = m < size ? m / 8 * 8 : size / 8 * 8; // below, nothing changes
+    memcpy(next, best, (size_t)j * sizeof *next);
+    if (bits != NULL) {
+        memset(bits, 0, (size_t)j / 8);
+    }
+    if (j < size && m % 8 != 0) {
+        add_few(next, best, j, size - j < 8 ? size - j : 8, m, runtime, bits);
+        j += 8;
+    }
+#ifdef __SSE2__
+    for (; j + 8 <= size; j += 8) {
+        __m128 r = _mm_set1_ps(runtime);
+        unsigned low = add_four(next, best, j, m, r), high = add_four(next, best, j + 4, m, r);
+        if (bits != NULL) {
+            bits[j / 8] = (uint8_t)(low | high << 4);
+        }
+    }
+#endif
+    for (; j < size; j += 8) {
+        add_few(next, best, j, size - j < 8 ? size - j : 8, m, runtime, bits);
     }
 }
 
@@ -115,12 +133,11 @@ typedef struct dp_table {
 static dp_table dp_fill(const aot_knapsack *k, int64_t max)
 {
     dp_table t = {.row = (size_t)(max + 8) / 8};
-    int64_t size = (int64_t)t.row * 8; // a little past max, so that rows are whole bytes
+    int64_t size = max + 1;
     float *best = aot_xcalloc((size_t)size, sizeof *best), *next = aot_xcalloc((size_t)size, sizeof *next);
     t.changed = aot_xmalloc(((size_t)k->n + 1) * t.row);
     for (uint32_t i = 0; i < k->n; i++) {
-        add_item(next, best, size, units(k->memory[i]), (float)k->runtime[i]);
-        mark_changed(t.changed + i * t.row, next, best, size);
+        add_item(next, best, size, units(k->memory[i]), (float)k->runtime[i], t.changed + i * t.row);
         float *other = best;
         best = next;
         next = other;
@@ -301,7 +318,7 @@ static void best_row(float *row, float *other, int64_t size, const aot_knapsack 
     float *best = row, *next = other;
     memset(best, 0, (size_t)size * sizeof *best);
     for (uint32_t i = start; i < end; i++) {
-        add_item(next, best, size, units(k->memory[i]), (float)k->runtime[i]);
+        add_item(next, best, size, units(k->memory[i]), (float)k->runtime[i], NULL);
         float *t = best;
         best = next;
         next = t;
