@@ -214,13 +214,15 @@ static aot_status open_session(aot_model *m, const char *path, aot_err *err)
 
 static aot_status open_input(aot_model *m, const char *path, aot_err *err)
 {
-    if (strcmp(path, "-") != 0 && aot_session_sniff(path)) {
+    const aot_model_options *o = m->opening;
+    if (o->text == NULL && strcmp(path, "-") != 0 && aot_session_sniff(path)) {
         return open_session(m, path, err);
     }
     m->input = path;
     aot_import_sink sink = sink_of(m);
     aot_model_file f = {.path = shown_path(m, path)};
-    aot_status st = aot_import(path, &sink, &f.stats, err);
+    aot_status st = o->text != NULL ? aot_import_bytes(path, o->text, o->n_text, &sink, &f.stats, err)
+                                    : aot_import(path, &sink, &f.stats, err);
     if (st != AOT_OK) {
         aot_err_in_file(err, path);
     }

@@ -30,6 +30,8 @@ typedef struct aot_model_options {
     const char *const *settings; /* --set assignments on top of the recorded configuration */
     size_t n_settings;
     const aot_unit_edits *edits; /* of a policy, in force for every unit from the start; NULL: none */
+    const char *text; /* one input, and this is what it holds; NULL: inputs are files */
+    size_t n_text;
     bool as_recorded; /* sessions: without the settings that they were made with */
     bool redact;      /* take what is the user's out of everything that is read (session/redact.h) */
     bool from_dynamo; /* recording: everything is derived from the Dynamo graph, as `run` does */

@@ -28,4 +28,17 @@ done
 $CC $CFLAGS -I"$include/aotscope" $(pkg-config --cflags jansson) -o "$dir/main" "$dir/main.c" \
     -L"$lib" -laotscope $(pkg-config --libs jansson sqlite3 libxxhash zlib) -lm
 [ "$("$dir/main")" = joint ]
+# The example, with what the installed .pc file says.
+PKG_CONFIG_PATH="$lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+export PKG_CONFIG_PATH
+# shellcheck disable=SC2046,SC2086
+$CC $CFLAGS -I"$include/aotscope" $(pkg-config --cflags libaotscope) -o "$dir/example" \
+    "$(dirname "$0")/../../docs/examples/print_compiler.c" -L"$lib" $(pkg-config --libs libaotscope)
+cat >"$dir/model.txt" <<'END'
+class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[4]"):
+        y: "f32[4]" = L_x_.sin()
+        return (y,)
+END
+"$dir/example" "$dir/model.txt" | grep -q 'aten.sin'
 echo "installed program and library work"
