@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tui/edit.h"
 #include "tui/frame.h"
 #include "tui/screen.h"
 #include "tui/view_marks.h"
@@ -30,6 +31,7 @@ struct aot_app {
     aot_marks *marks;       /* NULL: not asked for yet */
     void (*later)(aot_app *app, void *arg); /* what aot_app_later was given; NULL: nothing */
     void *later_arg;
+    aot_budget budget;
     bool live, end;
 };
 
@@ -53,6 +55,16 @@ bool aot_app_ascii(const aot_app *app)
 aot_view *aot_app_top(aot_app *app)
 {
     return app->views[app->n_views - 1];
+}
+
+aot_view *aot_app_view(aot_app *app, size_t i)
+{
+    return i < app->n_views ? app->views[i] : NULL;
+}
+
+aot_budget *aot_app_budget(aot_app *app)
+{
+    return &app->budget;
 }
 
 aot_prompt *aot_app_prompt(aot_app *app)
@@ -225,9 +237,19 @@ static void follow_prompt(aot_app *app, prompt_kind kind, const char *text, bool
 static void key_to_prompt(aot_app *app, aot_key key)
 {
     prompt_kind kind = app->prompt.kind;
+    if (kind == PROMPT_BUDGET && (key == '+' || key == '-')) {
+        aot_budget_step(app, key == '+' ? 1 : -1);
+        return;
+    }
     prompt_event e = prompt_key(&app->prompt, key);
     const char *text = aot_sb_text(&app->prompt.text);
-    if (e == PROMPT_CHANGED && kind != PROMPT_COMMAND) {
+    if (kind == PROMPT_BUDGET) {
+        if (e == PROMPT_CHANGED) {
+            aot_budget_follow(app, text);
+        } else if (e != PROMPT_NOTHING) {
+            aot_budget_end(app, e == PROMPT_DONE);
+        }
+    } else if (e == PROMPT_CHANGED && kind != PROMPT_COMMAND) {
         follow_prompt(app, kind, text, false);
     } else if (e == PROMPT_DONE && kind == PROMPT_COMMAND) {
         char *copy = aot_xstrdup(text);
@@ -340,6 +362,18 @@ static void offer_export(aot_app *app)
     prompt_open(&app->prompt, PROMPT_COMMAND, text);
 }
 
+static void undo(aot_app *app, bool back)
+{
+    size_t unit = aot_app_top(app)->unit;
+    if (unit == AOT_NO_UNIT) {
+        aot_app_say(app, "Open a unit first (Enter)");
+    } else if (back) {
+        aot_edit_undo(app, unit);
+    } else {
+        aot_edit_redo(app, unit);
+    }
+}
+
 static void do_own(aot_app *app, aot_action a)
 {
     switch (a) {
@@ -363,6 +397,10 @@ static void do_own(aot_app *app, aot_action a)
         open_prompt(app, PROMPT_COMMAND);
         prompt_open(&app->prompt, PROMPT_COMMAND, "export-screen screen.svg");
         break;
+    case AOT_ACT_TYPE_BUDGET: aot_budget_open(app); break;
+    case AOT_ACT_UNDO:
+    case AOT_ACT_REDO: undo(app, a == AOT_ACT_UNDO); break;
+    case AOT_ACT_EDITS: open_over_unit(app, &view_undo_ops); break;
     case AOT_ACT_TEXT: open_over_unit(app, &view_text_ops); break;
     case AOT_ACT_DIFF: open_over_unit(app, &view_diff_ops); break;
     case AOT_ACT_EXPLAIN: open_over_unit(app, &view_explain_ops); break;

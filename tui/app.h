@@ -36,6 +36,15 @@ bool aot_app_work(aot_app *app);
 /* Draws the screen; cursor_col < 0: no cursor (it is in the last row else). */
 const aot_canvas *aot_app_draw(aot_app *app, int *cursor_col);
 bool aot_app_wants_end(const aot_app *app);
+/* The i-th view of the stack from below; NULL behind the last one. */
+aot_view *aot_app_view(aot_app *app, size_t i);
+/* What is typed at the budget's prompt, see edit.h. */
+typedef struct aot_budget {
+    size_t unit;
+    double was;   /* before the prompt was opened */
+    bool applied; /* what is typed is in force, as the last edit */
+} aot_budget;
+aot_budget *aot_app_budget(aot_app *app);
 /* The view on top, for commands. */
 aot_view *aot_app_top(aot_app *app);
 void aot_app_do(aot_app *app, aot_action a);
@@ -55,6 +64,11 @@ void aot_offer_columns(aot_app *app, const char *arg, prompt_words *words);
 void aot_offer_viewers(aot_app *app, const char *arg, prompt_words *words);
 void aot_offer_themes(aot_app *app, const char *arg, prompt_words *words);
 void aot_offer_settings(aot_app *app, const char *arg, prompt_words *words); /* NAME, then its values */
+void aot_offer_selection(aot_app *app, const char *arg, prompt_words *words);
+#define EDIT(id, word, arg, doc) \
+    void aot_offer_edit_##id(aot_app *app, const char *arg_typed, prompt_words *words);
+#include "partition/edit_kinds.def"
+#undef EDIT
 void aot_offer_everything(aot_app *app, const char *arg, prompt_words *words);
 
 /* The prompt, whose history outlives the program. */

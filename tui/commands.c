@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tui/app.h"
+#include "tui/edit.h"
 #include "tui/view_diff.h"
 #include "tui/view_marks.h"
 #include "viewers/theme.h"
@@ -149,6 +150,22 @@ static bool do_help(aot_app *app, const char *arg)
     return true;
 }
 
+/* ---- edits ---- */
+
+static bool do_edit(aot_app *app, const char *word, const char *arg)
+{
+    aot_sb line = {0};
+    aot_sb_addf(&line, "%s %s", word, arg);
+    bool ok = has_unit(app) && aot_edit(app, aot_app_top(app)->unit, aot_sb_text(&line));
+    aot_sb_free(&line);
+    return ok;
+}
+
+#define EDIT(id, word, arg, doc) \
+    static bool do_edit_##id(aot_app *app, const char *text) { return do_edit(app, word, text); }
+#include "partition/edit_kinds.def"
+#undef EDIT
+
 /* ---- table, running, completing ---- */
 
 const aot_app_command aot_app_commands[] = {
@@ -158,11 +175,15 @@ const aot_app_command aot_app_commands[] = {
     {"diff", "[UNIT] STAGE", "What changed from that stage to this one", aot_diff_command,
      aot_offer_stages},
     {"search", "RE", "As /", do_search, NULL},
-    {"filter", "RE", "As f; !RE shows what does not match", do_filter, NULL},
+    {"filter", "SELECTION", "As f: terms apart by blanks, ! negates one; a text elsewhere", do_filter,
+     aot_offer_selection},
     {"sort", "COLUMN", "Sort the list by a column", do_sort, aot_offer_columns},
     {"export", "WHAT FILE", "Write it in the format that the ending names, as the command export does",
      aot_app_export, aot_offer_viewers},
     {"export-screen", "FILE", "Save this screen as .txt, .ansi, .html or .svg", do_export_screen, NULL},
+#define EDIT(id, word, arg, doc) {word, arg, doc, do_edit_##id, aot_offer_edit_##id},
+#include "partition/edit_kinds.def"
+#undef EDIT
     {"note", "TEXT", "Keep a note about this node, in the session; - removes it", aot_note_here, NULL},
     {"theme", "NAME", "Other colours", do_theme, aot_offer_themes},
     {"help", "WORD", "What a key, action, command, setting, stage or letter means", do_help,

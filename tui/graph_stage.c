@@ -122,6 +122,7 @@ bool graph_shows_text(graph_view *gv)
 
 graph_stage *graph_now(graph_view *gv)
 {
+    graph_follow_edits(gv);
     if (gv->subs.n > 0) {
         return &gv->subs.d[gv->subs.n - 1].at;
     }
@@ -166,7 +167,7 @@ void graph_open_stages(graph_view *gv)
     }
 }
 
-void graph_close_stages(graph_view *gv)
+static void drop_stages(graph_view *gv)
 {
     for (int s = 0; s < AOT_N_STAGES; s++) {
         free_stage(&gv->stages[s]);
@@ -174,9 +175,21 @@ void graph_close_stages(graph_view *gv)
     while (gv->subs.n > 0) {
         free_stage(&gv->subs.d[--gv->subs.n].at);
     }
-    aot_vec_free(&gv->subs);
     free(gv->saved_order);
+    gv->saved_order = NULL;
+    graph_end_filters(gv);
+}
+
+void graph_close_stages(graph_view *gv)
+{
+    drop_stages(gv);
+    aot_vec_free(&gv->subs);
     graph_drop_anchor(gv);
+    graph_drop_base(&gv->base);
+    free(gv->flips);
+    free(gv->saved_name);
+    aot_select_free(&gv->filter);
+    aot_select_free(&gv->saved_filter);
 }
 
 void graph_fit_listing(graph_view *gv, int cols)
@@ -280,12 +293,9 @@ static size_t first_operation(const graph_stage *st)
     return 0;
 }
 
-void graph_go_stage(graph_view *gv, aot_stage s)
+/* Selects the anchored node in the stage that is shown, else the first operation. */
+static void show_anchor(graph_view *gv)
 {
-    while (graph_leave_sub(gv)) {
-    }
-    graph_keep_anchor(gv);
-    gv->v->stage = s;
     graph_stage *st = graph_now(gv);
     size_t row = 0;
     if (st->listing && gv->anchor.name && st->g->nodes.n > 0) {
@@ -297,6 +307,30 @@ void graph_go_stage(graph_view *gv, aot_stage s)
     }
     show_rows(gv, row);
     gv->anchor_row = aot_list_row(&gv->nodes);
+}
+
+void graph_go_stage(graph_view *gv, aot_stage s)
+{
+    while (graph_leave_sub(gv)) {
+    }
+    graph_keep_anchor(gv);
+    gv->v->stage = s;
+    gv->range = false;
+    show_anchor(gv);
+}
+
+void graph_reload(graph_view *gv)
+{
+    drop_stages(gv);
+    gv->part_asked = false;
+    gv->part = NULL;
+    gv->part_err = (aot_err){0};
+    gv->saved_name_cols = 0;
+    gv->history.n = 0;
+    gv->n_bar = 0;
+    gv->range = false;
+    graph_open_stages(gv);
+    show_anchor(gv);
 }
 
 aot_stage graph_near_stage(const graph_view *gv, int n)

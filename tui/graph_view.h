@@ -3,6 +3,7 @@
 #ifndef AOT_TUI_GRAPH_VIEW_H
 #define AOT_TUI_GRAPH_VIEW_H
 
+#include "partition/select.h"
 #include "tui/lines.h"
 #include "tui/view.h"
 #include "viewers/ascii_graph.h"
@@ -32,6 +33,13 @@ typedef struct graph_place {
     aot_stage stage;
     aot_node_id node;
 } graph_place;
+
+/* Verdicts before the last edit, by name. */
+typedef struct graph_base {
+    uint64_t *slots; /* NULL: there is none */
+    size_t mask;
+    int64_t saved_bytes;
+} graph_base;
 
 /* What is held on to when the stage changes. */
 typedef struct graph_anchor {
@@ -71,6 +79,17 @@ typedef struct graph_view {
     aot_node_id walk_from;    /* p and c: the node whose arguments or users are gone through */
     uint32_t walk_index;
     aot_action walk;
+    unsigned version;         /* of the unit in the model, as it is shown */
+    graph_base base;
+    int8_t *flips;            /* by node of the cut: 1 saved since the edit, -1 no longer; NULL */
+    unsigned n_new, n_gone;   /* how many of each */
+    char *saved_name;         /* under the cursor of the saved list before the edit; NULL */
+    bool range;               /* a range of nodes is being chosen, from a position of the list */
+    size_t range_from;
+    aot_select filter;        /* of the nodes and of the saved list */
+    aot_select saved_filter;
+    aot_select_on on, saved_on; /* begun when first asked; g NULL: not begun */
+    aot_arena *modules;       /* of the lists of modules; NULL */
 } graph_view;
 
 /* ---- graph_stage.c ---- */
@@ -100,6 +119,29 @@ const aot_partition *graph_partition(graph_view *gv); /* NULL: none; see part_er
 void graph_draw_bar(graph_view *gv, aot_canvas *c, int y);
 /* Why the stage cannot be shown and what to do, drawn in the pane. */
 void graph_draw_missing(graph_view *gv, aot_canvas *c, int y, int x, int rows, int cols);
+
+/* Everything anew after an edit, the anchored node selected. */
+void graph_reload(graph_view *gv);
+
+/* ---- graph_edit.c ---- */
+
+/* Shows what the model holds now, if an edit made it other than what is shown. */
+void graph_follow_edits(graph_view *gv);
+int graph_flip(const graph_view *gv, aot_node_id cut); /* 1: saved since the edit, -1: no longer */
+void graph_drop_base(graph_base *b);
+void graph_title_right(graph_view *gv, aot_sb *right);
+bool graph_edit_act(graph_view *gv, aot_action a); /* false: not one of its actions */
+/* Positions of the node list in the range that is being chosen. */
+void graph_range(const graph_view *gv, size_t *from, size_t *to);
+
+/* ---- graph_filter.c ---- */
+
+/* As aot_list_ops' select and selects. */
+aot_status graph_nodes_select(void *arg, const char *text, aot_err *err);
+bool graph_nodes_selects(void *arg, size_t row);
+aot_status graph_saved_select(void *arg, const char *text, aot_err *err);
+bool graph_saved_selects(void *arg, size_t row);
+void graph_end_filters(graph_view *gv); /* what they hold of graphs; they begin anew when asked */
 
 /* ---- pane_node.c ---- */
 

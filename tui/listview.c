@@ -88,6 +88,11 @@ static uint32_t row_at(const aot_list *l, size_t pos)
     return l->mapped ? l->shown.d[pos] : (uint32_t)pos;
 }
 
+uint32_t aot_list_row_at(const aot_list *l, size_t pos)
+{
+    return row_at(l, pos);
+}
+
 static bool is_head(const aot_list *l, size_t row)
 {
     return l->ops->is_head && l->ops->is_head(l->arg, row);
@@ -266,7 +271,11 @@ static void filter_row(aot_list *l, size_t row)
         l->head = (uint32_t)row;
         return;
     }
-    if (l->filter.text) {
+    if (l->filter.text && l->ops->selects) {
+        if (!l->ops->selects(l->arg, row)) {
+            return;
+        }
+    } else if (l->filter.text) {
         aot_sb_clear(&l->scratch);
         l->ops->text(l->arg, row, &l->scratch);
         if (!pattern_hits(&l->filter, aot_sb_text(&l->scratch))) {
@@ -395,7 +404,11 @@ aot_status aot_list_search(aot_list *l, const char *pattern, size_t start, aot_e
 aot_status aot_list_filter(aot_list *l, const char *pattern, aot_err *err)
 {
     uint32_t row = aot_list_row(l);
-    if (*pattern && strcmp(pattern, "!") != 0) {
+    if (*pattern && strcmp(pattern, "!") != 0 && l->ops->select) {
+        AOT_TRY(l->ops->select(l->arg, pattern, err));
+        drop_pattern(&l->filter);
+        l->filter.text = aot_xstrdup(pattern);
+    } else if (*pattern && strcmp(pattern, "!") != 0) {
         AOT_TRY(make_pattern(&l->filter, pattern, true, err));
     } else if (l->filter.text) {
         drop_pattern(&l->filter);

@@ -22,6 +22,10 @@ typedef struct aot_list_ops {
     /* A head cannot be selected: a search goes to the row under it, a filter keeps it if a row under
      * it is kept. NULL: no heads. */
     bool (*is_head)(void *arg, size_t row);
+    /* A filter of the owner's own language: takes it over (or refuses it), then says which rows it keeps.
+     * NULL: a filter is a pattern over the rows' texts. */
+    aot_status (*select)(void *arg, const char *text, aot_err *err);
+    bool (*selects)(void *arg, size_t row);
     /* Names of the sort columns; columns[0] is the order of the rows themselves. NULL: not sorted. */
     const char *const *columns;
     int (*compare)(void *arg, int column, size_t a, size_t b);
@@ -76,6 +80,7 @@ void aot_list_reset(aot_list *l, size_t n, size_t row);
 /* Row under the cursor; AOT_NO_ROW if nothing is shown. */
 uint32_t aot_list_row(const aot_list *l);
 size_t aot_list_n_shown(const aot_list *l);
+uint32_t aot_list_row_at(const aot_list *l, size_t pos); /* pos below aot_list_n_shown */
 /* Puts the cursor on a row (a head: on the row under it). False if the filter hides it. */
 bool aot_list_select(aot_list *l, size_t row);
 /* Moving, sorting, next and previous match. False if the action is not the list's. */

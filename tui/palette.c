@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "partition/select.h"
 #include "pipeline/config.h"
 #include "tui/app.h"
 #include "viewers/theme.h"
@@ -142,6 +143,47 @@ void aot_offer_settings(aot_app *app, const char *arg, prompt_words *words)
     }
 }
 
+/* The terms of the selection language; of what stands at the cursor, its own name, line ... with it. */
+void aot_offer_selection(aot_app *app, const char *arg, prompt_words *words)
+{
+    const char *last = strrchr(arg, ' ');
+    const char *typed = last ? last + 1 : arg;
+    const char *mark = *typed == '!' ? "!" : "";
+    aot_view *v = aot_app_top(app);
+    if (v->ops == &view_graph_ops) {
+        aot_graph_view_offer(v, mark, words);
+    }
+    for (size_t i = 0; i < aot_select_count(); i++) {
+        aot_select_row r = aot_select_row_at(i);
+        char word[80];
+        snprintf(word, sizeof word, "%s%s%s", mark, r.name,
+                 r.kind == AOT_SELECT_TEXT ? ":" : r.kind == AOT_SELECT_NUMBER ? ">" : "");
+        char doc[400];
+        snprintf(doc, sizeof doc, "%s%s%s", r.arg && *r.arg ? r.arg : "", r.arg && *r.arg ? ": " : "", r.doc);
+        prompt_add_word(words, word, doc);
+    }
+}
+
+void aot_offer_edit_SET(aot_app *app, const char *arg, prompt_words *words)
+{
+    aot_offer_settings(app, arg, words);
+}
+
+void aot_offer_edit_SAVE(aot_app *app, const char *arg, prompt_words *words)
+{
+    aot_offer_selection(app, arg, words);
+}
+
+void aot_offer_edit_RECOMPUTE(aot_app *app, const char *arg, prompt_words *words)
+{
+    aot_offer_selection(app, arg, words);
+}
+
+void aot_offer_edit_CLEAR(aot_app *app, const char *arg, prompt_words *words)
+{
+    aot_offer_selection(app, arg, words);
+}
+
 void aot_offer_everything(aot_app *app, const char *arg, prompt_words *words)
 {
     offer_commands(words);
@@ -159,6 +201,10 @@ void aot_app_complete(void *arg, const char *text, size_t *start, prompt_words *
     size_t n = strcspn(text, " ");
     *start = last ? (size_t)(last + 1 - text) : 0;
     if (aot_app_prompt(app)->kind != PROMPT_COMMAND) {
+        aot_list *l = aot_app_list(app);
+        if (aot_app_prompt(app)->kind == PROMPT_FILTER && l && l->ops->select) {
+            aot_offer_selection(app, text, words);
+        }
         return;
     }
     if (!last) {

@@ -31,7 +31,10 @@ static void draw_node(void *arg, aot_canvas *c, int y, int x, int cols, size_t r
     const graph_stage *st = graph_now(gv);
     aot_listing_row r = aot_listing_row_at(st->listing, row);
     aot_listing_draw(st->listing, c, y, x, cols, row);
-    if (!r.is_source) {
+    int flip = r.is_source ? 0 : graph_flip(gv, aot_listing_cut_node(st->listing, r.node));
+    if (flip != 0) {
+        aot_canvas_put(c, y, x, flip > 0 ? AOT_STYLE_ADDED : AOT_STYLE_REMOVED, flip > 0 ? "+" : "-");
+    } else if (!r.is_source) {
         draw_kept(gv, c, y, x, aot_node_name(st->g, r.node));
     }
 }
@@ -112,6 +115,8 @@ const aot_list_ops graph_nodes_ops = {
     .draw = draw_node,
     .text = text_of_node,
     .is_head = is_head,
+    .select = graph_nodes_select,
+    .selects = graph_nodes_selects,
     .columns = node_columns,
     .compare = compare_nodes,
 };
@@ -187,7 +192,7 @@ static void measure(graph_view *gv)
     int name = 8, type = 10, source = 8;
     for (size_t i = 0; i < n && i < MEASURED; i++) {
         aot_node_id id = graph_saved_node(gv, i);
-        int w = aot_text_width(aot_node_name(p->cut, id));
+        int w = aot_text_width(aot_node_name(p->cut, id)) + (graph_flip(gv, id) > 0);
         name = w > name ? w : name;
         w = aot_text_width(aot_format_type(buf, sizeof buf, p->cut->ctx, aot_node_at(p->cut, id)->meta));
         type = w > type ? w : type;
@@ -236,17 +241,19 @@ static void draw_saved(void *arg, aot_canvas *c, int y, int x, int cols, size_t 
     const aot_partition *p = gv->part;
     aot_node_id id = graph_saved_node(gv, row);
     char type[256], bytes[32], source[256], why[256];
-    aot_sb used = {0};
+    aot_sb used = {0}, name = {0};
     used_by(&used, p, id);
+    aot_sb_addf(&name, "%s%s", graph_flip(gv, id) > 0 ? "+" : "", aot_node_name(p->cut, id));
     const char *text[6] = {
         aot_format_type(type, sizeof type, p->cut->ctx, aot_node_at(p->cut, id)->meta),
         aot_format_bytes(bytes, sizeof bytes, p->nodes[id].bytes),
-        aot_node_name(p->cut, id),
+        aot_sb_text(&name),
         aot_format_source(source, sizeof source, p->cut, id),
         aot_sb_text(&used),
         aot_reason_words(why, sizeof why, p, id),
     };
     columns(gv, c, y, x, cols, text, styles);
+    aot_sb_free(&name);
     aot_sb_free(&used);
 }
 
@@ -289,6 +296,8 @@ static int compare_saved(void *arg, int column, size_t a, size_t b)
 const aot_list_ops graph_saved_ops = {
     .draw = draw_saved,
     .text = text_of_saved,
+    .select = graph_saved_select,
+    .selects = graph_saved_selects,
     .columns = saved_columns,
     .compare = compare_saved,
 };

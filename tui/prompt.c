@@ -375,7 +375,7 @@ static void draw_words(const aot_prompt *p, aot_canvas *c, int y)
 
 int prompt_draw(const aot_prompt *p, aot_canvas *c, int y)
 {
-    static const char *const signs[N_PROMPTS] = {"", "/", "filter: ", ":"};
+    static const char *const signs[N_PROMPTS] = {"", "/", "filter: ", ":", "budget (0..1, + and - step): "};
     aot_canvas_field(c, y, 0, c->cols, AOT_STYLE_NORMAL, "");
     int x = p->where ? aot_canvas_putf(c, y, 0, AOT_STYLE_NOTICE, "in %s ", p->where) : 0;
     x = aot_canvas_put(c, y, x, AOT_STYLE_KEY, signs[p->kind]);

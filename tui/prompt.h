@@ -14,6 +14,7 @@ typedef enum prompt_kind {
     PROMPT_SEARCH,
     PROMPT_FILTER,
     PROMPT_COMMAND,
+    PROMPT_BUDGET,
     N_PROMPTS
 } prompt_kind;
 

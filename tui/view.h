@@ -7,6 +7,7 @@
 #include "session/model.h"
 #include "tui/keymap.h"
 #include "tui/listview.h"
+#include "tui/prompt.h"
 #include "viewers/canvas.h"
 
 typedef struct aot_app aot_app;
@@ -84,6 +85,10 @@ void aot_graph_view_select(aot_view *v, aot_stage stage, const char *node);
 /* Whether a stage is there or could be expected on the path that the unit took (st: all stages). */
 bool aot_stage_belongs(const aot_stage_status *st, aot_stage s);
 const char *aot_graph_view_node(aot_view *v); /* name of the selected node; NULL if none */
+/* Called before an edit of the unit: the view remembers what it shows, to say what flipped. */
+void aot_graph_view_before_edit(aot_view *v);
+/* Offers terms of a selection about the node under the cursor: its line, operator, region. */
+void aot_graph_view_offer(aot_view *v, const char *mark, prompt_words *words);
 void aot_graph_view_renew(aot_view *v); /* draws what is known of the node anew */
 
 #endif

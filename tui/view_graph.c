@@ -25,6 +25,7 @@ static aot_status open_view(aot_view *v, aot_err *err)
     (void)err;
     graph_view *gv = state(v);
     gv->v = v;
+    gv->version = aot_model_version(aot_app_model(v->app), v->unit);
     aot_list_init(&gv->nodes, &graph_nodes_ops, gv);
     gv->nodes.keep_cursor = true;
     aot_list_init(&gv->saved, &graph_saved_ops, gv);
@@ -80,13 +81,7 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     if (st->g) {
         aot_sb_addf(left, " · %s nodes", aot_format_count(buf, sizeof buf, (int64_t)st->g->nodes.n));
     }
-    const aot_partition *p = gv->part;
-    if (p) {
-        aot_sb_addf(right, "budget %.2f · %s · saved %s", p->config.activation_memory_budget, p->rung,
-                    aot_format_bytes(buf, sizeof buf, p->saved_bytes));
-    } else if (gv->part_asked && gv->status[AOT_STAGE_JOINT].origin != AOT_ORIGIN_MISSING) {
-        aot_sb_addz(right, "no partition: see the saved list (s)");
-    }
+    graph_title_right(gv, right);
 }
 
 /* ---- drawing ---- */
@@ -118,6 +113,18 @@ static void list_note(const aot_list *l, aot_sb *out)
     if (l->column > 0 || l->descending) {
         aot_sb_addf(out, "%sby %s%s", out->n ? "  " : "", l->ops->columns[l->column],
                     l->descending ? ", reversed" : "");
+    }
+}
+
+/* Reverses the lines of the range that is being chosen. */
+static void draw_range(graph_view *gv, aot_canvas *c, int y, int x, int rows, int cols)
+{
+    size_t from, to, top = gv->nodes.top;
+    if (gv->range) {
+        graph_range(gv, &from, &to);
+        for (size_t pos = from > top ? from : top; pos <= to && pos < top + (size_t)rows; pos++) {
+            aot_canvas_select(c, y + (int)(pos - top), x, cols);
+        }
     }
 }
 
@@ -155,6 +162,7 @@ static void draw_nodes(graph_view *gv, aot_canvas *c, int y, int x, int rows, in
     } else {
         graph_fit_listing(gv, cols - 1);
         aot_list_draw(&gv->nodes, c, y + 1, x, rows - 1, cols, gv->focus == PANE_NODES);
+        draw_range(gv, c, y + 1, x, rows - 1, cols);
     }
 }
 
@@ -184,6 +192,9 @@ static void draw_saved_pane(graph_view *gv, aot_canvas *c, int y, int x, int row
         uint32_t n = p->n_saved + p->n_saved_sym;
         aot_sb_addf(&text, "saved: %u value%s, %s", n, n == 1 ? "" : "s",
                     aot_format_bytes(buf, sizeof buf, p->saved_bytes));
+        if (gv->n_new + gv->n_gone) {
+            aot_sb_addf(&text, " (%u new, %u no longer)", gv->n_new, gv->n_gone);
+        }
         if (p->saved_new_bytes != p->saved_bytes) {
             aot_sb_addf(&text, ", %s of it new memory",
                         aot_format_bytes(buf, sizeof buf, p->saved_new_bytes));
@@ -421,6 +432,9 @@ static void step_unit(graph_view *gv, int dir)
 static bool act(aot_view *v, aot_action a)
 {
     graph_view *gv = state(v);
+    if (graph_edit_act(gv, a)) {
+        return true;
+    }
     switch (a) {
     case AOT_ACT_STAGE_PREV: step_stage(gv, -1); return true;
     case AOT_ACT_STAGE_NEXT: step_stage(gv, +1); return true;
@@ -531,8 +545,11 @@ static const aot_hint hints[] = {
     {AOT_ACT_SAVED, AOT_ACT_NONE, "saved", false},
     {AOT_ACT_SEARCH, AOT_ACT_NONE, "search", false},
     {AOT_ACT_FILTER, AOT_ACT_NONE, "filter", false},
+    {AOT_ACT_BUDGET, AOT_ACT_TYPE_BUDGET, "budget", false},
     {AOT_ACT_HELP, AOT_ACT_NONE, "help", true},
     {AOT_ACT_CLOSE, AOT_ACT_NONE, "back", true},
+    {AOT_ACT_SAVE, AOT_ACT_RECOMPUTE, "save, recompute", false},
+    {AOT_ACT_UNDO, AOT_ACT_REDO, "undo, redo", false},
     {AOT_ACT_PRODUCER, AOT_ACT_CONSUMER, "producer, user", false},
     {AOT_ACT_TEXT, AOT_ACT_NONE, "text", false},
     {AOT_ACT_EXPORT, AOT_ACT_NONE, "export", false},

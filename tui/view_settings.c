@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pipeline/config.h"
+#include "tui/edit.h"
 #include "tui/lines.h"
 #include "tui/view.h"
 
@@ -12,6 +13,7 @@ typedef struct settings_view {
     int cols; /* for which the lines were made */
     aot_config config, defaults;
     size_t n_changed;
+    unsigned version; /* of the unit, when config was read */
 } settings_view;
 
 static settings_view *state(aot_view *v)
@@ -57,6 +59,7 @@ static aot_status open_view(aot_view *v, aot_err *err)
     settings_view *s = state(v);
     aot_config_init(&s->defaults);
     AOT_TRY(aot_model_config(aot_app_model(v->app), v->unit, &s->config, err));
+    s->version = aot_model_version(aot_app_model(v->app), v->unit);
     aot_lines_init(&s->lines, 46);
     return AOT_OK;
 }
@@ -77,6 +80,12 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
 static void draw(aot_view *v, aot_canvas *c, int y, int rows)
 {
     settings_view *s = state(v);
+    aot_model *m = aot_app_model(v->app);
+    aot_err err = {0};
+    if (s->version != aot_model_version(m, v->unit) && aot_model_config(m, v->unit, &s->config, &err) == AOT_OK) {
+        s->version = aot_model_version(m, v->unit);
+        s->cols = 0;
+    }
     if (s->cols != c->cols) {
         fill(s, c->cols);
     }
@@ -87,7 +96,7 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
         aot_canvas_put(c, y, 1, AOT_STYLE_NORMAL, "All are PyTorch 2.11's defaults.");
     }
     aot_canvas_put(c, y + 1, 1, AOT_STYLE_DIM,
-                   "The log's configuration, then what was given as --set NAME=VALUE.");
+                   "The log's configuration, then --set NAME=VALUE, then edits. Enter changes one.");
     int low = rows >= 12 ? 4 : 0;
     aot_list_draw(&s->lines.list, c, y + 3, 0, rows - 3 - low, c->cols, true);
     uint32_t at = aot_lines_link_at(&s->lines);
@@ -107,6 +116,34 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     }
 }
 
+/* A switch is turned; of anything else the value is asked for. */
+static void change(aot_view *v, const aot_config_row *r)
+{
+    settings_view *s = state(v);
+    aot_sb now = {0}, line = {0};
+    aot_config_print(&now, &s->config, r);
+    if (r->type == 'B') {
+        bool on = strcmp(aot_sb_text(&now), "True") == 0;
+        aot_sb_addf(&line, "set %s=%s", r->name, on ? "False" : "True");
+        aot_edit(v->app, v->unit, aot_sb_text(&line));
+    } else {
+        aot_sb_addf(&line, "set %s=%s", r->name, aot_sb_text(&now));
+        prompt_open(aot_app_prompt(v->app), PROMPT_COMMAND, aot_sb_text(&line));
+    }
+    aot_sb_free(&now);
+    aot_sb_free(&line);
+}
+
+static bool act(aot_view *v, aot_action a)
+{
+    uint32_t at = aot_lines_link_at(&state(v)->lines);
+    if (a != AOT_ACT_OPEN || at == AOT_NO_LINK) {
+        return false;
+    }
+    change(v, aot_config_row_at(at));
+    return true;
+}
+
 static aot_list *list(aot_view *v)
 {
     return &state(v)->lines.list;
@@ -114,6 +151,8 @@ static aot_list *list(aot_view *v)
 
 static const aot_hint hints[] = {
     {AOT_ACT_UP, AOT_ACT_DOWN, "setting", false},
+    {AOT_ACT_OPEN, AOT_ACT_NONE, "change", false},
+    {AOT_ACT_UNDO, AOT_ACT_REDO, "undo, redo", false},
     {AOT_ACT_SEARCH, AOT_ACT_NONE, "search", false},
     {AOT_ACT_FILTER, AOT_ACT_NONE, "filter", false},
     {AOT_ACT_HELP, AOT_ACT_NONE, "help", true},
@@ -127,6 +166,7 @@ const aot_view_ops view_settings_ops = {
     .open = open_view,
     .title = title,
     .draw = draw,
+    .act = act,
     .list = list,
     .done = done,
     .hints = hints,

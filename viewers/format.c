@@ -22,6 +22,18 @@ const char *aot_format_bytes(char *buf, size_t size, int64_t bytes)
     return buf;
 }
 
+const char *aot_format_change(char *buf, size_t size, int64_t bytes)
+{
+    char text[32];
+    if (bytes == 0) {
+        snprintf(buf, size, "no change");
+    } else {
+        snprintf(buf, size, "%c%s", bytes > 0 ? '+' : '-',
+                 aot_format_bytes(text, sizeof text, bytes > 0 ? bytes : -bytes));
+    }
+    return buf;
+}
+
 const char *aot_format_count(char *buf, size_t size, int64_t n)
 {
     char digits[32];

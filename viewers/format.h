@@ -9,6 +9,8 @@
 
 /* "0 B", "512 B", "32.0 KiB", "1.31 MiB", "2.00 GiB". */
 const char *aot_format_bytes(char *buf, size_t size, int64_t bytes);
+/* "+32.0 KiB", "-1.31 MiB", "no change". */
+const char *aot_format_change(char *buf, size_t size, int64_t bytes);
 /* "87,228" */
 const char *aot_format_count(char *buf, size_t size, int64_t n);
 /* "850 ns", "12.3 µs", "4.50 ms", "1.25 s", "2 m 05 s" */

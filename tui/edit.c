@@ -1,0 +1,186 @@
+/* Edits of a unit. Views that show the unit are told before (they remember what was, to show what flips)
+ * and see afterwards by the model's version that what they show is old. */
+#include "tui/edit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viewers/format.h"
+
+static int64_t saved_bytes(aot_app *app, size_t unit, aot_err *err)
+{
+    const aot_partition *p = NULL;
+    return aot_model_partition(aot_app_model(app), unit, &p, err) == AOT_OK ? p->saved_bytes : -1;
+}
+
+static void before_edit(aot_app *app, size_t unit)
+{
+    aot_view *v;
+    for (size_t i = 0; (v = aot_app_view(app, i)) != NULL; i++) {
+        if (v->ops == &view_graph_ops && v->unit == unit) {
+            aot_graph_view_before_edit(v);
+        }
+    }
+}
+
+/* "saved 1.20 MiB (+32.0 KiB)", or what is wrong with the unit now. */
+static void say_effect(aot_app *app, size_t unit, const char *what, int64_t before)
+{
+    char all[32], change[40];
+    aot_err err = {0};
+    int64_t now = saved_bytes(app, unit, &err);
+    if (now < 0) {
+        aot_app_say(app, "%s: %s; z takes it back", what, err.msg);
+    } else if (before < 0) {
+        aot_app_say(app, "%s: saved %s", what, aot_format_bytes(all, sizeof all, now));
+    } else {
+        aot_app_say(app, "%s: saved %s (%s)", what, aot_format_bytes(all, sizeof all, now),
+                    aot_format_change(change, sizeof change, now - before));
+    }
+}
+
+bool aot_edit(aot_app *app, size_t unit, const char *line)
+{
+    aot_err err = {0}, none = {0};
+    int64_t before = saved_bytes(app, unit, &none);
+    before_edit(app, unit);
+    if (aot_model_edit(aot_app_model(app), unit, line, &err) != AOT_OK) {
+        aot_app_fail(app, &err);
+        return false;
+    }
+    say_effect(app, unit, line, before);
+    return true;
+}
+
+static void step(aot_app *app, size_t unit, bool back)
+{
+    aot_model *m = aot_app_model(app);
+    aot_err none = {0};
+    char what[300];
+    size_t n = aot_model_n_edits(m, unit);
+    if (back ? n == 0 : aot_model_n_undone(m, unit) == 0) {
+        aot_app_say(app, back ? "There is nothing to undo" : "There is nothing to redo");
+        return;
+    }
+    int64_t before = saved_bytes(app, unit, &none);
+    snprintf(what, sizeof what, "%s: %s", back ? "undone" : "redone",
+             aot_model_edit_at(m, unit, back ? n - 1 : n)->line);
+    before_edit(app, unit);
+    if (back) {
+        aot_model_undo(m, unit);
+    } else {
+        aot_model_redo(m, unit);
+    }
+    say_effect(app, unit, what, before);
+}
+
+void aot_edit_undo(aot_app *app, size_t unit)
+{
+    step(app, unit, true);
+}
+
+void aot_edit_redo(aot_app *app, size_t unit)
+{
+    step(app, unit, false);
+}
+
+void aot_edit_go(aot_app *app, size_t unit, size_t n)
+{
+    aot_model *m = aot_app_model(app);
+    aot_err none = {0};
+    int64_t before = saved_bytes(app, unit, &none);
+    char what[64];
+    before_edit(app, unit);
+    while (aot_model_n_edits(m, unit) > n && aot_model_undo(m, unit)) {
+    }
+    while (aot_model_n_edits(m, unit) < n && aot_model_redo(m, unit)) {
+    }
+    snprintf(what, sizeof what, "%zu edit%s in force", n, n == 1 ? "" : "s");
+    say_effect(app, unit, what, before);
+}
+
+/* ---- the budget ---- */
+
+static const char setting[] = "set activation_memory_budget=";
+
+void aot_budget_open(aot_app *app)
+{
+    aot_view *v = aot_app_top(app);
+    aot_config config;
+    aot_err err = {0};
+    char text[32] = "";
+    if (v->unit == AOT_NO_UNIT) {
+        aot_app_say(app, "Open a unit first (Enter)");
+    } else if (aot_model_config(aot_app_model(app), v->unit, &config, &err) != AOT_OK) {
+        aot_app_fail(app, &err);
+    } else {
+        aot_budget *b = aot_app_budget(app);
+        snprintf(text, sizeof text, "%g", config.activation_memory_budget);
+        *b = (aot_budget){.unit = v->unit, .was = config.activation_memory_budget};
+        before_edit(app, v->unit);
+        prompt_open(aot_app_prompt(app), PROMPT_BUDGET, "");
+    }
+}
+
+/* Takes back what was typed before. */
+static void take_back(aot_app *app, aot_budget *b)
+{
+    if (b->applied) {
+        aot_model_undo(aot_app_model(app), b->unit);
+        b->applied = false;
+    }
+}
+
+static double budget_of(const char *text)
+{
+    char *end;
+    double v = strtod(text, &end);
+    return *text && !*end && v >= 0 && v <= 1 ? v : -1;
+}
+
+void aot_budget_follow(aot_app *app, const char *text)
+{
+    aot_budget *b = aot_app_budget(app);
+    aot_err err = {0};
+    double v = budget_of(text);
+    if (v < 0) {
+        return; // not finished
+    }
+    take_back(app, b);
+    char line[96];
+    snprintf(line, sizeof line, "%s%s", setting, text);
+    if (v != b->was) {
+        b->applied = aot_model_edit(aot_app_model(app), b->unit, line, &err) == AOT_OK;
+    }
+}
+
+void aot_budget_step(aot_app *app, int by)
+{
+    aot_budget *b = aot_app_budget(app);
+    double v = budget_of(aot_sb_text(&aot_app_prompt(app)->text));
+    char text[32];
+    v = (v < 0 ? b->was : v) + 0.05 * by;
+    v = v < 0.001 ? 0 : v > 1 ? 1 : v;
+    snprintf(text, sizeof text, "%.2f", v);
+    prompt_open(aot_app_prompt(app), PROMPT_BUDGET, text);
+    aot_budget_follow(app, text);
+}
+
+void aot_budget_end(aot_app *app, bool keep)
+{
+    aot_budget *b = aot_app_budget(app);
+    const char *text = aot_sb_text(&aot_app_prompt(app)->text);
+    char what[64];
+    if (!keep) {
+        take_back(app, b);
+        return;
+    }
+    if (*text && budget_of(text) < 0) {
+        aot_app_say(app, "A budget is a number from 0 (save inputs only) to 1 (the default cut), not '%s'", text);
+        take_back(app, b);
+        return;
+    }
+    snprintf(what, sizeof what, "budget %s", *text ? text : "unchanged");
+    say_effect(app, b->unit, what, -1);
+}
