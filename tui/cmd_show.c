@@ -177,7 +177,7 @@ static aot_status show_saved_groups(const aot_partition *p, const aot_saved_row 
     aot_saved_group *groups;
     int n_groups = aot_saved_groups(&groups, p, rows, n, w->by, a);
     if (n_groups < 0) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--by takes line, op or region, not '%s'", w->by);
+        return AOT_FAIL(err, AOT_E_USAGE, "--by takes line, op, region, reason or type, not '%s'", w->by);
     }
     if (w->json) {
         json_t *list = aot_saved_groups_json(groups, (size_t)n_groups);
@@ -531,7 +531,7 @@ static const aot_option options[] = {
     {"stage", 's', "STAGE", false, "The stage; without it the joint, else the inference graph."},
     {"saved", 0, NULL, false,
      "The values that the forward saves for the backward, with size, source and reason."},
-    {"by", 0, "KEY", false, "With --saved: bytes by line, op or region, most first."},
+    {"by", 0, "KEY", false, "With --saved: bytes by line, op, region, reason or type, most first."},
     {"calls", 0, NULL, false,
      "What the compiled graphs did when they ran, if tools/aotscope_record.py recorded it."},
     {"filter", 0, "SELECTION", false,

@@ -7,6 +7,7 @@
 #include "tui/app.h"
 #include "tui/edit.h"
 #include "tui/view_diff.h"
+#include "tui/view_groups.h"
 #include "tui/view_marks.h"
 #include "viewers/theme.h"
 
@@ -184,6 +185,8 @@ const aot_app_command aot_app_commands[] = {
 #define EDIT(id, word, arg, doc) {word, arg, doc, do_edit_##id, aot_offer_edit_##id},
 #include "partition/edit_kinds.def"
 #undef EDIT
+    {"by", "KEY", "Saved bytes in groups: by line, op, region, reason or type", aot_groups_command,
+     aot_offer_groups},
     {"note", "TEXT", "Keep a note about this node, in the session; - removes it", aot_note_here, NULL},
     {"theme", "NAME", "Other colours", do_theme, aot_offer_themes},
     {"help", "WORD", "What a key, action, command, setting, stage or letter means", do_help,

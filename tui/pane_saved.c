@@ -271,8 +271,29 @@ static void text_of_saved(void *arg, size_t row, aot_sb *out)
     used_by(out, p, id);
 }
 
-static const char *const saved_columns[] = {"new memory first", "bytes", "name", "source",
-                                            "PyTorch's order", NULL};
+static const char *const saved_columns[] = {"new memory first", "bytes", "name", "line", "operator",
+                                            "region", "uses", "reason", "PyTorch's order", NULL};
+enum { BY_BYTES = 1, BY_NAME, BY_LINE, BY_OP, BY_REGION, BY_USES, BY_REASON, BY_PLACE };
+
+static int order_of(int64_t x, int64_t y)
+{
+    return (x > y) - (x < y);
+}
+
+static int by_line(const aot_graph *g, const aot_src *x, const aot_src *y)
+{
+    int files = strcmp(aot_text(g->ctx, x->file), aot_text(g->ctx, y->file));
+    return files ? files : order_of(x->line, y->line);
+}
+
+static int by_words(const aot_partition *p, int column, aot_node_id x, aot_node_id y)
+{
+    char a[512], b[512];
+    if (column == BY_OP) {
+        return strcmp(aot_format_op(a, sizeof a, p->cut, x), aot_format_op(b, sizeof b, p->cut, y));
+    }
+    return strcmp(aot_reason_words(a, sizeof a, p, x), aot_reason_words(b, sizeof b, p, y));
+}
 
 static int compare_saved(void *arg, int column, size_t a, size_t b)
 {
@@ -282,13 +303,14 @@ static int compare_saved(void *arg, int column, size_t a, size_t b)
     const aot_src *sx = &p->cut->srcs.d[aot_node_at(p->cut, x)->src];
     const aot_src *sy = &p->cut->srcs.d[aot_node_at(p->cut, y)->src];
     switch (column) {
-    case 4: return (gv->saved_order[a] > gv->saved_order[b]) - (gv->saved_order[a] < gv->saved_order[b]);
-    case 1: return (p->nodes[x].bytes < p->nodes[y].bytes) - (p->nodes[x].bytes > p->nodes[y].bytes);
-    case 2: return strverscmp(aot_node_name(p->cut, x), aot_node_name(p->cut, y));
-    case 3: {
-        int files = strcmp(aot_text(p->cut->ctx, sx->file), aot_text(p->cut->ctx, sy->file));
-        return files ? files : (sx->line > sy->line) - (sx->line < sy->line);
-    }
+    case BY_PLACE: return order_of(gv->saved_order[a], gv->saved_order[b]);
+    case BY_BYTES: return order_of(p->nodes[y].bytes, p->nodes[x].bytes); // the largest first
+    case BY_USES: return order_of(aot_n_users(p->cut, y), aot_n_users(p->cut, x));
+    case BY_NAME: return strverscmp(aot_node_name(p->cut, x), aot_node_name(p->cut, y));
+    case BY_REGION: return order_of(sx->ac_graph_id, sy->ac_graph_id);
+    case BY_LINE: return by_line(p->cut, sx, sy);
+    case BY_OP:
+    case BY_REASON: return by_words(p, column, x, y);
     default: return 0;
     }
 }

@@ -37,10 +37,31 @@ static void by_region(aot_saved_group *g, const aot_partition *p, const aot_save
     g->detail = "";
 }
 
+static void by_reason(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r, aot_arena *a)
+{
+    (void)p;
+    (void)a;
+    g->key = r->reason;
+    g->detail = "";
+}
+
+static void by_type(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r, aot_arena *a)
+{
+    (void)p;
+    (void)a;
+    g->key = r->dtype[0] != '\0' ? r->dtype : "(no tensor)";
+    g->detail = "";
+}
+
 static const struct {
     const char *name;
     key_fn *fill;
-} keys[] = {{"line", by_line}, {"op", by_op}, {"region", by_region}};
+} keys[] = {{"line", by_line}, {"op", by_op}, {"region", by_region}, {"reason", by_reason}, {"type", by_type}};
+
+const char *aot_saved_key(size_t i)
+{
+    return i < sizeof keys / sizeof *keys ? keys[i].name : NULL;
+}
 
 static int by_key(const void *x, const void *y)
 {

@@ -12,7 +12,9 @@ typedef struct aot_saved_group {
     unsigned n;
 } aot_saved_group;
 
-/* key: "line", "op" or "region". Groups of the rows, most bytes first; belongs to a. Returns their
+/* The i-th thing to group by: "line", "op", "region", "reason", "type"; NULL behind the last. */
+const char *aot_saved_key(size_t i);
+/* key: one of these. Groups of the rows, most bytes first; belongs to a. Returns their
  * number, -1 for an unknown key. */
 int aot_saved_groups(aot_saved_group **out, const aot_partition *p, const aot_saved_row *rows,
                      size_t n, const char *key, aot_arena *a);
