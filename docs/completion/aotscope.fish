@@ -17,7 +17,7 @@ complete -c aotscope -n __fish_use_subcommand -a show -d 'Print a stage, the uni
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l unit -s u -r -d 'One unit, by number or label (3, 0/1, '\''[0/1] rank 2'\''); else all.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l stage -s s -x -a 'dynamo aten joint_traced joint_functional joint joint_passes joint_cse forward backward inference export runtime' -d 'The stage; without it the joint, else the inference graph.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l saved -d 'The values that the forward saves for the backward, with size, source and reason.'
-complete -c aotscope -n '__fish_seen_subcommand_from show' -l by -r -d 'With --saved: bytes by line, op or region, most first.'
+complete -c aotscope -n '__fish_seen_subcommand_from show' -l by -r -d 'With --saved: bytes by line, op, region, reason or type, most first.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l calls -d 'What the compiled graphs did when they ran, if tools/aotscope_record.py recorded it.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l filter -r -d 'The nodes that a selection means (`aotscope help selection`), a line each.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l engine -d 'A backward of Compiled Autograd: the engine'\''s node calls, and which unit'\''s backward each part is.'
