@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "exec/allocator.h"
-#include "session/derive.h"
+#include "session/cutter.h"
 #include "session/model.h"
 #include "session/walker.h"
 #include "tui/cmd.h"
@@ -42,15 +42,9 @@ bool aot_fits_parse_size(int64_t *bytes, const char *text)
     return false;
 }
 
-typedef struct cut {
-    aot_ctx *ctx;
-    aot_partition *p;
-} cut;
-
 typedef struct fitter {
-    const aot_unit *u;
-    const aot_record *rec;
     const aot_fit_ask *ask;
+    aot_cutter *cutter;
     aot_walker *walker;
 } fitter;
 
@@ -70,21 +64,18 @@ static void find_peaks(fitter *k, aot_fit_point *point, const aot_partition *p)
     aot_memory_free(&m);
 }
 
-static aot_status cut_at(cut *out, aot_fit_point *point, fitter *k, const aot_config *config, aot_err *err)
+static aot_status cut_at(aot_partition **out, aot_fit_point *point, fitter *k, const aot_config *config,
+                         aot_err *err)
 {
-    cut c = {.ctx = aot_unit_new_ctx(k->u)};
-    const aot_graph *joint;
-    aot_status s = aot_record_parse(&joint, c.ctx, k->u, k->rec, err);
-    s = s == AOT_OK ? aot_derive_partition(&c.p, k->u, joint, config, NULL, err) : s;
+    aot_partition *p;
     *point = (aot_fit_point){.budget = config->activation_memory_budget, .rung = "not cut"};
-    if (s == AOT_OK) {
-        find_peaks(k, point, c.p);
-        point->saved_bytes = c.p->saved_bytes;
-        point->recompute_flops = c.p->recompute_flops;
-        point->rung = c.p->rung;
-    }
-    *out = c;
-    return s;
+    AOT_TRY(aot_cutter_cut(k->cutter, &p, config, err));
+    find_peaks(k, point, p);
+    point->saved_bytes = p->saved_bytes;
+    point->recompute_flops = p->recompute_flops;
+    point->rung = p->rung;
+    *out = p;
+    return AOT_OK;
 }
 
 typedef struct flip {
@@ -124,31 +115,30 @@ aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *join
                          const aot_config *config, const aot_fit_ask *ask, aot_err *err)
 {
     aot_fit f = {.best = -1};
-    fitter k = {.u = u, .rec = joint, .ask = ask, .walker = aot_walker_new(u, joint, &ask->walk)};
-    cut now, then;
+    fitter k = {.ask = ask, .cutter = aot_cutter_new(u, joint), .walker = aot_walker_new(u, joint, &ask->walk)};
+    aot_partition *now = NULL, *then;
     aot_status s = cut_at(&now, &f.now, &k, config, err);
-    if (s != AOT_OK) {
-        aot_ctx_free(now.ctx);
-        aot_walker_free(k.walker);
-        return s;
-    }
-    for (int i = 0; i < AOT_FIT_POINTS; i++) {
+    for (int i = 0; s == AOT_OK && i < AOT_FIT_POINTS; i++) {
         aot_config c = *config;
         aot_err ignored = {0};
         c.activation_memory_budget = (double)(AOT_FIT_POINTS - 1 - i) / (AOT_FIT_POINTS - 1);
-        s = cut_at(&then, &f.points[i], &k, &c, &ignored);
-        if (s == AOT_OK && f.points[i].fits && f.best < 0) {
-            f.best = i;
-            f.flips = find_flips(now.p, then.p);
+        if (cut_at(&then, &f.points[i], &k, &c, &ignored) == AOT_OK) {
+            if (f.points[i].fits && f.best < 0) {
+                f.best = i;
+                f.flips = find_flips(now, then);
+            }
+            aot_partition_release(then);
         }
-        aot_ctx_free(then.ctx);
         aot_cmd_progress(NULL, "budgets", (uint64_t)i + 1, AOT_FIT_POINTS);
     }
     aot_cmd_progress_end();
-    aot_ctx_free(now.ctx);
+    aot_partition_release(now);
     aot_walker_free(k.walker);
-    *out = f;
-    return AOT_OK;
+    aot_cutter_free(k.cutter);
+    if (s == AOT_OK) {
+        *out = f;
+    }
+    return s;
 }
 
 void aot_fit_free(aot_fit *f)
