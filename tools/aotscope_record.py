@@ -159,7 +159,7 @@ class Recording:
         self.path, self.max_calls, self.keep_bytes = path, max_calls, keep_bytes
         self.lock = threading.RLock()
         self.started = time.perf_counter()
-        self.n_graphs = 0
+        self.n_graphs, self.noted_other = 0, False
         self.n_calls = {}  # (graph, side) -> calls so far
         self.open_forwards = {}  # graph -> [(call, keys of its saved tensors)]
         self.last_graph = {}  # compile id -> newest graph, for compilers that cannot be told
@@ -226,6 +226,14 @@ class Recording:
     def _note(self, text):
         self.db.execute("INSERT INTO note (kind, text) VALUES ('info', ?)", (text,))
 
+    def note_other(self):
+        """A graph was called that is not this session's."""
+        with self.lock:
+            if not self.noted_other:
+                self._note("graphs were called that had been compiled before the recording began: "
+                           "they are not recorded (torch._dynamo.reset() compiles anew)")
+            self.noted_other = True
+
     def _blob(self, data):
         digest = _md5(data)
         row = self.db.execute("SELECT id FROM blob WHERE hash=?", (digest,)).fetchone()
@@ -253,9 +261,9 @@ class Recording:
             self.seen.setdefault(compile_id, set()).add(name)
             if self.prefixes is not None:
                 header = self._short(header)
-                if payload is not None:
-                    payload = self.prefixes.sub("", payload)
-                    header["has_payload"] = _md5(payload.encode())
+                payload = payload and self.prefixes.sub("", payload)
+            if payload is not None:
+                header["has_payload"] = _md5(payload.encode())
             self.db.execute("INSERT INTO trace_record (header, payload) VALUES (?,?)",
                             (json.dumps(header, default=str), payload))
 
@@ -323,6 +331,8 @@ class Recording:
             i = self.db.execute("INSERT INTO call (graph, side, n, forward, started, seconds, "
                                 "observed, n_saved, saved_bytes, error) "
                                 "VALUES (?,?,?,?,?,?,?,?,?,?)", row).lastrowid
+            self.db.execute("UPDATE compiled SET n_calls=? WHERE graph=? AND side=?",
+                            (self.n_calls[call.graph, call.side], call.graph, call.side))
             for moment, states in (("before", call.before), ("after", call.after)):
                 for device, state in states.items():
                     self.db.execute("INSERT INTO generator VALUES (?,?,?,?)",
@@ -568,6 +578,8 @@ def _foreign(fn, names, graph, side, n_saved, recording):
 
 def _watched(body, graph, side, recording):
     def run(args):
+        if recording is not _now and _now is not None:
+            _now.note_other()
         fake = any(isinstance(a, torch._subclasses.FakeTensor) for a in args)
         n = recording.begin_call(graph, side) if recording is _now and not fake else None
         if n is None:

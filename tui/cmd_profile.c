@@ -65,8 +65,8 @@ static void cache_cell(aot_table *t, const aot_profile *p)
         if (!seen) {
             const char *sign = strstr(p->cache.d[i], "_cache_");
             int len = sign != NULL ? (int)(sign - p->cache.d[i]) : (int)strlen(p->cache.d[i]);
-            aot_sb_addf(&s, "%s%.*s%s%s", s.n > 0 ? ", " : "", len, p->cache.d[i], sign != NULL ? " " : "",
-                        sign != NULL ? sign + 7 : "");
+            aot_sb_addf(&s, "%s%.*s%s%s", s.n > 0 ? ", " : "", len, p->cache.d[i],
+                        sign != NULL ? " " : "", sign != NULL ? sign + 7 : "");
             if (n > 1) {
                 aot_sb_addf(&s, " ×%zu", n);
             }
@@ -115,9 +115,9 @@ static void print_table(const aot_profiles *p, int64_t unit, const sums *s)
             aot_table_cell(t, "-");
         }
         aot_table_cell(t, c->label);
-        aot_table_cell(t, c->unit >= 0  ? c->title
-                          : c->beside ? "(beside them: worker threads)"
-                                      : "(made no graph)");
+        aot_table_cell(t, c->unit >= 0 ? c->title
+                          : c->beside  ? "(beside them: worker threads)"
+                                       : "(made no graph)");
         phase_cells(t, c->profile->seconds, c->profile->total);
         cache_cell(t, c->profile);
     }
@@ -152,7 +152,8 @@ static void print_none(const aot_profiles *p, int64_t unit)
         const char *sep = " ";
         for (size_t k = i; k < p->compiles.n; k++) {
             const aot_compile_profile *c = &p->compiles.d[k];
-            if (c->why_none != NULL && strcmp(c->why_none, why) == 0 && (unit < 0 || c->unit == unit)) {
+            if (c->why_none != NULL && strcmp(c->why_none, why) == 0 &&
+                (unit < 0 || c->unit == unit)) {
                 printf("%s%" PRId64 " %s", sep, c->unit, c->label);
                 sep = ", ";
             }
@@ -197,8 +198,8 @@ static void print_timeline(const aot_compile_profile *c, double least)
     if (whole <= 0) {
         return;
     }
-    printf("\n# %s%s%s\n%10s %10s %10s  %-12s\n", c->label, c->title[0] != 0 ? " " : "", c->title, "start",
-           "time", "own time", "phase");
+    printf("\n# %s%s%s\n%10s %10s %10s  %-12s\n", c->label, c->title[0] != 0 ? " " : "", c->title,
+           "start", "time", "own time", "phase");
     for (size_t i = 0; i < p->spans.n; i++) {
         const aot_time_span *s = &p->spans.d[i];
         if (s->seconds < least * p->total) {
@@ -242,19 +243,20 @@ static json_t *compile_json(const aot_compile_profile *c)
     json_t *spans = json_array(), *caches = json_array();
     for (size_t i = 0; i < p->spans.n; i++) {
         const aot_time_span *s = &p->spans.d[i];
-        json_array_append_new(spans, json_pack("{s:s, s:s, s:I, s:I, s:I, s:i, s:i, s:b}", "name", s->name,
-                                               "phase", aot_phase_get(s->phase)->title, "start_us",
-                                               us(s->start), "us", us(s->seconds), "own_us", us(s->self),
-                                               "parent", s->parent, "depth", (int)s->depth, "open", (int)s->open));
+        json_array_append_new(spans, json_pack("{s:s, s:s, s:I, s:I, s:I, s:i, s:i, s:b}", "name",
+                                               s->name, "phase", aot_phase_get(s->phase)->title,
+                                               "start_us", us(s->start), "us", us(s->seconds),
+                                               "own_us", us(s->self), "parent", s->parent, "depth",
+                                               (int)s->depth, "open", (int)s->open));
     }
     for (size_t i = 0; i < p->cache.n; i++) {
         json_array_append_new(caches, json_string(p->cache.d[i]));
     }
     json_t *unit = c->unit >= 0 ? json_integer(c->unit) : json_null();
-    return json_pack("{s:o, s:s, s:b, s:s, s:s, s:s?, s:I, s:o, s:o, s:o}", "unit", unit, "label", c->label,
-                     "beside", (int)c->beside, "function", c->title, "source", sources[p->source],
-                     "why_none", c->why_none, "us", us(p->total),
-                     "phases_us", phases_json(p->seconds), "caches", caches, "spans", spans);
+    return json_pack("{s:o, s:s, s:b, s:s, s:s, s:s?, s:I, s:o, s:o, s:o}", "unit", unit, "label",
+                     c->label, "beside", (int)c->beside, "function", c->title, "source",
+                     sources[p->source], "why_none", c->why_none, "us", us(p->total), "phases_us",
+                     phases_json(p->seconds), "caches", caches, "spans", spans);
 }
 
 static void print_json(const aot_profiles *p, int64_t unit, const sums *s)
@@ -266,8 +268,9 @@ static void print_json(const aot_profiles *p, int64_t unit, const sums *s)
         }
     }
     json_object_set_new(j, "compiles", compiles);
-    json_object_set_new(j, "sum", json_pack("{s:i, s:I, s:o}", "compiles", (int)s->n, "us", us(s->total),
-                                            "phases_us", phases_json(s->seconds)));
+    json_object_set_new(j, "sum",
+                        json_pack("{s:i, s:I, s:o}", "compiles", (int)s->n, "us", us(s->total),
+                                  "phases_us", phases_json(s->seconds)));
     aot_cmd_print_json(j);
 }
 
@@ -290,7 +293,8 @@ static aot_status find_unit(int64_t *out, const aot_profiles *p, const char *whi
     return which == NULL || *out >= 0
                ? AOT_OK
                : AOT_FAIL(err, AOT_E_USAGE,
-                          "no unit is called '%s'; `aotscope show INPUT --units` lists them", which);
+                          "no unit is called '%s'; `aotscope show INPUT --units` lists them",
+                          which);
 }
 
 static aot_status read_least(double *least, const char *text, aot_err *err)
@@ -298,13 +302,15 @@ static aot_status read_least(double *least, const char *text, aot_err *err)
     char *end = NULL;
     *least = text != NULL ? strtod(text, &end) : 1;
     if (text != NULL && (end == text || end[0] != '\0' || !(*least >= 0 && *least <= 100))) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--least takes a share in percent, 0 to 100, not '%s'", text);
+        return AOT_FAIL(err, AOT_E_USAGE, "--least takes a share in percent, 0 to 100, not '%s'",
+                        text);
     }
     *least /= 100;
     return AOT_OK;
 }
 
-static void print_text(const aot_profiles *p, int64_t unit, const sums *s, bool timeline, double least)
+static void print_text(const aot_profiles *p, int64_t unit, const sums *s, bool timeline,
+                       double least)
 {
     if (s->n > 0) {
         print_table(p, unit, s);
@@ -332,7 +338,8 @@ static int run(const aot_args *a)
     }
     aot_status st = find_unit(&unit, p, aot_args_get(a, "unit"), &err);
     if (st == AOT_OK && p->compiles.n == 0) {
-        st = AOT_FAIL(&err, AOT_E_PIPELINE, "the input holds no compile; `aotscope info INPUT` tells what it holds");
+        st = AOT_FAIL(&err, AOT_E_PIPELINE,
+                      "the input holds no compile; `aotscope info INPUT` tells what it holds");
     }
     if (st == AOT_OK) {
         sums s = add_up(p, unit);
@@ -349,7 +356,8 @@ static int run(const aot_args *a)
 static const aot_option options[] = {
     {"unit", 'u', "N|LABEL", false, "One unit, by number or label (3, 0/1); else all."},
     {"timeline", 't', NULL, false, "The steps of each compile in order, with a bar."},
-    {"least", 0, "PERCENT", false, "With --timeline: leave out steps below this share (default 1)."},
+    {"least", 0, "PERCENT", false,
+     "With --timeline: leave out steps below this share (default 1)."},
     {"json", 0, NULL, false, "Print JSON, with all steps."},
     {0},
 };
@@ -358,10 +366,15 @@ const aot_cmd cmd_profile = {
     .name = "profile",
     .synopsis = "INPUT... [--unit N|LABEL] [--timeline [--least PERCENT]] [--json]",
     .summary = "Show where the time of each compile went",
-    .doc = "Reads the chromium events of a TORCH_TRACE log and adds up, for each compile, the time of each "
-           "phase: dynamo, aot trace, joint passes, partition, backend, cache. A step's own time is what the steps "
-           "inside it do not take, so phases add up to the total. The compile of a backward, which often comes "
-           "later, is part of its unit. Steps of worker threads, which run while others wait, are beside the sum. Where a log holds only compilation_metrics, its totals are shown; where it "
+    .doc = "Reads the chromium events of a TORCH_TRACE log and adds up, for each compile, the time "
+           "of each "
+           "phase: dynamo, aot trace, joint passes, partition, backend, cache. A step's own time "
+           "is what the steps "
+           "inside it do not take, so phases add up to the total. The compile of a backward, which "
+           "often comes "
+           "later, is part of its unit. Steps of worker threads, which run while others wait, are "
+           "beside the sum. Where a log holds only compilation_metrics, its totals are shown; "
+           "where it "
            "has neither, why.",
     .examples = "aotscope profile train.log\n"
                 "aotscope profile train.log --unit 0/1 --timeline\n"

@@ -59,7 +59,8 @@ static char *first_difference(const char *a, const char *b)
             char *was = json_dumps(json_array_get(x, i), JSON_ENCODE_ANY);
             char *is = json_dumps(json_array_get(y, i), JSON_ENCODE_ANY);
             aot_sb s = {0};
-            aot_sb_addf(&s, "first at element %zu: %s, then %s", i, was, is != NULL ? is : "nothing");
+            aot_sb_addf(&s, "first at element %zu: %s, then %s", i, was,
+                        is != NULL ? is : "nothing");
             text = s.d;
             free(was);
             free(is);
@@ -162,8 +163,8 @@ void aot_calls_print(const aot_calls *c)
 {
     for (size_t i = 0; i < c->compiled.n; i++) {
         const aot_compiled *k = &c->compiled.d[i];
-        printf("%s%s by %s: %" PRIu64 " call%s", i > 0 ? "; " : "", k->side, k->compiler, k->n_calls,
-               plural(k->n_calls));
+        printf("%s%s by %s: %" PRIu64 " call%s", i > 0 ? "; " : "", k->side, k->compiler,
+               k->n_calls, plural(k->n_calls));
     }
     char *line = aot_calls_line(c);
     printf("\n%s\n", line);
@@ -184,10 +185,10 @@ static json_t *parsed(const char *text)
 
 static json_t *drawn_json(const aot_drawn *d)
 {
-    json_t *j = json_pack("{s:s, s:s, s:s?, s:i, s:i, s:s, s:s, s:o, s:s, s:o}", "node", d->node, "op",
-                          d->op, "of", d->of, "idx", (int)d->idx, "output", (int)d->output, "device",
-                          d->device, "dtype", d->dtype, "shape", parsed(d->shape), "hash", d->hash,
-                          "sample", parsed(d->sample));
+    json_t *j = json_pack("{s:s, s:s, s:s?, s:i, s:i, s:s, s:s, s:o, s:s, s:o}", "node", d->node,
+                          "op", d->op, "of", d->of, "idx", (int)d->idx, "output", (int)d->output,
+                          "device", d->device, "dtype", d->dtype, "shape", parsed(d->shape), "hash",
+                          d->hash, "sample", parsed(d->sample));
     json_object_set_new(j, "same_as_forward",
                         d->first != NULL ? json_boolean(!differs(d)) : json_null());
     return j;
@@ -208,7 +209,8 @@ static json_t *call_json(const aot_calls *c, const aot_run_call *call)
                           (json_int_t)call->saved_bytes, "error", call->error);
     json_object_set_new(j, "forward",
                         forward != NULL ? json_integer((json_int_t)forward->id) : json_null());
-    json_t *random = json_array(), *saved = json_array(), *memory = json_array(), *moved = json_array();
+    json_t *random = json_array(), *saved = json_array(), *memory = json_array(),
+           *moved = json_array();
     for (size_t i = 0; i < call->random.n; i++) {
         json_array_append_new(random, drawn_json(&call->random.d[i]));
     }

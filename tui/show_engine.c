@@ -1,8 +1,8 @@
 /* Prints the engine's graph by node calls:
  *
  *   call  node                      values  what it is
- *      3  CompiledFunctionBackward1     15  the backward of unit 1 [0/1] forward a.py:10, all 10 operators
- *      4  CompiledFunctionBackward1     15  the same, run again
+ *      3  CompiledFunctionBackward1     15  the backward of unit 1 [0/1] forward a.py:10, all 10
+ * operators 4  CompiledFunctionBackward1     15  the same, run again
  *
  * and below, since the graph holds them in another order, its parts one after another. */
 #include "tui/show_engine.h"
@@ -23,7 +23,8 @@ static void unit_words(aot_sb *out, aot_model *m, int64_t unit)
 {
     char label[96];
     const aot_unit *u = aot_model_unit(m, (size_t)unit);
-    aot_sb_addf(out, "unit %" PRId64 " %s %s", unit, aot_unit_label(&u->key, label, sizeof label), u->title);
+    aot_sb_addf(out, "unit %" PRId64 " %s %s", unit, aot_unit_label(&u->key, label, sizeof label),
+                u->title);
 }
 
 static void call_words(aot_sb *out, aot_model *m, const aot_engine_call *c)
@@ -117,7 +118,8 @@ void aot_engine_print(const aot_engine *e, aot_model *m)
         n_backwards += e->calls.d[i].aot_id >= 0;
         n_found += e->calls.d[i].unit >= 0;
     }
-    printf("engine graph of Compiled Autograd: %zu values, %zu node calls, %zu of them backwards of units "
+    printf("engine graph of Compiled Autograd: %zu values, %zu node calls, %zu of them backwards "
+           "of units "
            "(%zu found)\n\n",
            e->graph->nodes.n, e->calls.n, n_backwards, n_found);
     print_calls(e, m);
@@ -131,7 +133,8 @@ void aot_engine_print(const aot_engine *e, aot_model *m)
 
 static json_t *call_json(const aot_engine_call *c, aot_model *m, size_t i)
 {
-    json_t *j = json_pack("{s:i, s:s, s:i}", "call", (int)i, "name", c->name, "values", (int)c->n_nodes);
+    json_t *j =
+        json_pack("{s:i, s:s, s:i}", "call", (int)i, "name", c->name, "values", (int)c->n_nodes);
     if (c->aot_id >= 0) {
         char label[96];
         json_object_set_new(j, "aot_id", json_integer(c->aot_id));
@@ -139,7 +142,8 @@ static json_t *call_json(const aot_engine_call *c, aot_model *m, size_t i)
         json_object_set_new(j, "unit", c->unit >= 0 ? json_integer(c->unit) : json_null());
         if (c->unit >= 0) {
             const aot_unit *u = aot_model_unit(m, (size_t)c->unit);
-            json_object_set_new(j, "unit_label", json_string(aot_unit_label(&u->key, label, sizeof label)));
+            json_object_set_new(j, "unit_label",
+                                json_string(aot_unit_label(&u->key, label, sizeof label)));
         }
         json_object_set_new(j, "certain", json_boolean(c->is_certain));
         json_object_set_new(j, "operators", json_integer(c->n_backward));

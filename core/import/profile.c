@@ -37,7 +37,8 @@ static aot_phase phase_of(const char *name, aot_phase around)
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         size_t n = strlen(events[i].name);
         bool begins = events[i].name[n - 1] == '*';
-        if (begins ? strncmp(events[i].name, name, n - 1) == 0 : strcmp(events[i].name, name) == 0) {
+        if (begins ? strncmp(events[i].name, name, n - 1) == 0
+                   : strcmp(events[i].name, name) == 0) {
             return events[i].phase;
         }
     }
@@ -155,7 +156,8 @@ static double without(double whole, double part)
 static void add_metrics(aot_profile *p, aot_slice m)
 {
     double all = metric(m, "dynamo_cumulative_compile_time_us", "entire_frame_compile_time_s");
-    double compiler = metric(m, "aot_autograd_cumulative_compile_time_us", "backend_compile_time_s");
+    double compiler =
+        metric(m, "aot_autograd_cumulative_compile_time_us", "backend_compile_time_s");
     double inductor = metric(m, "inductor_cumulative_compile_time_us", "inductor_compile_time_s");
     double joint = metric(m, "joint_graph_pass_time_us", "");
     p->metrics[AOT_PHASE_DYNAMO] += without(all, compiler);
@@ -196,7 +198,7 @@ void aot_profile_finish(aot_profile *p)
     for (size_t i = 0; i < p->spans.n; i++) {
         p->seconds[p->spans.d[i].phase] += p->spans.d[i].self;
     }
-    p->source = p->spans.n > 0 ? AOT_PROFILE_EVENTS
+    p->source = p->spans.n > 0   ? AOT_PROFILE_EVENTS
                 : p->has_metrics ? AOT_PROFILE_METRICS
                                  : AOT_PROFILE_NONE;
     for (int k = 0; k < AOT_N_PHASES; k++) {

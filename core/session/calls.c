@@ -53,8 +53,8 @@ static void add_record(aot_sb *out, const char *header, const char *payload, siz
 aot_status aot_recording_log(aot_sb *out, aot_session *s, aot_err *err)
 {
     sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(aot_session_db(s), "SELECT header, payload FROM trace_record ORDER BY id",
-                                -1, &q, NULL);
+    int rc = sqlite3_prepare_v2(
+        aot_session_db(s), "SELECT header, payload FROM trace_record ORDER BY id", -1, &q, NULL);
     while (rc == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW) {
         const char *header = (const char *)sqlite3_column_text(q, 0);
         const char *payload = (const char *)sqlite3_column_text(q, 1);
@@ -114,16 +114,16 @@ static void read_call(aot_calls *c, aot_run_call *call, sqlite3_stmt *s)
 {
     (void)call;
     aot_run_call k = {.id = sqlite3_column_int64(s, 0),
-                  .graph = sqlite3_column_int64(s, 1),
-                  .side = text_or(c->arena, s, 2),
-                  .n = (uint64_t)sqlite3_column_int64(s, 3),
-                  .forward = sqlite3_column_int64(s, 4),
-                  .started = sqlite3_column_double(s, 5),
-                  .seconds = sqlite3_column_double(s, 6),
-                  .observed = sqlite3_column_int(s, 7) != 0,
-                  .n_saved = sqlite3_column_int64(s, 8),
-                  .saved_bytes = sqlite3_column_int64(s, 9),
-                  .error = text_at(c->arena, s, 10)};
+                      .graph = sqlite3_column_int64(s, 1),
+                      .side = text_or(c->arena, s, 2),
+                      .n = (uint64_t)sqlite3_column_int64(s, 3),
+                      .forward = sqlite3_column_int64(s, 4),
+                      .started = sqlite3_column_double(s, 5),
+                      .seconds = sqlite3_column_double(s, 6),
+                      .observed = sqlite3_column_int(s, 7) != 0,
+                      .n_saved = sqlite3_column_int64(s, 8),
+                      .saved_bytes = sqlite3_column_int64(s, 9),
+                      .error = text_at(c->arena, s, 10)};
     aot_vec_push(&c->calls, k);
 }
 
@@ -176,9 +176,9 @@ static void read_saved(aot_calls *c, aot_run_call *call, sqlite3_stmt *s)
 }
 
 /* Rows of a query whose parameters are p0 and, unless it is -1, p1. */
-static aot_status read_rows(aot_calls *c, aot_run_call *call, aot_queries *q, aot_query_id id, int64_t p0,
-                            int64_t p1, void (*read)(aot_calls *, aot_run_call *, sqlite3_stmt *),
-                            aot_err *err)
+static aot_status read_rows(aot_calls *c, aot_run_call *call, aot_queries *q, aot_query_id id,
+                            int64_t p0, int64_t p1,
+                            void (*read)(aot_calls *, aot_run_call *, sqlite3_stmt *), aot_err *err)
 {
     sqlite3_stmt *s = aot_query(q, id, err);
     if (s == NULL) {
@@ -221,9 +221,10 @@ static void pair_drawn(aot_calls *c)
 {
     for (size_t i = 0; i < c->calls.n; i++) {
         aot_run_call *call = &c->calls.d[i];
-        const aot_run_call *forward = call->forward == 0 ? NULL
-                                                     : bsearch(&call->forward, c->calls.d, c->calls.n,
-                                                               sizeof *c->calls.d, by_id);
+        const aot_run_call *forward =
+            call->forward == 0
+                ? NULL
+                : bsearch(&call->forward, c->calls.d, c->calls.n, sizeof *c->calls.d, by_id);
         for (size_t k = 0; forward != NULL && k < call->random.n; k++) {
             aot_drawn *d = &call->random.d[k];
             d->first = d->of != NULL ? find_drawn(forward, d->of, d->output) : NULL;
@@ -233,7 +234,8 @@ static void pair_drawn(aot_calls *c)
     }
 }
 
-aot_status aot_calls_read(aot_calls **out, aot_queries *q, int64_t unit, int64_t graph, aot_err *err)
+aot_status aot_calls_read(aot_calls **out, aot_queries *q, int64_t unit, int64_t graph,
+                          aot_err *err)
 {
     aot_calls *c = aot_xcalloc(1, sizeof *c);
     c->arena = aot_arena_new();

@@ -19,7 +19,8 @@ typedef struct aot_drawn {
     const char *sample;    /* the first elements, JSON */
     int64_t value;         /* blob with all elements; 0 if they were too many */
     int64_t before, after; /* blobs: the state it drew from, the generator's state afterwards */
-    const struct aot_drawn *first; /* what `of` gave in the forward of this call; NULL if not known */
+    const struct aot_drawn
+        *first; /* what `of` gave in the forward of this call; NULL if not known */
 } aot_drawn;
 
 typedef struct aot_generator_use {
@@ -39,13 +40,13 @@ typedef struct aot_saved_tensor {
 
 typedef struct aot_run_call {
     int64_t id, graph;
-    const char *side;    /* forward, backward, inference */
-    uint64_t n;          /* counts the calls of a side from 0 */
-    int64_t forward;     /* id of the call whose saved values it read; 0 unknown */
+    const char *side;        /* forward, backward, inference */
+    uint64_t n;              /* counts the calls of a side from 0 */
+    int64_t forward;         /* id of the call whose saved values it read; 0 unknown */
     double started, seconds; /* started: since the recording began */
-    bool observed;       /* node by node: random nodes and counted memory are known */
+    bool observed;           /* node by node: random nodes and counted memory are known */
     int64_t n_saved, saved_bytes;
-    const char *error;   /* NULL */
+    const char *error; /* NULL */
     AOT_VEC(aot_drawn) random;
     AOT_VEC(aot_generator_use) generators;
     AOT_VEC(aot_call_memory) memory;
@@ -61,7 +62,8 @@ typedef struct aot_calls {
     aot_arena *arena;
     AOT_VEC(aot_run_call) calls; /* in the order in which they ended */
     AOT_VEC(aot_compiled) compiled;
-    uint64_t n_redrawn, n_differ; /* outputs drawn again in a backward; of these, with other numbers */
+    uint64_t n_redrawn,
+        n_differ; /* outputs drawn again in a backward; of these, with other numbers */
 } aot_calls;
 
 /* Whether the session can hold calls (older formats cannot). */
@@ -75,10 +77,10 @@ AOT_NODISCARD aot_status aot_recording_log(aot_sb *out, aot_session *s, aot_err 
 int64_t aot_unit_graph(const aot_unit *u);
 /* The same of a unit of a session, by its session id. */
 int64_t aot_query_graph(aot_queries *q, int64_t unit);
-/* Calls of a unit: of session id `unit` (-1: none) or, in a recorder's own file, of that graph. Free it
- * with aot_calls_free. Errors: E_SESSION. */
-AOT_NODISCARD aot_status aot_calls_read(aot_calls **out, aot_queries *q, int64_t unit, int64_t graph,
-                                        aot_err *err);
+/* Calls of a unit: of session id `unit` (-1: none) or, in a recorder's own file, of that graph.
+ * Free it with aot_calls_free. Errors: E_SESSION. */
+AOT_NODISCARD aot_status aot_calls_read(aot_calls **out, aot_queries *q, int64_t unit,
+                                        int64_t graph, aot_err *err);
 void aot_calls_free(aot_calls *c); /* NULL is fine */
 /* A state or value by its blob id, copied into a. Errors: E_SESSION (there is none). */
 AOT_NODISCARD aot_status aot_calls_blob(const void **data, size_t *n, aot_queries *q, int64_t blob,

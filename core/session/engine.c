@@ -30,7 +30,8 @@ const char *aot_engine_own_name(const char *name, int64_t *aot_id, int64_t *run)
     return end[0] == '_' && end[1] != '\0' ? end + 1 : NULL;
 }
 
-/* "PowBackward0 (NodeCall 2)" -> 2, its name and, of a unit's backward, K. -1 for other comments. */
+/* "PowBackward0 (NodeCall 2)" -> 2, its name and, of a unit's backward, K. -1 for other comments.
+ */
 static int64_t node_call(aot_ctx *c, const char *code, const char **name, int64_t *aot_id)
 {
     const char *at = strstr(code, " (NodeCall ");
@@ -67,7 +68,8 @@ static void read_calls(aot_engine *e)
         const char *name = NULL;
         int64_t aot_id = -1;
         const aot_src *s = &g->srcs.d[i];
-        int64_t call = s->code != 0 ? node_call(e->ctx, aot_text(e->ctx, s->code), &name, &aot_id) : -1;
+        int64_t call =
+            s->code != 0 ? node_call(e->ctx, aot_text(e->ctx, s->code), &name, &aot_id) : -1;
         if (call >= 0 && (size_t)call <= g->nodes.n) { // there are no more calls than values
             aot_engine_call *c = call_at(e, call);
             c->name = name;
@@ -157,8 +159,8 @@ static aot_node_id names_find(const names *t, const char *name)
 }
 
 /* How many operators of a unit's backward the call has under their names, and of how many. */
-static void compare(const names *engine, const aot_engine_call *c, const aot_graph *b, uint32_t *same,
-                    uint32_t *all)
+static void compare(const names *engine, const aot_engine_call *c, const aot_graph *b,
+                    uint32_t *same, uint32_t *all)
 {
     aot_sb name = {0};
     *same = *all = 0;
@@ -224,8 +226,8 @@ static int64_t compiled_before(aot_model *m, size_t unit)
     return n;
 }
 
-/* Gives a call the unit that fits best. Of several that fit equally: first (by_count) the one before
- * which as many graphs were compiled as its id says, then the first that is left. */
+/* Gives a call the unit that fits best. Of several that fit equally: first (by_count) the one
+ * before which as many graphs were compiled as its id says, then the first that is left. */
 static void find_unit(aot_engine *e, aot_model *m, size_t self, size_t call, const names *engine,
                       bool by_count, int32_t *score)
 {
@@ -340,7 +342,8 @@ static const char *parameter_of(const aot_engine *e, aot_model *m, aot_node_id v
         if (aot_model_graph(m, (size_t)c->unit, AOT_STAGE_JOINT, &joint, NULL) != AOT_OK) {
             return NULL;
         }
-        const char *const *paths = aot_unit_param_paths(aot_model_unit(m, (size_t)c->unit), joint, &n);
+        const char *const *paths =
+            aot_unit_param_paths(aot_model_unit(m, (size_t)c->unit), joint, &n);
         int64_t at = returned_at(backward_of(m, (size_t)c->unit), own);
         return paths != NULL && at >= 0 && at < n ? paths[at] : NULL;
     }
@@ -368,8 +371,9 @@ aot_status aot_engine_read(aot_engine **out, aot_model *m, size_t unit, aot_err 
 {
     const aot_record *r = aot_unit_record(aot_model_unit(m, unit), "compiled_autograd_graph");
     if (r == NULL || r->text == NULL) {
-        return AOT_FAIL(err, AOT_E_PIPELINE,
-                        "the unit is no backward of Compiled Autograd: it has no compiled_autograd_graph");
+        return AOT_FAIL(
+            err, AOT_E_PIPELINE,
+            "the unit is no backward of Compiled Autograd: it has no compiled_autograd_graph");
     }
     aot_engine *e = aot_xcalloc(1, sizeof *e);
     aot_graph *g = NULL;

@@ -1,8 +1,8 @@
 /* Collects the records that tell times, unit by unit; memory is bounded by one unit and the times.
  *
- * A backward is often compiled after its unit was handed out: its records come loose, with the unit's
- * key, and belong to the newest unit of that key. Loose records of another key are those of a compile
- * that made no graph (a graph break at once, an error). */
+ * A backward is often compiled after its unit was handed out: its records come loose, with the
+ * unit's key, and belong to the newest unit of that key. Loose records of another key are those of
+ * a compile that made no graph (a graph break at once, an error). */
 #include "session/profiles.h"
 
 #include <stdlib.h>
@@ -74,7 +74,8 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
 
 static bool tells_time(const aot_record *rec)
 {
-    return strcmp(rec->name, "chromium_event") == 0 || strstr(rec->name, "compilation_metrics") != NULL;
+    return strcmp(rec->name, "chromium_event") == 0 ||
+           strstr(rec->name, "compilation_metrics") != NULL;
 }
 
 static void on_loose(void *arg, const aot_unit_key *key, const aot_record *rec)
@@ -150,7 +151,8 @@ static aot_status read_units(reader *r, aot_session *s, aot_err *err)
     return st;
 }
 
-static aot_status read_session(reader *r, const char *path, const aot_import_sink *sink, aot_err *err)
+static aot_status read_session(reader *r, const char *path, const aot_import_sink *sink,
+                               aot_err *err)
 {
     aot_session *s = NULL;
     AOT_TRY(aot_session_open(&s, path, err));

@@ -34,14 +34,14 @@ static aot_status make_graphs(aot_program *p, aot_err *err)
     return no_joint.code;
 }
 
-static aot_status open_program(aot_program **out, const char *name, const aot_model_options *o, size_t unit,
-                               aot_err *err)
+static aot_status open_program(aot_program **out, const char *name, const aot_model_options *o,
+                               size_t unit, aot_err *err)
 {
     aot_program *p = aot_xcalloc(1, sizeof *p);
     aot_status st = aot_model_open(&p->model, &name, 1, o, err);
     if (st == AOT_OK && unit >= aot_model_n_units(p->model)) {
-        st = AOT_FAIL(err, AOT_E_RANGE, "there is no unit %zu: the input has %zu, counted from 0", unit,
-                      aot_model_n_units(p->model));
+        st = AOT_FAIL(err, AOT_E_RANGE, "there is no unit %zu: the input has %zu, counted from 0",
+                      unit, aot_model_n_units(p->model));
     }
     if (st == AOT_OK) {
         p->index = unit;
@@ -62,12 +62,13 @@ static aot_status open_program(aot_program **out, const char *name, const aot_mo
 aot_status aot_program_of_text(aot_program **out, const char *name, const char *text, size_t n,
                                const char *const *settings, size_t n_settings, aot_err *err)
 {
-    aot_model_options o = {.settings = settings, .n_settings = n_settings, .text = text, .n_text = n};
+    aot_model_options o = {
+        .settings = settings, .n_settings = n_settings, .text = text, .n_text = n};
     return open_program(out, name, &o, 0, err);
 }
 
-aot_status aot_program_of_file(aot_program **out, const char *path, size_t unit, const char *const *settings,
-                               size_t n_settings, aot_err *err)
+aot_status aot_program_of_file(aot_program **out, const char *path, size_t unit,
+                               const char *const *settings, size_t n_settings, aot_err *err)
 {
     aot_model_options o = {.settings = settings, .n_settings = n_settings};
     return open_program(out, path, &o, unit, err);
@@ -94,8 +95,8 @@ static json_t *saved_json(const aot_partition *q)
     for (uint32_t i = 0; i < q->n_saved + q->n_saved_sym; i++) {
         aot_node_id id = i < q->n_saved ? q->saved[i] : q->saved_sym[i - q->n_saved];
         const aot_meta *m = aot_meta_get(q->cut->ctx, aot_node_at(q->cut, id)->meta);
-        json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "name", aot_node_name(q->cut, id), "type",
-                                              aot_text(q->cut->ctx, m->text), "bytes",
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "name", aot_node_name(q->cut, id),
+                                              "type", aot_text(q->cut->ctx, m->text), "bytes",
                                               (json_int_t)q->nodes[id].bytes));
     }
     return list;
@@ -109,7 +110,8 @@ char *aot_program_metadata(const aot_program *p)
         json_object_set_new(j, "saved", saved_json(p->partition));
         json_object_set_new(j, "saved_bytes", json_integer(p->partition->saved_bytes));
     }
-    json_object_set_new(j, "runtime", p->runtime != NULL ? aot_runtime_json(p->runtime) : json_null());
+    json_object_set_new(j, "runtime",
+                        p->runtime != NULL ? aot_runtime_json(p->runtime) : json_null());
     char *text = json_dumps(j, JSON_INDENT(1));
     json_decref(j);
     return text;
@@ -119,7 +121,8 @@ aot_status aot_program_run(aot_run_out *out, aot_exec *x, const aot_program *p, 
                            const aot_xval *tangents, unsigned n_tangents, aot_err *err)
 {
     if (p->runtime == NULL) {
-        return AOT_FAIL(err, AOT_E_PIPELINE, "nothing says how the unit is called: give its Dynamo graph");
+        return AOT_FAIL(err, AOT_E_PIPELINE,
+                        "nothing says how the unit is called: give its Dynamo graph");
     }
     aot_run_in in = {.calling = p->runtime->calling,
                      .graph = p->joint != NULL ? p->joint : p->forward,

@@ -16,21 +16,24 @@ void aot_recorder_called(aot_recorder *r, int64_t graph)
 
 /* :g and :c are what is added to the numbers of graphs and calls. */
 static const char *const copies[] = {
-    "INSERT OR IGNORE INTO main.blob (hash, n_bytes, data) SELECT hash, n_bytes, data FROM run.blob",
+    "INSERT OR IGNORE INTO main.blob (hash, n_bytes, data) SELECT hash, n_bytes, data FROM "
+    "run.blob",
     "INSERT INTO main.compiled SELECT graph + :g, side, compiler, n_calls, "
     "(SELECT m.unit FROM temp.run_unit m WHERE m.graph = k.graph) FROM run.compiled k",
     "INSERT INTO main.call SELECT id + :c, graph + :g, side, n, forward + :c, started, seconds, "
     "observed, n_saved, saved_bytes, error FROM run.call",
     "INSERT INTO main.generator SELECT call + :c, device, moment, b.id FROM run.generator x "
     "JOIN run.blob o ON o.id = x.state JOIN main.blob b ON b.hash = o.hash",
-    "INSERT INTO main.random_output SELECT call + :c, idx, output, node, op, of, device, dtype, shape, "
+    "INSERT INTO main.random_output SELECT call + :c, idx, output, node, op, of, device, dtype, "
+    "shape, "
     "x.n_bytes, x.hash, sample, v.id, b.id, a.id FROM run.random_output x "
     "LEFT JOIN run.blob ov ON ov.id = x.value LEFT JOIN main.blob v ON v.hash = ov.hash "
     "JOIN run.blob ob ON ob.id = x.before JOIN main.blob b ON b.hash = ob.hash "
     "JOIN run.blob oa ON oa.id = x.after JOIN main.blob a ON a.hash = oa.hash",
     "INSERT INTO main.saved_value SELECT call + :c, idx, name, dtype, shape, stride, bytes "
     "FROM run.saved_value",
-    "INSERT INTO main.call_memory SELECT call + :c, device, source, before_bytes, after_bytes, peak_bytes "
+    "INSERT INTO main.call_memory SELECT call + :c, device, source, before_bytes, after_bytes, "
+    "peak_bytes "
     "FROM run.call_memory",
     "INSERT INTO main.note (kind, text) SELECT kind, text FROM run.note WHERE unit IS NULL AND "
     "NOT EXISTS (SELECT 1 FROM run.sqlite_master WHERE name = 'unit')",
@@ -62,7 +65,8 @@ static int64_t number(aot_recorder *r, const char *sql)
 {
     sqlite3_stmt *q = NULL;
     int64_t n = 0;
-    if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW) {
+    if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) == SQLITE_OK &&
+        sqlite3_step(q) == SQLITE_ROW) {
         n = sqlite3_column_int64(q, 0);
     }
     sqlite3_finalize(q);

@@ -1,7 +1,8 @@
 /* A compiler that prints: for each graph of a program its instructions, each with the slot that its
  * value takes. Slots are used again after a value's last use, which is all that this compiler does.
  *
- *   print_compiler FILE [NAME=VALUE]...      FILE: graph text; NAME=VALUE as `aotscope --set` takes it
+ *   print_compiler FILE [NAME=VALUE]...      FILE: graph text; NAME=VALUE as `aotscope --set` takes
+ * it
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 /* Slots of values; a freed one is taken again. */
 typedef struct slots {
-    int *of;        /* by node; -1: none */
+    int *of; /* by node; -1: none */
     int *free_list;
     int n_free, n;
 } slots;
@@ -41,7 +42,8 @@ static aot_status print_graph(void *arg, const aot_program *p, const char *side,
 {
     (void)p;
     (void)err;
-    slots s = {.of = malloc((g->nodes.n + 1) * sizeof(int)), .free_list = malloc((g->nodes.n + 1) * sizeof(int))};
+    slots s = {.of = malloc((g->nodes.n + 1) * sizeof(int)),
+               .free_list = malloc((g->nodes.n + 1) * sizeof(int))};
     printf("%s:\n", side);
     for (aot_node_id i = 0; i < g->nodes.n; i++) {
         const aot_node *n = aot_node_at(g, i);
@@ -107,7 +109,8 @@ int main(int argc, char **argv)
         return 2;
     }
     aot_compiler compiler = {.arg = &n_slots, .compile = print_graph};
-    aot_status st = aot_program_of_text(&p, argv[1], text, n, (const char *const *)argv + 2, (size_t)argc - 2, &err);
+    aot_status st = aot_program_of_text(&p, argv[1], text, n, (const char *const *)argv + 2,
+                                        (size_t)argc - 2, &err);
     if (st == AOT_OK) {
         st = aot_program_compile(p, &compiler, &err);
     }
