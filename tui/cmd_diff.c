@@ -2,9 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include "exec/memsim.h"
 #include "ir/diff.h"
 #include "ir/text.h"
+#include "session/redact.h"
 #include "tui/open_model.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -14,7 +18,10 @@ enum { CONTEXT = 3 }; /* unchanged nodes around a change */
 typedef struct job {
     const aot_args *a;
     aot_model *left, *right;
+    aot_unit_edits other; /* --other-policy */
+    aot_redactor *redactor; /* of both sides: a name is the same on both; NULL */
     bool stat, saved, sides;
+    int width; /* of two columns */
     json_t *list; /* --json collects here; else NULL */
     unsigned n_compared, n_differ;
 } job;
@@ -32,7 +39,7 @@ typedef struct compared {
 
 static const char *node_line(aot_sb *b, const aot_graph *g, aot_node_id id)
 {
-    b->n = 0;
+    aot_sb_clear(b);
     if (id != AOT_NO_NODE) {
         aot_print_node(b, g, id);
     }
@@ -83,28 +90,54 @@ static void print_unified(const compared *c)
     free(near);
 }
 
-static void print_side_by_side(const compared *c)
+/* Bytes of the next piece of a text, no wider than `width` and not in the middle of a character. */
+static size_t piece(const char *text, int width)
+{
+    size_t n = 0;
+    for (int cols = 0; text[n] != '\0' && cols < width; cols++) {
+        for (n++; (text[n] & 0xc0) == 0x80; n++) {
+        }
+    }
+    return n;
+}
+
+/* One edit: what differs is shown to its end, in as many lines as it takes; what is the same is cut. */
+static void side_rows(aot_table *t, const char *left, const char *mark, const char *right, int width)
+{
+    bool same = mark[0] == ' ', more = true;
+    for (bool first = true; first || (more && !same); first = false) {
+        size_t l = piece(left, width), r = piece(right, width);
+        aot_table_row(t);
+        aot_table_cellf(t, "%.*s", (int)l, left);
+        aot_table_cell(t, first ? mark : "");
+        aot_table_cellf(t, "%.*s", (int)r, right);
+        left += l;
+        right += r;
+        more = *left != '\0' || *right != '\0';
+    }
+}
+
+static void print_side_by_side(const compared *c, int width)
 {
     static const char *const marks[] = {" ", "|", "<", ">"};
     uint8_t *near = near_changes(c);
-    aot_sb text = {0}, out = {0};
+    aot_sb left = {0}, right = {0}, out = {0};
     aot_table *t = aot_table_new();
-    aot_table_column(t, "left", AOT_LEFT, 78);
+    aot_table_column(t, "left", AOT_LEFT, width);
     aot_table_column(t, "", AOT_LEFT, 0);
-    aot_table_column(t, "right", AOT_LEFT, 78);
+    aot_table_column(t, "right", AOT_LEFT, width);
     for (size_t i = 0; i < c->edits.n; i++) {
         const aot_edit *e = &c->edits.d[i];
         if (near[i]) {
-            aot_table_row(t);
-            aot_table_cell(t, node_line(&text, c->a, e->a));
-            aot_table_cell(t, marks[e->kind]);
-            aot_table_cell(t, node_line(&text, c->b, e->b));
+            side_rows(t, node_line(&left, c->a, e->a), marks[e->kind],
+                      node_line(&right, c->b, e->b), width);
         }
     }
     aot_table_print(&out, t, AOT_TABLE_NO_HEAD, 0, 0);
     fputs(aot_sb_text(&out), stdout);
     aot_sb_free(&out);
-    aot_sb_free(&text);
+    aot_sb_free(&left);
+    aot_sb_free(&right);
     aot_table_free(t);
     free(near);
 }
@@ -156,7 +189,7 @@ static void report(job *j, const compared *c)
     putchar('\n');
     if (!same && !j->stat) {
         if (j->sides) {
-            print_side_by_side(c);
+            print_side_by_side(c, j->width);
         } else {
             print_unified(c);
         }
@@ -213,55 +246,102 @@ static json_t *flip_json(const aot_partition *p, aot_node_id id, const char *sid
                      "bytes", (json_int_t)p->nodes[id].bytes);
 }
 
-/* What only one side saves; values are matched by structure. */
-static aot_status compare_saved(job *j, size_t left, size_t right, aot_err *err)
-{
+typedef struct saved_diff {
     const aot_partition *p, *q;
-    aot_edits edits = {0};
-    char label[96], a[32], b[32];
-    unsigned flips = 0;
-    AOT_TRY(aot_model_partition(j->left, left, &p, err));
-    AOT_TRY(aot_model_partition(j->right, right, &q, err));
-    aot_graph_diff(&edits, p->cut, q->cut);
-    aot_table *t = aot_table_new();
+    aot_memory m[2];
+    aot_table *t;
+    json_t *flips;
+    unsigned n;
+} saved_diff;
+
+/* What only one side saves; values are matched by structure. */
+static void find_flips(saved_diff *d)
+{
     static const aot_align align[] = {AOT_LEFT, AOT_LEFT, AOT_RIGHT, AOT_LEFT, AOT_LEFT};
-    json_t *list = json_array();
+    aot_edits edits = {0};
+    aot_graph_diff(&edits, d->p->cut, d->q->cut);
     for (size_t i = 0; i < sizeof align / sizeof *align; i++) {
-        aot_table_column(t, "", align[i], 0);
+        aot_table_column(d->t, "", align[i], 0);
     }
     for (size_t i = 0; i < edits.n; i++) {
-        bool l = is_saved(p, edits.d[i].a), r = is_saved(q, edits.d[i].b);
+        bool l = is_saved(d->p, edits.d[i].a), r = is_saved(d->q, edits.d[i].b);
         if (l && !r) {
-            print_flip(p, edits.d[i].a, " -", t);
-            json_array_append_new(list, flip_json(p, edits.d[i].a, "left"));
+            print_flip(d->p, edits.d[i].a, " -", d->t);
+            json_array_append_new(d->flips, flip_json(d->p, edits.d[i].a, "left"));
         } else if (r && !l) {
-            print_flip(q, edits.d[i].b, " +", t);
-            json_array_append_new(list, flip_json(q, edits.d[i].b, "right"));
+            print_flip(d->q, edits.d[i].b, " +", d->t);
+            json_array_append_new(d->flips, flip_json(d->q, edits.d[i].b, "right"));
         }
-        flips += l != r;
+        d->n += l != r;
     }
+    aot_vec_free(&edits);
+}
+
+static json_t *saved_json(const saved_diff *d, const char *label)
+{
+    json_t *o = json_pack("{s:s, s:O}", "what", label, "flips", d->flips);
+    const aot_partition *const sides[] = {d->p, d->q};
+    static const char *const names[] = {"left", "right"};
+    for (int i = 0; i < 2; i++) {
+        char key[40];
+        snprintf(key, sizeof key, "%s_saved_bytes", names[i]);
+        json_object_set_new(o, key, json_integer(sides[i]->saved_bytes));
+        json_object_set_new(
+            o, names[i],
+            json_pack("{s:s, s:I, s:f, s:I, s:I}", "rung", sides[i]->rung, "saved_bytes",
+                      (json_int_t)sides[i]->saved_bytes, "recompute_flops",
+                      sides[i]->recompute_flops, "forward_peak", (json_int_t)d->m[i].forward.peak,
+                      "backward_peak", (json_int_t)d->m[i].backward.peak));
+    }
+    return o;
+}
+
+static void print_saved(const saved_diff *d, const char *label, bool stat)
+{
+    char a[32], b[32], c[32], e[32];
+    printf("%s saved: %s, then %s; %u value%s of one side only\n", label,
+           aot_format_bytes(a, sizeof a, d->p->saved_bytes),
+           aot_format_bytes(b, sizeof b, d->q->saved_bytes), d->n, d->n == 1 ? "" : "s");
+    if (d->n == 0) {
+        return;
+    }
+    printf("  %s, then %s; recomputed %.4g flops, then %.4g; peaks %s and %s, then %s and %s\n",
+           d->p->rung, d->q->rung, d->p->recompute_flops, d->q->recompute_flops,
+           aot_format_bytes(a, sizeof a, d->m[0].forward.peak),
+           aot_format_bytes(b, sizeof b, d->m[0].backward.peak),
+           aot_format_bytes(c, sizeof c, d->m[1].forward.peak),
+           aot_format_bytes(e, sizeof e, d->m[1].backward.peak));
+    if (!stat) {
+        aot_sb out = {0};
+        aot_table_print(&out, d->t, AOT_TABLE_NO_HEAD, 0, 0);
+        fputs(aot_sb_text(&out), stdout);
+        aot_sb_free(&out);
+    }
+}
+
+static aot_status compare_saved(job *j, size_t left, size_t right, aot_err *err)
+{
+    saved_diff d = {0};
+    char label[96];
+    AOT_TRY(aot_model_partition(j->left, left, &d.p, err));
+    AOT_TRY(aot_model_partition(j->right, right, &d.q, err));
+    d.t = aot_table_new();
+    d.flips = json_array();
+    find_flips(&d);
+    aot_memory_of_partition(&d.m[0], d.p, NULL);
+    aot_memory_of_partition(&d.m[1], d.q, NULL);
     j->n_compared++;
-    j->n_differ += flips != 0;
+    j->n_differ += d.n != 0;
     aot_unit_label(&aot_model_unit(j->left, left)->key, label, sizeof label);
     if (j->list != NULL) {
-        json_array_append_new(j->list,
-                              json_pack("{s:s, s:I, s:I, s:O}", "what", label, "left_saved_bytes",
-                                        (json_int_t)p->saved_bytes, "right_saved_bytes",
-                                        (json_int_t)q->saved_bytes, "flips", list));
+        json_array_append_new(j->list, saved_json(&d, label));
     } else {
-        printf("%s saved: %s, then %s; %u value%s of one side only\n", label,
-               aot_format_bytes(a, sizeof a, p->saved_bytes),
-               aot_format_bytes(b, sizeof b, q->saved_bytes), flips, flips == 1 ? "" : "s");
-        if (!j->stat) {
-            aot_sb out = {0};
-            aot_table_print(&out, t, AOT_TABLE_NO_HEAD, 0, 0);
-            fputs(aot_sb_text(&out), stdout);
-            aot_sb_free(&out);
-        }
+        print_saved(&d, label, j->stat);
     }
-    json_decref(list);
-    aot_table_free(t);
-    aot_vec_free(&edits);
+    json_decref(d.flips);
+    aot_table_free(d.t);
+    aot_memory_free(&d.m[0]);
+    aot_memory_free(&d.m[1]);
     return AOT_OK;
 }
 
@@ -293,6 +373,11 @@ static aot_status compare_units(job *j, size_t left, size_t right, aot_err *err)
             }
         }
     }
+    aot_err own = {0};
+    if (has_stage(j->left, left, AOT_STAGE_JOINT) && has_stage(j->right, right, AOT_STAGE_JOINT) &&
+        compare_saved(j, left, right, &own) != AOT_OK) {
+        fprintf(stderr, "aotscope: saved values: %s\n", own.msg);
+    }
     return AOT_OK;
 }
 
@@ -319,6 +404,18 @@ static size_t partner(const job *j, size_t left)
     return left;
 }
 
+static void only_on(job *j, const char *side, const aot_model *m, size_t unit)
+{
+    char label[96];
+    aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label);
+    j->n_differ++;
+    if (j->list != NULL) {
+        json_array_append_new(j->list, json_pack("{s:s, s:s}", "what", label, "only", side));
+    } else {
+        printf("%s: unit %zu is on the %s only\n", label, unit, side);
+    }
+}
+
 static aot_status compare_all(job *j, aot_err *err)
 {
     const char *unit = aot_args_get(j->a, "unit"), *other = aot_args_get(j->a, "other-unit");
@@ -331,20 +428,28 @@ static aot_status compare_all(job *j, aot_err *err)
         AOT_TRY(aot_cmd_find_unit(&right, j->right, other, err));
         return compare_units(j, first, right, err);
     }
-    for (size_t i = first; i < end; i++) {
+    size_t n_right = aot_model_n_units(j->right);
+    uint8_t *met = aot_xcalloc(n_right + 1, 1);
+    aot_status s = AOT_OK;
+    for (size_t i = first; i < end && s == AOT_OK; i++) {
         right = partner(j, i);
-        if (right >= aot_model_n_units(j->right)) {
-            printf("unit %zu is on the left only\n", i);
-            j->n_differ++;
-            continue;
+        if (right >= n_right) {
+            only_on(j, "left", j->left, i);
+        } else {
+            met[right] = 1;
+            s = compare_units(j, i, right, err);
         }
-        AOT_TRY(compare_units(j, i, right, err));
     }
-    return AOT_OK;
+    for (size_t i = 0; i < n_right && unit == NULL && s == AOT_OK; i++) {
+        if (!met[i]) {
+            only_on(j, "right", j->right, i);
+        }
+    }
+    free(met);
+    return s;
 }
 
-/* The right side: the second input, or the first again, with --other-set on top of --set. */
-static aot_status open_right(job *j, aot_err *err)
+static aot_status open_side(job *j, aot_model **out, const char *input, bool right, aot_err *err)
 {
     size_t n = 0, n_set;
     const char **set = aot_cmd_settings(j->a, &n_set);
@@ -352,16 +457,45 @@ static aot_status open_right(job *j, aot_err *err)
     for (size_t i = 0; i < n_set; i++) {
         all[n++] = set[i];
     }
-    for (size_t i = 0; aot_args_nth(j->a, "other-set", i) != NULL; i++) {
+    for (size_t i = 0; right && aot_args_nth(j->a, "other-set", i) != NULL; i++) {
         all[n++] = aot_args_nth(j->a, "other-set", i);
     }
-    aot_model_options o = {
-        .settings = all, .n_settings = n, .edits = j->a->edits, .redact = aot_args_has(j->a, "redact")};
-    const char *input = j->a->inputs[j->a->n_inputs - 1];
-    aot_status s = aot_model_open(&j->right, &input, 1, &o, err);
+    bool own = right && aot_args_get(j->a, "other-policy") != NULL;
+    aot_model_options o = {.settings = all,
+                           .n_settings = n,
+                           .edits = own ? &j->other : j->a->edits,
+                           .redactor = j->redactor,
+                           .progress = aot_cmd_progress};
+    aot_status s = aot_model_open(out, &input, 1, &o, err);
+    aot_cmd_progress_end();
     free(set);
     free(all);
     return s;
+}
+
+/* The right side: the second input, or the first again, with --other-set on top of --set and
+ * --other-policy in place of --policy. */
+static aot_status open_both(job *j, aot_err *err)
+{
+    const aot_args *a = j->a;
+    const char *path;
+    for (size_t i = 0; (path = aot_args_nth(a, "other-policy", i)) != NULL; i++) {
+        AOT_TRY(aot_edits_read(&j->other, path, err));
+    }
+    AOT_TRY(open_side(j, &j->left, a->inputs[0], false, err));
+    return open_side(j, &j->right, a->inputs[a->n_inputs - 1], true, err);
+}
+
+/* Columns of the terminal, or of COLUMNS where the output goes elsewhere. */
+static int columns(void)
+{
+    struct winsize w;
+    const char *env = getenv("COLUMNS");
+    int n = env != NULL ? atoi(env) : 0;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0) {
+        n = w.ws_col;
+    }
+    return n > 0 ? n : 160;
 }
 
 static aot_status check_right(const aot_args *a, aot_err *err)
@@ -369,9 +503,10 @@ static aot_status check_right(const aot_args *a, aot_err *err)
     aot_config c;
     AOT_TRY(aot_cmd_check_settings(a, err));
     if (a->n_inputs == 1 && aot_args_get(a, "other-stage") == NULL &&
-        aot_args_get(a, "other-unit") == NULL && aot_args_get(a, "other-set") == NULL) {
+        aot_args_get(a, "other-unit") == NULL && aot_args_get(a, "other-set") == NULL &&
+        aot_args_get(a, "other-policy") == NULL) {
         return AOT_FAIL(err, AOT_E_USAGE, "diff: compare with what? a second INPUT, --other-stage, "
-                                          "--other-unit or --other-set is missing");
+                                          "--other-unit, --other-set or --other-policy is missing");
     }
     aot_config_init(&c);
     for (size_t i = 0; aot_args_nth(a, "other-set", i) != NULL; i++) {
@@ -387,10 +522,12 @@ static int run(const aot_args *a)
              .stat = aot_args_has(a, "stat"),
              .saved = aot_args_has(a, "saved"),
              .sides = aot_args_has(a, "side-by-side"),
+             .width = (columns() - 5) / 2,
+             .redactor = aot_args_has(a, "redact") ? aot_redactor_new() : NULL,
              .list = aot_args_has(a, "json") ? json_array() : NULL};
+    j.width = j.width > 10 ? j.width : 10;
     aot_status s = check_right(a, &err);
-    s = s == AOT_OK ? aot_cmd_open_one(&j.left, a, a->inputs[0], &err) : s;
-    s = s == AOT_OK ? open_right(&j, &err) : s;
+    s = s == AOT_OK ? open_both(&j, &err) : s;
     s = s == AOT_OK ? compare_all(&j, &err) : s;
     if (s == AOT_OK && j.n_compared == 0 && j.n_differ == 0) {
         s = AOT_FAIL(&err, AOT_E_PIPELINE,
@@ -404,6 +541,8 @@ static int run(const aot_args *a)
     json_decref(j.list);
     aot_model_free(j.left);
     aot_model_free(j.right);
+    aot_redactor_free(j.redactor);
+    aot_edits_free(&j.other);
     return s != AOT_OK ? aot_cmd_fail(&err) : j.n_differ != 0 ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;
 }
 
@@ -413,13 +552,16 @@ static const aot_option options[] = {
     {"unit", 'u', "N|LABEL", false,
      "One unit of the left side; else all, each with the right side's of its label."},
     {"other-unit", 0, "N|LABEL", false, "The right side's unit, where it is another one."},
-    {"saved", 0, NULL, false, "Compare what is saved for the backward."},
+    {"saved", 0, NULL, false,
+     "Compare only what is saved for the backward: bytes, peaks, flops, and the values that flip."},
     {"stat", 0, NULL, false, "Counts only."},
-    {"side-by-side", 0, NULL, false, "Two columns in place of - and +."},
+    {"side-by-side", 0, NULL, false,
+     "Two columns in place of - and +, as wide as the terminal or COLUMNS."},
     {"json", 0, NULL, false, "Print JSON."},
     AOT_OPTION_SET,
     AOT_OPTION_REDACT,
     {"other-set", 0, "NAME=VALUE", true, "A setting of the right side, on top of --set."},
+    {"other-policy", 0, "FILE", true, "The right side's policy, in place of --policy."},
     {0},
 };
 
@@ -431,10 +573,12 @@ const aot_cmd cmd_diff = {
     .doc = "Nodes are matched by what they compute, not by name: a graph whose values were renamed "
            "is the same graph. "
            "With one INPUT the right side is the same input with another stage (--other-stage), "
-           "unit (--other-unit) or "
-           "setting (--other-set). Exit code 0 where all is the same, 1 where something differs.",
+           "unit (--other-unit), "
+           "setting (--other-set) or policy (--other-policy). Without --stage every stage that both "
+           "have is compared, and then what the two partitions save. Exit code 0 where all is the same, 1 where something differs.",
     .examples = "aotscope diff train.log --stage joint --other-stage joint_cse\n"
                 "aotscope diff train.log --saved --other-set activation_memory_budget=0.5\n"
+                "aotscope diff train.log --other-policy mine.policy --stage forward\n"
                 "aotscope diff rank0.log rank1.log --stat\n"
                 "aotscope diff before.aots after.aots --unit 0/1 --stage forward --side-by-side\n",
     .options = options,

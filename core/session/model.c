@@ -57,7 +57,7 @@ struct aot_model {
     size_t n_settings;
     aot_unit_edits policy;
     bool as_recorded;
-    aot_redactor *redactor; /* NULL: nothing is redacted */
+    aot_redactor *redactor, *own_redactor; /* NULL: nothing is redacted; nothing to free */
     const aot_model_options *opening; /* while aot_model_open runs */
     const char *input;
     aot_sb line;
@@ -260,7 +260,8 @@ aot_status aot_model_open(aot_model **out, const char *const *inputs, size_t n_i
     m->opening = opt;
     m->n_settings = opt->n_settings;
     m->as_recorded = opt->as_recorded;
-    m->redactor = opt->redact ? aot_redactor_new() : NULL;
+    m->own_redactor = opt->redact && opt->redactor == NULL ? aot_redactor_new() : NULL;
+    m->redactor = opt->redactor != NULL ? opt->redactor : m->own_redactor;
     m->settings = AOT_NEW_ARRAY(m->arena, const char *, opt->n_settings);
     for (size_t i = 0; i < opt->n_settings; i++) {
         m->settings[i] = keep_text(m, opt->settings[i]);
@@ -303,7 +304,7 @@ void aot_model_free(aot_model *m)
     aot_vec_free(&m->files);
     aot_edits_free(&m->policy);
     aot_sb_free(&m->line);
-    aot_redactor_free(m->redactor);
+    aot_redactor_free(m->own_redactor);
     aot_arena_free(m->arena);
     free(m);
 }

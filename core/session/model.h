@@ -33,6 +33,7 @@ typedef struct aot_model_options {
     const char *text; /* one input, and this is what it holds; NULL: inputs are files */
     size_t n_text;
     bool as_recorded; /* sessions: without the settings that they were made with */
+    struct aot_redactor *redactor; /* the same with this one, which outlives the model; NULL: none */
     bool redact;      /* take what is the user's out of everything that is read (session/redact.h) */
     bool from_dynamo; /* recording: everything is derived from the Dynamo graph, as `run` does */
     void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total); /* may be NULL */

@@ -107,12 +107,8 @@ static const char *placeholder_name(job *j, const aot_node *n)
         return known;
     }
     if (target != NULL) { // its alias in lower case
-        char *low = aot_arena_printf(j->c->arena, "%s", target);
-        for (char *p = low; *p != '\0'; p++) {
-            *p = (char)tolower((unsigned char)*p);
-        }
-        red_remember(j->r, name, strlen(name),
-                     red_of_source(j->r, text_of(j, n->target), len_of(j, n->target)));
+        const char *low = red_lower(j->r, target);
+        red_remember(j->r, name, strlen(name), low);
         return low;
     }
     bool mangled = strchr("lLgG", name[0]) != NULL && name[1] == '_';

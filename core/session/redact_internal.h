@@ -28,6 +28,8 @@ bool red_is_value_word(const aot_redactor *r, const char *s, size_t n);
 /* The new name of a placeholder that was named after a source, or of its alias in lower case; NULL:
  * no source is known. */
 const char *red_of_source(const aot_redactor *r, const char *s, size_t n);
+const char *red_lower(aot_redactor *r, const char *s); /* a copy in lower case */
+/* becomes lives as long as r. */
 void red_remember(aot_redactor *r, const char *s, size_t n, const char *becomes);
 
 /* Rewrites the text of a graph record; false if it cannot be read. */

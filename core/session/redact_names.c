@@ -259,6 +259,15 @@ void red_remember(aot_redactor *r, const char *s, size_t n, const char *becomes)
     r->becomes.d[id] = becomes;
 }
 
+const char *red_lower(aot_redactor *r, const char *s)
+{
+    char *low = aot_arena_strndup(r->arena, s, strlen(s));
+    for (char *p = low; *p != '\0'; p++) {
+        *p = (char)tolower((unsigned char)*p);
+    }
+    return low;
+}
+
 const char *red_of_source(const aot_redactor *r, const char *s, size_t n)
 {
     aot_str id = aot_intern_find(r->exact, s, n);
