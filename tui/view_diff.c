@@ -24,6 +24,7 @@ typedef struct diff_view {
     aot_diff_side a, b;
     bool pinned;        /* the left side was chosen: it stays when the right one steps */
     bool stale;         /* the graphs are to be compared */
+    unsigned versions[2]; /* of the model's units when they were */
     char trouble[900];  /* why they cannot be */
     bool sides_asked, want_sides; /* two columns: the person's choice, once made */
     diff_lines lines;
@@ -87,7 +88,10 @@ static void compare(diff_view *d)
 {
     const aot_graph *a = NULL, *b = NULL;
     aot_err err = {0};
+    aot_model *m = aot_app_model(d->v->app);
     d->stale = false;
+    d->versions[0] = aot_model_version(m, d->a.unit);
+    d->versions[1] = aot_model_version(m, d->b.unit);
     d->trouble[0] = 0;
     aot_status st = load(d, d->a, &a, &err);
     st = st == AOT_OK ? load(d, d->b, &b, &err) : st;
@@ -209,6 +213,9 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     diff_view *d = state(v);
     bool sides = d->sides_asked ? d->want_sides && c->cols >= 60 : c->cols >= SIDES_COLS;
     diff_lines_show(&d->lines, d->lines.all, sides);
+    aot_model *m = aot_app_model(v->app);
+    d->stale = d->stale || aot_model_version(m, d->a.unit) != d->versions[0] ||
+               aot_model_version(m, d->b.unit) != d->versions[1];
     int used = draw_heads(d, c, y);
     if (d->stale) {
         aot_canvas_put(c, y + used, 3, AOT_STYLE_NOTICE, "Comparing ...");

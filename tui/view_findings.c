@@ -10,6 +10,8 @@
 
 typedef struct findings_view {
     aot_view *v;
+    bool looked;            /* under this version of the model's unit */
+    unsigned version;
     const aot_partition *p; /* what `all` is about; NULL: there is none */
     char trouble[800];      /* why */
     aot_findings all;
@@ -36,18 +38,22 @@ static int worst_first(const void *x, const void *y)
                               : (a->node > b->node) - (a->node < b->node);
 }
 
-/* Looks again where the partition is another one. */
+/* Looks again where the unit was changed. */
 static void refresh(findings_view *s)
 {
     const aot_partition *p = NULL;
     aot_err err = {0};
-    aot_status st = aot_model_partition(aot_app_model(s->v->app), s->v->unit, &p, &err);
+    aot_model *m = aot_app_model(s->v->app);
+    unsigned version = aot_model_version(m, s->v->unit);
+    if (s->looked && s->version == version) {
+        return;
+    }
+    s->looked = true;
+    s->version = version;
+    aot_status st = aot_model_partition(m, s->v->unit, &p, &err);
     if (st != AOT_OK) {
         aot_err_text(&err, s->trouble, sizeof s->trouble);
         p = NULL;
-    }
-    if (p == s->p) {
-        return;
     }
     uint32_t row = aot_list_row(&s->list);
     s->p = p;

@@ -41,8 +41,9 @@ static aot_style style_of(size_t series)
 
 static const char *marker_of(size_t series, aot_chart_glyphs g)
 {
-    static const char *const signs[] = {"●", "■", "▲", "◆"}, *const ascii[] = {"o", "x", "+", "#"};
-    return g == AOT_CHART_ASCII ? ascii[series % 4] : signs[series % 4];
+    static const char *const signs[3][4] = {
+        {"●", "■", "▲", "◆"}, {"■", "▲", "♦", "○"}, {"o", "x", "+", "#"}}; // fonts of consoles: code page 437
+    return signs[g][series % 4];
 }
 
 static const char *pattern_of(size_t series, aot_chart_glyphs g)
@@ -291,7 +292,7 @@ static void draw_axes(painter *p, int x, const double *ticks, size_t n)
     double xs[AOT_CHART_MAX_TICKS];
     size_t k = aot_chart_ticks(xs, plot->range.x0, plot->range.x1, plot->cols / 14 + 1,
                                (aot_chart_unit)p->chart->x.unit);
-    int end = axis;
+    int end = axis, before = axis, begin = axis; // of the last label, and of the one before it
     for (size_t i = 0; i < k; i++) {
         int col = aot_chart_plot_col(plot, xs[i]);
         aot_chart_value(buf, sizeof buf, (aot_chart_unit)p->chart->x.unit, xs[i]);
@@ -300,14 +301,16 @@ static void draw_axes(painter *p, int x, const double *ticks, size_t n)
         aot_canvas_put(c, bottom, col, AOT_STYLE_BORDER, c->ascii ? "+" : "┴");
         if (at > end || i == 0) {
             aot_canvas_put(c, bottom + 1, at, AOT_STYLE_DIM, buf);
+            before = end;
+            begin = at;
             end = at + w;
         }
     }
     int w = aot_text_width(p->chart->x.label), right = plot->x + plot->cols - w;
     if (w > 0 && right > end + 1) {
         aot_canvas_put(c, bottom + 1, right, AOT_STYLE_REASON, p->chart->x.label);
-    } else if (w > 0) { // over the axis, where the data is seldom low at the right
-        aot_canvas_put(c, bottom, right - 1, AOT_STYLE_REASON, p->chart->x.label);
+    } else if (w > 0 && begin - w - 2 > before) {
+        aot_canvas_put(c, bottom + 1, begin - w - 2, AOT_STYLE_REASON, p->chart->x.label);
     }
 }
 
@@ -365,7 +368,7 @@ static void draw_mark(const painter *p, const aot_chart_mark *m)
         }
         row -= row > plot->y;
     } else {
-        aot_canvas_put(c, row, col, AOT_STYLE_NOTICE, ascii ? "O" : "◎");
+        aot_canvas_put(c, row, col, AOT_STYLE_NOTICE, p->glyphs == AOT_CHART_BRAILLE ? "◎" : "O");
     }
     if (m->label && *m->label) {
         int w = aot_text_width(m->label), at = col + 2;
