@@ -181,7 +181,7 @@ static void saved_row(aot_sb *out, const aot_draw_in *in, const aot_saved_row *r
         aot_html_cell(out, 'w', aot_draw_module(in, row->node));
     }
     aot_html_cell(out, 'c', aot_format_source(source, sizeof source, p->cut, row->node));
-    aot_html_cell(out, 't', row->reason);
+    aot_html_cell(out, 'p', row->reason);
     aot_html_cell(out, 'w', row->used_by);
     aot_html_row_end(out);
 }
@@ -208,7 +208,7 @@ void aot_report_saved(aot_report *r)
                {{"its own", 'b'}, true},    {{"name", 'c'}, true},
                {{"type", 'c'}, true},       {{"operator", 'c'}, true},
                {{"policy", 't'}, policies}, {{"module", 'w'}, in->modules != NULL},
-               {{"source", 'c'}, true},     {{"why", 't'}, true},
+               {{"source", 'c'}, true},     {{"why", 'p'}, true},
                {{"used by", 'w'}, true}};
     aot_html_column columns[sizeof all / sizeof *all];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -228,9 +228,9 @@ void aot_report_saved(aot_report *r)
 
 void aot_report_findings(aot_report *r)
 {
-    static const aot_html_column columns[] = {{"level", 't'}, {"rule", 't'},  {"what", 't'},
+    static const aot_html_column columns[] = {{"level", 't'}, {"rule", 't'},  {"what", 'p'},
                                               {"bytes", 'b'}, {"value", 'c'}, {"source", 'c'},
-                                              {"remedy", 't'}};
+                                              {"remedy", 'p'}};
     const aot_partition *p = r->job->in->part;
     aot_sb *out = r->job->out;
     aot_findings all = {0};
@@ -249,7 +249,7 @@ void aot_report_findings(aot_report *r)
         aot_html_row(out, name);
         aot_html_cell(out, 't', aot_finding_level_name(f->rule->level));
         aot_html_cell(out, 't', f->rule->name);
-        aot_html_cell(out, 't', f->message);
+        aot_html_cell(out, 'p', f->message);
         if (f->bytes > 0) {
             aot_html_number(out, 'b', f->bytes);
         } else {
@@ -257,7 +257,7 @@ void aot_report_findings(aot_report *r)
         }
         aot_html_cell(out, 'c', name);
         aot_html_cell(out, 'c', aot_format_source(source, sizeof source, p->cut, f->node));
-        aot_html_cell(out, 't', f->rule->remedy);
+        aot_html_cell(out, 'p', f->rule->remedy);
         aot_html_row_end(out);
     }
     aot_html_table_end(out);
@@ -339,9 +339,9 @@ static size_t sum_lines(line_sum **out, const aot_graph *g, const aot_partition 
 
 void aot_report_lines(aot_report *r)
 {
-    static const aot_html_column columns[] = {{"source", 'c'},         {"code", 'w'},
-                                              {"saved", 'b'},          {"values saved", 'n'},
-                                              {"computed again", 'n'}, {"nodes", 'n'}};
+    static const aot_html_column columns[] = {{"source", 'c'},       {"code", 'w'},
+                                              {"nodes", 'n'},        {"saved", 'b'},
+                                              {"values saved", 'n'}, {"computed again", 'n'}};
     const aot_partition *p = r->job->in->part;
     const aot_graph *g = p ? p->cut : r->job->in->graph;
     aot_sb *out = r->job->out;
@@ -350,32 +350,50 @@ void aot_report_lines(aot_report *r)
     size_t n = sum_lines(&lines, g, p);
     if (n == 0) {
         aot_report_note(r, "The graph names no source line.");
-    } else {
-        cut_note(r, n, "source lines");
-        aot_html_table(out, "line-list", "Source lines", columns, sizeof columns / sizeof *columns,
-                       n > 10);
+        free(lines);
+        return;
     }
+    cut_note(r, n, "source lines");
+    aot_html_table(out, "line-list", "Source lines", columns, p ? 6 : 3, n > 10);
     for (size_t i = 0; i < n && i < MAX_ROWS; i++) {
         const line_sum *l = &lines[i];
         aot_html_row(out, aot_node_name(g, l->first));
         aot_html_cell(out, 'c', aot_format_source(source, sizeof source, g, l->first));
         aot_html_cell(out, 'w', aot_text(g->ctx, l->src->code));
-        aot_html_number(out, 'b', l->bytes);
-        aot_html_number(out, 'n', l->saved);
-        aot_html_number(out, 'n', l->again);
         aot_html_number(out, 'n', l->nodes);
+        if (p) {
+            aot_html_number(out, 'b', l->bytes);
+            aot_html_number(out, 'n', l->saved);
+            aot_html_number(out, 'n', l->again);
+        }
         aot_html_row_end(out);
     }
-    if (n > 0) {
-        aot_html_table_end(out);
-    }
+    aot_html_table_end(out);
     free(lines);
+}
+
+// How many edits of which kind are in force; not their lines, which may hold names that were
+// redacted.
+static void edits_note(aot_report *r)
+{
+    const aot_draw_in *in = r->job->in;
+    size_t n = in->model ? aot_model_n_edits(in->model, (size_t)in->unit) : 0;
+    aot_sb text = {0};
+    for (size_t i = 0; i < n; i++) {
+        const aot_unit_edit *e = aot_model_edit_at(in->model, (size_t)in->unit, i);
+        aot_sb_addf(&text, "%s%s",
+                    i ? ", " : "This unit is changed by: ", aot_unit_edit_kind_get(e->kind)->word);
+    }
+    if (n > 0) {
+        aot_report_note(r, aot_sb_text(&text));
+    }
+    aot_sb_free(&text);
 }
 
 void aot_report_settings(aot_report *r)
 {
     static const aot_html_column columns[] = {
-        {"setting", 'c'}, {"value", 'c'}, {"default", 'c'}, {"what it does", 't'}};
+        {"setting", 'c'}, {"value", 'c'}, {"default", 'c'}, {"what it does", 'p'}};
     const aot_draw_in *in = r->job->in;
     aot_sb *out = r->job->out;
     aot_config now, usual;
@@ -386,6 +404,7 @@ void aot_report_settings(aot_report *r)
     } else if (!in->model || aot_model_config(in->model, (size_t)in->unit, &now, &err) != AOT_OK) {
         now = usual;
     }
+    edits_note(r);
     aot_html_table(out, "setting-list", "Settings", columns, sizeof columns / sizeof *columns,
                    true);
     for (int changed = 1; changed >= 0; changed--) { // what is not as usual comes first
@@ -400,7 +419,7 @@ void aot_report_settings(aot_report *r)
                 aot_html_cell(out, 'c', row->name);
                 aot_html_cell(out, 'c', aot_sb_text(&value));
                 aot_html_cell(out, 'c', aot_sb_text(&def));
-                aot_html_cell(out, 't', row->doc);
+                aot_html_cell(out, 'p', row->doc);
                 aot_html_row_end(out);
             }
             aot_sb_free(&value);
@@ -414,10 +433,10 @@ void aot_report_stages(aot_report *r)
 {
     static const char *const origins[] = {"not there", "recorded", "derived"};
     static const aot_html_column columns[] = {{"stage", 't'},
-                                              {"where from", 't'},
+                                              {"where from", 'p'},
                                               {"nodes", 'n'},
                                               {"changed", 't'},
-                                              {"what it holds", 't'}};
+                                              {"what it holds", 'p'}};
     const aot_draw_in *in = r->job->in;
     aot_sb *out = r->job->out;
     if (!in->model) {
@@ -439,14 +458,14 @@ void aot_report_stages(aot_report *r)
                     st.reason ? st.reason : "");
         aot_html_row(out, NULL);
         aot_html_cell(out, 't', aot_stage_get((aot_stage)s)->name);
-        aot_html_cell(out, 't', aot_sb_text(&from));
+        aot_html_cell(out, 'p', aot_sb_text(&from));
         if (st.n_nodes > 0) {
             aot_html_number(out, 'n', st.n_nodes);
         } else {
             aot_html_cell(out, 'n', "");
         }
         aot_html_cell(out, 't', st.same_as ? "nothing" : "");
-        aot_html_cell(out, 't', aot_stage_get((aot_stage)s)->sentence);
+        aot_html_cell(out, 'p', aot_stage_get((aot_stage)s)->sentence);
         aot_html_row_end(out);
         aot_sb_free(&from);
     }

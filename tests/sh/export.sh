@@ -65,6 +65,9 @@ run "$AOTSCOPE" export "$AOT_FIXTURES/oracle/pain_dropout_under_budget/trace.log
     --set activation_memory_budget=0.5 -o "$scratch/pain.html"
 ok "it shows findings" grep -q "random-redrawn" "$scratch/pain.html"
 ok "what is not as usual stands out" grep -q '<tr class="changed"><td class="c"><code>activation_memory_budget' "$scratch/pain.html"
+echo "save op:relu" >"$scratch/p.policy"
+run "$AOTSCOPE" export "$AOT_FIXTURES/oracle/pain_dropout_under_budget/trace.log.gz" --policy "$scratch/p.policy" -o "$scratch/edited.html"
+ok "that a policy changed the unit is said" grep -q "This unit is changed by: save" "$scratch/edited.html"
 run "$AOTSCOPE" export "$AOT_FIXTURES/logs/inference_mlp.log.gz" -o "$scratch/inference.html"
 ok "a unit without a backward has a report too" exits 0
 ok "with its stages" grep -q 'id="stage-list"' "$scratch/inference.html"
