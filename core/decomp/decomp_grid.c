@@ -6,6 +6,7 @@
 
 #include "decomp/decomp_cubic.h"
 #include "decomp/decomp_parts.h"
+#include "trace/tracer.h"
 
 /* ---- affine grids ------------------------------------------------------------------------------- */
 
@@ -14,7 +15,9 @@ static aot_tensor *axis(aot_tracer *t, const aot_tensor *theta, aot_dim n, bool 
 {
     if (n.value <= 1) { /* torch.tensor(0) */
         aot_fake zero = aot_fake_new(aot_dtype_of(theta), 0, NULL, aot_device_of(theta));
-        aot_tensor *c = AOT(t, aten_lift_fresh_copy, aot_tracer_constant(t, &zero));
+        aot_tensor *number = aot_tracer_constant(t, &zero);
+        aot_tracer_constant_is(t, "0");
+        aot_tensor *c = AOT(t, aten_lift_fresh_copy, number);
         return AOT(t, aten_view, c, dc_ones_but(t, ndim, dim, n));
     }
     aot_value end = corners ? aot_v_int(1) : aot_v_float((double)(n.value - 1) / (double)n.value);

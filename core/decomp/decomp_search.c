@@ -1,6 +1,8 @@
 /* Decompositions of searches: torch/_decomp/decompositions.py, torch/_inductor/decomposition.py. */
+#include <stdio.h>
 #include <math.h>
 
+#include "trace/tracer.h"
 #include "decomp/decomp.h"
 
 static aot_tensor *maybe_not(aot_tracer *t, aot_tensor *x, bool invert)
@@ -86,7 +88,11 @@ static aot_tensor *constant_of(aot_tracer *t, aot_value number, const aot_tensor
     aot_dim one = aot_dim_of(1);
     aot_dtype d = number.kind == AOT_V_FLOAT ? AOT_F32 : number.kind == AOT_V_INT ? AOT_I64 : AOT_B8;
     aot_fake type = aot_fake_new(d, 1, &one, aot_device_of(like));
-    return AOT(t, aten_lift_fresh_copy, aot_tracer_constant(t, &type));
+    aot_tensor *x = aot_tracer_constant(t, &type);
+    char text[40];
+    snprintf(text, sizeof text, "%.17g", dc_number(number));
+    aot_tracer_constant_is(t, text);
+    return AOT(t, aten_lift_fresh_copy, x);
 }
 
 bool decomp_bucketize_scalar(aot_expand *k)

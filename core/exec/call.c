@@ -384,6 +384,11 @@ void k_give_none(aot_kern *k)
     k_give_value(k, aot_xv_none());
 }
 
+aot_xval *k_results(aot_kern *k)
+{
+    return k->given;
+}
+
 void k_give_list(aot_kern *k)
 {
     k->as_list = true;

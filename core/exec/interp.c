@@ -255,21 +255,48 @@ static aot_xval item_of(walk *w, const aot_xval *args, unsigned n)
     ex_fail(w->x, AOT_E_GRAPH, "getitem: there is no such item");
 }
 
+/* Numbers with blanks between, row-major; a lone one fills. */
+static void fill_from_text(aot_array *x, const char *text)
+{
+    aot_dtype d = (aot_dtype)x->dtype;
+    int64_t n = aot_array_numel(x), bytes = aot_array_item_bytes(x);
+    for (int64_t i = 0; i < n; i++) {
+        char *end, *p = aot_array_data(x) + i * bytes;
+        int64_t whole = strtoll(text, &end, 10);
+        if (aot_dtype_class(d) == AOT_CLASS_INT && (*end == ' ' || *end == '\0')) {
+            aot_store_int(&whole, d, p, 0, 1);
+            text = end;
+            continue;
+        }
+        double v[2] = {strtod(text, &end), 0};
+        text = end;
+        if (aot_dtype_class(d) == AOT_CLASS_COMPLEX) {
+            v[1] = strtod(text, &end);
+            text = end;
+        }
+        aot_complex z = CMPLX(v[0], v[1]);
+        aot_store_complex(&z, d, p, 0, 1);
+    }
+}
+
 /* A tensor constant of the program: its value, where the unit says it. */
 static aot_xval attribute(walk *w, const aot_node *n)
 {
     const aot_arg *v = aot_ctx_constant(w->g->ctx, n->target);
     const aot_meta *m = aot_meta_get(w->g->ctx, n->meta);
     if (v == NULL || m->val != AOT_VAL_TENSOR) {
-        ex_fail(w->x, AOT_E_UNSUPPORTED, "the value of %s is not in the input: give it in the values file",
-                aot_text(w->g->ctx, n->target));
+        ex_fail(w->x, AOT_E_UNSUPPORTED, "the value of %s is not in the input", aot_text(w->g->ctx, n->target));
     }
     int64_t size[AOT_ARRAY_MAX_NDIM];
     for (unsigned i = 0; i < m->ndim; i++) {
         size[i] = aot_meta_sizes(w->g->ctx, m)[i].value;
     }
     aot_array *x = ex_own(w->x, aot_array_new(&w->x->live, (aot_dtype)m->dtype, m->ndim, size));
-    aot_array_fill(x, v->kind == AOT_ARG_FLOAT ? v->u.f : (double)v->u.i);
+    if (v->kind == AOT_ARG_RAW) {
+        fill_from_text(x, aot_text(w->g->ctx, v->u.s));
+    } else {
+        aot_array_fill(x, v->kind == AOT_ARG_FLOAT ? v->u.f : (double)v->u.i);
+    }
     return aot_xv_array(x);
 }
 

@@ -80,6 +80,7 @@ aot_array *k_permute(aot_kern *k, const aot_array *x, const unsigned *perm);
 void k_give(aot_kern *k, aot_array *x);
 void k_give_none(aot_kern *k);
 void k_give_value(aot_kern *k, aot_xval v);
+aot_xval *k_results(aot_kern *k); /* what was given so far */
 /* Several: gives each in turn; a Tensor[] result is a list even of one. */
 void k_give_list(aot_kern *k);
 

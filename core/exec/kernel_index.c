@@ -208,31 +208,57 @@ static double neutral(combine how)
     return how == MUL ? 1 : how == MAXIMUM ? -INFINITY : how == MINIMUM ? INFINITY : 0;
 }
 
-void kern_scatter_reduce(aot_kern *k)
+/* The smallest or largest value of a dtype, 0 or 1: what a reduction starts from without self. */
+static aot_array *start_of(aot_kern *k, aot_dtype d, combine how)
 {
-    aot_array *x = k_need(k, 0), *out = copy_of(k, x), *index = k_need(k, 2), *src = k_need(k, 3);
+    aot_array *start = k_new(k, d, 0, NULL);
+    double v = neutral(how);
+    if (aot_dtype_class(d) != AOT_CLASS_INT || !isinf(v)) {
+        aot_array_fill(start, v);
+        return start;
+    }
+    int64_t i = v > 0 ? INT64_MAX : INT64_MIN, bits = 8 * aot_dtype_get(d)->bytes;
+    i = bits == 64 ? i : d == AOT_U8 ? (v > 0 ? 255 : 0) : i >> (64 - bits);
+    aot_store_int(&i, d, aot_array_data(start), 0, 1);
+    return start;
+}
+
+static void reduce_into(aot_kern *k, aot_array *index, aot_array *src, unsigned reduce_pos, bool with_self)
+{
+    aot_array *x = k_need(k, 0), *out = copy_of(k, x);
     unsigned dim = k_dim(k, 1, x->ndim);
-    bool mean, with_self = k_bool(k, 5);
-    combine how = combine_named(k, 4, &mean);
+    bool mean;
+    combine how = combine_named(k, reduce_pos, &mean);
     scatter_arg a = {how, (aot_dtype)x->dtype, NULL};
     if (!with_self) {
-        aot_array *start = k_new(k, (aot_dtype)x->dtype, 0, NULL);
-        double v = neutral(how);
-        if (aot_dtype_class((aot_dtype)x->dtype) == AOT_CLASS_INT && isinf(v)) { // the dtype's own limit
-            int64_t i = v > 0 ? INT64_MAX : INT64_MIN, bits = 8 * aot_array_item_bytes(x);
-            i = bits == 64 ? i : x->dtype == AOT_U8 ? (v > 0 ? 255 : 0) : i >> (64 - bits);
-            aot_store_int(&i, (aot_dtype)x->dtype, aot_array_data(start), 0, 1);
-        } else {
-            aot_array_fill(start, v);
-        }
-        scatter_arg reset = {SET, (aot_dtype)x->dtype, aot_array_data(start)};
+        scatter_arg reset = {SET, (aot_dtype)x->dtype, aot_array_data(start_of(k, (aot_dtype)x->dtype, how))};
         each_place(k, out, dim, index, NULL, put_number, &reset);
     }
-    each_place(k, out, dim, index, src, scatter_one, &a);
+    each_place(k, out, dim, index, k_cast(k, src, (aot_dtype)x->dtype), scatter_one, &a);
     if (mean) {
         divide_by_counts(k, out, dim, index, with_self);
     }
     k_give(k, out);
+}
+
+void kern_scatter_reduce(aot_kern *k)
+{
+    reduce_into(k, k_need(k, 2), k_need(k, 3), 4, k_bool(k, 5));
+}
+
+/* The index names slices: it is the same for all elements of one. */
+void kern_index_reduce(aot_kern *k)
+{
+    aot_array *index = k_need(k, 2), *src = k_need(k, 3);
+    int64_t size[AOT_ARRAY_MAX_NDIM];
+    for (unsigned i = 0; i < src->ndim; i++) {
+        size[i] = 1;
+    }
+    if (src->ndim > 0) {
+        size[k_dim(k, 1, src->ndim)] = aot_array_numel(index);
+    }
+    index = k_expand(k, k_reshape(k, index, src->ndim, size), src->ndim, src->size);
+    reduce_into(k, index, src, 4, k_bool(k, 5));
 }
 
 /* ---- along one dimension ------------------------------------------------------------------------------------ */

@@ -48,13 +48,21 @@ static void polygamma(const void *arg, void *out, void *const *in, int64_t n)
     }
 }
 
+static void trigamma_f32(const void *arg, void *out, void *const *in, int64_t n)
+{
+    (void)arg;
+    for (int64_t i = 0; i < n; i++) {
+        ((double *)out)[i] = sf_trigamma_f32((float)((const double *)in[0])[i]);
+    }
+}
+
 void kern_polygamma(aot_kern *k)
 {
     int order = (int)k_int(k, 0, 0);
     aot_array *x = k_need(k, 1);
     aot_dtype d = k_to_float((aot_dtype)x->dtype);
     aot_array *out = k_like(k, d, x);
-    k_pointwise(k, out, AOT_CLASS_REAL, d, 1, &x, polygamma, &order);
+    k_pointwise(k, out, AOT_CLASS_REAL, d, 1, &x, order == 1 && d == AOT_F32 ? trigamma_f32 : polygamma, &order);
     k_give(k, out);
 }
 

@@ -98,6 +98,24 @@ double sf_zeta(double s, double q)
     return sum;
 }
 
+float sf_trigamma_f32(float x)
+{
+    const float pi = (float)M_PI;
+    float sign = 1, result = 0;
+    if (x < 0.5f) {
+        float s = sinf(pi * x);
+        sign = -1;
+        result -= pi * pi / (s * s);
+        x = 1 - x;
+    }
+    for (int i = 0; i < 6; i++, x += 1) {
+        result += 1 / (x * x);
+    }
+    float y = 1 / (x * x);
+    result += (1 + 1 / (2 * x) + y * (1.0f / 6 - y * (1.0f / 30 - y * (1.0f / 42)))) / x;
+    return sign * result;
+}
+
 double sf_polygamma(int n, double x)
 {
     return n == 0 ? sf_digamma(x) : ((n & 1) != 0 ? 1 : -1) * tgamma(n + 1.0) * sf_zeta(n + 1, x);

@@ -7,6 +7,8 @@ double sf_erfcx(double x); /* exp(x^2) erfc(x) */
 double sf_ndtri(double p); /* quantile of the normal distribution */
 double sf_digamma(double x);
 double sf_polygamma(int n, double x);
+/* As PyTorch computes it in f32, whose reflection loses digits at negative x. */
+float sf_trigamma_f32(float x);
 double sf_zeta(double s, double q); /* Hurwitz */
 double sf_gamma_p(double a, double x); /* regularised lower incomplete gamma */
 double sf_gamma_q(double a, double x);

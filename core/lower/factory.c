@@ -2,6 +2,7 @@
  * Mirrors torch/csrc/utils/tensor_new.cpp (internal_new_from_data, infer_scalar_type) as make_fx
  * shows it: a constant of the graph and its lift_fresh_copy. */
 #include "lower/internal.h"
+#include "trace/tracer.h"
 
 enum { MAX_DATA_NEST = AOT_FAKE_MAX_NDIM };
 
@@ -35,6 +36,32 @@ aot_dtype aot_l_data_dtype(aot_tracer *t, aot_value v)
     }
 }
 
+/* The numbers of nested lists, one after the other; complex ones as two. */
+static void add_numbers(aot_sb *b, aot_value v, aot_dtype d)
+{
+    bool pairs = aot_dtype_get(d)->kind == 'c';
+    for (unsigned i = 0; aot_v_is_list(v) && i < v.n; i++) {
+        add_numbers(b, v.u.items[i], d);
+    }
+    if (v.kind == AOT_V_COMPLEX) {
+        aot_sb_addf(b, "%.17g %.17g ", v.u.z[0], v.u.z[1]);
+    } else if (v.kind == AOT_V_FLOAT) {
+        aot_sb_addf(b, pairs ? "%.17g 0 " : "%.17g ", v.u.f);
+    } else if (v.kind == AOT_V_INT || v.kind == AOT_V_BOOL) {
+        aot_sb_addf(b, pairs ? "%lld 0 " : "%lld ", (long long)v.u.dim.value);
+    }
+}
+
+static aot_tensor *known_constant(aot_tracer *t, const aot_fake *type, aot_value data)
+{
+    aot_tensor *x = aot_tracer_constant(t, type);
+    aot_sb b = {0};
+    add_numbers(&b, data, (aot_dtype)type->dtype);
+    aot_tracer_constant_is(t, aot_sb_text(&b));
+    aot_sb_free(&b);
+    return x;
+}
+
 aot_tensor *aot_l_constant(aot_tracer *t, aot_value data, aot_dtype dtype, aot_str device)
 {
     aot_dim size[MAX_DATA_NEST];
@@ -47,7 +74,7 @@ aot_tensor *aot_l_constant(aot_tracer *t, aot_value data, aot_dtype dtype, aot_s
     }
     aot_fake type = aot_fake_new(dtype, n, size, device);
     aot_fake_set_contiguous(aot_tracer_ctx(t), &type);
-    return AOT(t, aten_lift_fresh_copy, aot_tracer_constant(t, &type));
+    return AOT(t, aten_lift_fresh_copy, known_constant(t, &type, data));
 }
 
 static aot_str device_arg(const aot_pycall *k, aot_str def)

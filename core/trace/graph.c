@@ -1,4 +1,5 @@
 /* Inputs, outputs and the finished graphs of a trace. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,23 @@ aot_tensor *aot_tracer_constant(aot_tracer *t, const aot_fake *type)
     aot_tensor *x = attribute(t, aot_arena_printf(t->a, "_tensor_constant%u", t->next_constant++),
                               aot_fake_meta(t->c, type));
     return t->mode == MODE_TOP ? x : x->inner;
+}
+
+void aot_tracer_constant_is(aot_tracer *t, const char *numbers)
+{
+    char name[48];
+    snprintf(name, sizeof name, "_tensor_constant%u", t->next_constant - 1);
+    if (aot_ctx_constant(t->c, aot_intern_z(t->c->strs, name)) == NULL) {
+        char *end;
+        long long whole = strtoll(numbers, &end, 10);
+        aot_arg a = {.kind = AOT_ARG_INT, .u.i = whole};
+        if (end[strspn(end, " ")] != '\0' || end == numbers) { // no lone integer: a lone float, or many
+            double f = strtod(numbers, &end);
+            a = end[strspn(end, " ")] == '\0' ? (aot_arg){.kind = AOT_ARG_FLOAT, .u.f = f}
+                                             : (aot_arg){.kind = AOT_ARG_RAW, .u.s = aot_intern_z(t->c->strs, numbers)};
+        }
+        aot_ctx_set_constant(t->c, name, a);
+    }
 }
 
 void **aot_tracer_lower_slot(aot_tracer *t)

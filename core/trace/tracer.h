@@ -41,6 +41,9 @@ void aot_trace_backward(aot_tracer *t, unsigned n_out, aot_tensor *const *outs,
                         aot_tensor *const *tangents, unsigned n_in, aot_tensor *const *inputs,
                         aot_tensor **grads);
 
+/* Says what the last tensor of aot_tracer_constant holds: its numbers, row-major, with blanks between. */
+void aot_tracer_constant_is(aot_tracer *t, const char *numbers);
+
 /* Effect tokens: the inner tensor that stands for all effects so far; NULL if there were none. */
 void aot_trace_set_token(aot_tracer *t, aot_tensor *token);
 aot_tensor *aot_trace_token(const aot_tracer *t);
