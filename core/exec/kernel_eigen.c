@@ -194,6 +194,9 @@ static aot_array *matmul(aot_kern *k, aot_array *a, aot_array *b)
 void kern_pinv(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *atol = k_in(k, 1), *rtol = k_in(k, 2);
+    if (k_bool(k, 3)) { // hermitian: the lower triangle says all
+        a = K2(k, aten_add_Tensor, K1(k, aten_tril, a), adjoint(k, K2(k, aten_tril, a, -1)));
+    }
     svd r = decomposed(k, a, false, true);
     int64_t m = a->size[a->ndim - 2], n = a->size[a->ndim - 1], least = m < n ? m : n;
     double eps = k_real_of((aot_dtype)a->dtype) == AOT_F64 ? 0x1p-52 : 0x1p-23;

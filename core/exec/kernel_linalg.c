@@ -183,11 +183,11 @@ static bool factors_transpose(const aot_array *a)
 void kern_solve(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *b = k_need(k, 1);
-    bool left = k_bool(k, 2), turn = factors_transpose(a);
+    bool left = k_bool(k, 2);
     bool vector = b->ndim == 1 || (b->ndim + 1 == a->ndim && memcmp(b->size, a->size, b->ndim * sizeof *a->size) == 0);
-    lu f = factor(k, turn ? turned(k, a) : a);
+    lu f = factor(k, a);
     aot_array *rhs = vector ? K2(k, aten_unsqueeze, b, -1) : b;
-    aot_array *x = lu_solved(k, f.a.x, f.pivots, rhs, left || vector, turn);
+    aot_array *x = lu_solved(k, f.a.x, f.pivots, rhs, left || vector, false);
     mats_give(k, 0, vector ? K2(k, aten_squeeze_dim, x, -1) : x, (aot_dtype)b->dtype);
     mats_give(k, 1, f.a.x, (aot_dtype)a->dtype);
     k_give(k, f.pivots);

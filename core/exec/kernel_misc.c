@@ -296,3 +296,50 @@ void kern_pdist_backward(aot_kern *k)
     aot_array_assign(out, dx);
     k_give(k, out);
 }
+
+/* ---- padding with the edge ------------------------------------------------------------------------------------------------ */
+
+static void add_at(const void *arg, void *out, void *const *in, int64_t n)
+{
+    (void)arg;
+    for (int64_t i = 0; i < n; i++) {
+        ((aot_complex *)out)[i] = ((const aot_complex *)in[0])[i] + ((const aot_complex *)in[1])[i];
+    }
+}
+
+/* Slices in the padding give their gradient to the nearest inner one, dimension by dimension. */
+void kern_replication_pad_backward(aot_kern *k)
+{
+    aot_array *g = k_need(k, 0), *x = k_need(k, 1);
+    unsigned n;
+    const int64_t *pad = k_ints(k, 2, &n);
+    for (unsigned i = 0; i < n / 2; i++) {
+        unsigned d = x->ndim - 1u - i;
+        int64_t size[AOT_ARRAY_MAX_NDIM];
+        memcpy(size, g->size, sizeof size);
+        size[d] = x->size[d];
+        aot_array *to = k_new(k, (aot_dtype)g->dtype, g->ndim, size);
+        for (int64_t j = 0; j < g->size[d]; j++) {
+            int64_t at = j - pad[2 * i];
+            at = at < 0 ? 0 : at >= x->size[d] ? x->size[d] - 1 : at;
+            aot_array *sum = k_select(k, to, d, at), *in[2] = {sum, k_select(k, g, d, j)};
+            k_pointwise(k, sum, AOT_CLASS_COMPLEX, aot_array_kind(g) == 'c' ? (aot_dtype)g->dtype : AOT_C128, 2, in, add_at, NULL);
+        }
+        g = to;
+    }
+    aot_array *out = k_like(k, (aot_dtype)x->dtype, x);
+    aot_array_assign(out, g);
+    k_give(k, out);
+}
+
+/* A quotient as prims has it: integers are divided toward zero. */
+void kern_prims_div(aot_kern *k)
+{
+    aot_array *a = k_need(k, 0), *b = k_need(k, 1);
+    if (aot_dtype_class(k_promote(k, 3)) != AOT_CLASS_INT) {
+        k_give(k, K2(k, aten_div_Tensor, a, b));
+        return;
+    }
+    k_give(k, k_call(k, AOT_OP_aten_div_Tensor_mode, 3,
+                     (const aot_xval[]){aot_xv_array(a), aot_xv_array(b), {.kind = AOT_X_STR, .u.text = "trunc"}}));
+}
