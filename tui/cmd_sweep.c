@@ -99,6 +99,18 @@ static aot_status parse_jobs(int *jobs, const char *text, aot_err *err)
     return AOT_OK;
 }
 
+/* How narrow bisection goes; the text that tells parts of different sweeps apart says it. */
+static aot_status parse_step(plan *p, const char *text, aot_err *err)
+{
+    char *end;
+    p->ask.step = text != NULL ? strtod(text, &end) : 1e-3;
+    if (text != NULL && (end == text || *end != '\0' || !(p->ask.step >= 1e-4 && p->ask.step <= 0.25))) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--step takes a number from 0.0001 to 0.25, not '%s'", text);
+    }
+    p->s->budgets = aot_arena_printf(p->s->arena, "bisection to %g", p->ask.step);
+    return AOT_OK;
+}
+
 static aot_status make_plan(plan *p, const aot_args *a, aot_err *err)
 {
     const char *budgets = aot_args_get(a, "budgets"), *solvers = aot_args_get(a, "solvers");
@@ -108,13 +120,14 @@ static aot_status make_plan(plan *p, const aot_args *a, aot_err *err)
     AOT_TRY(aot_cmd_check_settings(a, err));
     AOT_TRY(parse_jobs(&p->ask.jobs, aot_args_get(a, "jobs"), err));
     p->s->bisected = aot_args_has(a, "pareto");
-    p->s->budgets = p->s->bisected ? "bisection" : budgets != NULL ? budgets : "0:1:0.1";
+    p->s->budgets = budgets != NULL ? budgets : "0:1:0.1";
     if (p->s->bisected && budgets != NULL) {
         return AOT_FAIL(err, AOT_E_USAGE, "--pareto finds the budgets itself: leave --budgets out");
     }
-    if (!p->s->bisected) {
-        AOT_TRY(parse_budgets(p, p->s->budgets, err));
+    if (!p->s->bisected && aot_args_has(a, "step")) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--step is for --pareto; a grid has its step in --budgets");
     }
+    AOT_TRY(p->s->bisected ? parse_step(p, aot_args_get(a, "step"), err) : parse_budgets(p, p->s->budgets, err));
     if (shard != NULL) {
         AOT_TRY(parse_shard(p->s, shard, err));
         if (aot_args_has(a, "format") && strcmp(p->format, "json") != 0) {
@@ -157,6 +170,7 @@ static int run(const aot_args *a)
 static const aot_option options[] = {
     {"budgets", 0, "FROM:TO:STEP", false, "Budgets to try; 0:1:0.1 if absent."},
     {"pareto", 0, NULL, false, "Find every budget at which the answer changes, by bisection to 0.001."},
+    {"step", 0, "S", false, "How far --pareto bisects: 0.01 for a quick look at a large graph; 0.001 if absent."},
     {"solvers", 0, "S,...", false, "Knapsack solvers to try; dp if absent."},
     AOT_OPTION_SET,
     {"jobs", 'j', "N", false, "Processes at once; as many as there are processors if absent."},
@@ -180,6 +194,7 @@ const aot_cmd cmd_sweep = {
            "Charts show what saving less costs, and the bytes at each budget.\n\n"
            "The result does not depend on --jobs or --shard: docs/cluster.md has commands for GNU parallel and Slurm.",
     .examples = "aotscope sweep train.log --pareto\n"
+                "aotscope sweep train.log --pareto --step 0.01 --solvers dp,greedy\n"
                 "aotscope sweep train.log --budgets 0:1:0.05 --solvers dp,greedy -o sweep.json\n"
                 "aotscope sweep train.log --pareto -o sweep.svg\n"
                 "aotscope sweep train.log --pareto --shard 2/8 -o part2.json\n",

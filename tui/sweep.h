@@ -17,7 +17,7 @@ typedef struct aot_sweep_unit {
 
 typedef struct aot_sweep {
     aot_arena *arena;
-    const char *budgets;   /* as asked for: "0:1:0.1"; "bisection" */
+    const char *budgets;   /* as asked for: "0:1:0.1"; "bisection to 0.001" */
     bool bisected;
     AOT_VEC(const char *) solvers;
     int shard, n_shards;   /* which part of the points this is, from 1; 1 of 1: all */
@@ -40,6 +40,7 @@ typedef struct aot_sweep_ask {
     const aot_args *a;
     const double *budgets; /* NULL: bisection */
     size_t n_budgets;
+    double step; /* of bisection */
     int jobs; /* processes; 1: this one alone */
 } aot_sweep_ask;
 

@@ -198,7 +198,7 @@ static aot_status read_head(aot_sweep *s, const json_t *sweep, aot_err *err)
     }
     if (first) {
         s->budgets = aot_arena_strndup(s->arena, budgets, strlen(budgets));
-        s->bisected = strcmp(budgets, "bisection") == 0;
+        s->bisected = aot_starts_with(budgets, "bisection");
     } else if (!same || n != s->solvers.n || strcmp(s->budgets, budgets) != 0) {
         return AOT_FAIL(err, AOT_E_USAGE, "it is of another sweep: budgets %s here, %s in the first file", budgets,
                         s->budgets);

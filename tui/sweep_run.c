@@ -236,6 +236,7 @@ static void bisect_unit(job *j, task *k, size_t solver, int unit)
 {
     k->ask.solvers = &j->s->solvers.d[solver];
     k->ask.n_solvers = 1;
+    k->ask.step = j->ask->step;
     for (int q = 0; q < QUARTERS; q++) {
         if (is_ours(j, j->n_tasks++)) {
             k->ask.from = (double)q / QUARTERS;

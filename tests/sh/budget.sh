@@ -68,6 +68,10 @@ run "$AOTSCOPE" sweep "$ladder" --shard 1/3 --format svg
 ok "a part is no chart" err "a shard is written as JSON"
 run "$AOTSCOPE" sweep "$ladder" --pareto --budgets 0:1:0.1
 ok "--pareto takes no grid" exits 2
+run "$AOTSCOPE" sweep "$ladder" --pareto --step 0.1 --format csv
+ok "--step bisects less far" [ "$(wc -l <out)" -lt "$("$AOTSCOPE" sweep "$ladder" --pareto --format csv | wc -l)" ]
+run "$AOTSCOPE" sweep "$ladder" --step 0.1
+ok "--step is for --pareto" exits 2
 run "$AOTSCOPE" sweep "$ladder" --jobs 0
 ok "--jobs 0 is a usage error" exits 2
 run "$AOTSCOPE" sweep "$ladder" --solvers nobody
