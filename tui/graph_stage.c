@@ -61,6 +61,7 @@ static void free_stage(graph_stage *st)
 {
     aot_listing_free(st->listing);
     free(st->node_of_name);
+    aot_repeats_free(&st->repeats);
     *st = (graph_stage){0};
 }
 
@@ -233,6 +234,11 @@ bool graph_select(graph_view *gv, aot_node_id id)
     graph_stage *st = graph_now(gv);
     size_t row = aot_listing_row_of(st->listing, id);
     if (aot_list_select(&gv->nodes, row)) {
+        return true;
+    }
+    if (gv->folding && graph_hides(gv, row)) {
+        st->repeats.folds.d[-st->repeats.of[id] - 1].open = true;
+        aot_list_reset(&gv->nodes, aot_listing_n_rows(st->listing), row);
         return true;
     }
     aot_err err = {0}; // the filter hides it: show all

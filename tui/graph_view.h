@@ -7,6 +7,7 @@
 #include "tui/lines.h"
 #include "tui/view.h"
 #include "viewers/ascii_graph.h"
+#include "viewers/repeats.h"
 
 typedef enum graph_pane { PANE_NODES, PANE_NODE, PANE_SAVED, N_PANES } graph_pane;
 
@@ -21,6 +22,7 @@ typedef struct graph_stage {
     unsigned flags;           /* of the listing */
     uint32_t *node_of_name;   /* by aot_str: 1 + node, 0 if none */
     size_t n_names;
+    aot_repeats repeats;      /* of NULL: not looked for */
 } graph_stage;
 
 /* A submodule that was entered. */
@@ -84,6 +86,7 @@ typedef struct graph_view {
     int8_t *flips;            /* by node of the cut: 1 saved since the edit, -1 no longer; NULL */
     unsigned n_new, n_gone;   /* how many of each */
     char *saved_name;         /* under the cursor of the saved list before the edit; NULL */
+    bool folding;             /* repeats are shown once */
     bool range;               /* a range of nodes is being chosen, from a position of the list */
     size_t range_from;
     aot_select filter;        /* of the nodes and of the saved list */
@@ -133,6 +136,14 @@ void graph_title_right(graph_view *gv, aot_sb *right);
 bool graph_edit_act(graph_view *gv, aot_action a); /* false: not one of its actions */
 /* Positions of the node list in the range that is being chosen. */
 void graph_range(const graph_view *gv, size_t *from, size_t *to);
+
+/* ---- graph_fold.c ---- */
+
+bool graph_fold_act(graph_view *gv, aot_action a); /* false: not one of its actions */
+bool graph_hides(void *arg, size_t row);           /* as aot_list_ops' */
+bool graph_hides_any(void *arg);
+/* "x 12" beside the first node of a fold. */
+void graph_draw_fold(graph_view *gv, aot_canvas *c, int y, int x, int cols, aot_node_id id);
 
 /* ---- graph_filter.c ---- */
 

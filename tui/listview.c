@@ -240,7 +240,8 @@ static void remap(aot_list *l, uint32_t row)
 {
     l->shown.n = l->n_kept = 0;
     l->head = AOT_NO_ROW;
-    l->mapped = l->filter.text != NULL || l->column > 0 || l->descending;
+    l->mapped = l->filter.text != NULL || l->column > 0 || l->descending ||
+                (l->ops->hides_any && l->ops->hides_any(l->arg));
     l->keep_row = row;
     l->pending = 0;
     l->filtered = l->sort_width = 0;
@@ -269,6 +270,9 @@ static void filter_row(aot_list *l, size_t row)
     bool ordered = l->column > 0 || l->descending; // heads say nothing there
     if (is_head(l, row)) {
         l->head = (uint32_t)row;
+        return;
+    }
+    if (l->ops->hides && l->ops->hides(l->arg, row)) {
         return;
     }
     if (l->filter.text && l->ops->selects) {

@@ -22,6 +22,9 @@ typedef struct aot_list_ops {
     /* A head cannot be selected: a search goes to the row under it, a filter keeps it if a row under
      * it is kept. NULL: no heads. */
     bool (*is_head)(void *arg, size_t row);
+    /* Whether a row is folded away, and whether any is; NULL: never. */
+    bool (*hides)(void *arg, size_t row);
+    bool (*hides_any)(void *arg);
     /* A filter of the owner's own language: takes it over (or refuses it), then says which rows it keeps.
      * NULL: a filter is a pattern over the rows' texts. */
     aot_status (*select)(void *arg, const char *text, aot_err *err);

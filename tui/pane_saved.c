@@ -37,6 +37,9 @@ static void draw_node(void *arg, aot_canvas *c, int y, int x, int cols, size_t r
     } else if (!r.is_source) {
         draw_kept(gv, c, y, x, aot_node_name(st->g, r.node));
     }
+    if (!r.is_source) {
+        graph_draw_fold(gv, c, y, x, cols, r.node);
+    }
 }
 
 /* Source lines by their place and code, nodes by everything else; nodes by their place too, so that a
@@ -115,6 +118,8 @@ const aot_list_ops graph_nodes_ops = {
     .draw = draw_node,
     .text = text_of_node,
     .is_head = is_head,
+    .hides = graph_hides,
+    .hides_any = graph_hides_any,
     .select = graph_nodes_select,
     .selects = graph_nodes_selects,
     .columns = node_columns,

@@ -432,7 +432,7 @@ static void step_unit(graph_view *gv, int dir)
 static bool act(aot_view *v, aot_action a)
 {
     graph_view *gv = state(v);
-    if (graph_edit_act(gv, a)) {
+    if (graph_edit_act(gv, a) || graph_fold_act(gv, a)) {
         return true;
     }
     switch (a) {

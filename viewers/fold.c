@@ -3,8 +3,7 @@
  * Each node has a signature (operator, constants, types, verdict). In a zone the nodes that compute
  * something form a sequence; a repeat is a stretch where sig[i] = sig[i + L], that is
  *     a [b c d] [b c d] [b c d] e   ->   a (b c d) × 3 e       L = 3
- * Candidate lengths are voted for by the distances between equal windows of WINDOW signatures; the
- * stretch that folds most nodes away is taken, and again in what is left. Signatures that occur once
+ * repeats.c finds the stretch that folds most nodes away; it is taken, and again in what is left. Signatures that occur once
  * are left out of the sequence: what only the first layer computes (a mask) does not hide a repeat. Copies are then mapped to
  * the first one, argument by argument; inputs and saved values that only a copy uses follow it. */
 #include <stdlib.h>
@@ -12,16 +11,11 @@
 
 #include "base/hash.h"
 #include "viewers/picture.h"
+#include "viewers/repeats.h"
 
-enum { WINDOW = 4, MIN_GAIN = 8, MAX_ROUNDS = 24, MAX_CANDIDATES = 12 };
+enum { MAX_ROUNDS = 24 };
 
-typedef struct run {
-    uint32_t start, length, times; /* positions in the sequence */
-} run;
-
-typedef struct vote {
-    uint32_t distance, count;
-} vote;
+typedef aot_repeat run;
 
 typedef struct slot {
     uint64_t key;
@@ -50,73 +44,6 @@ static size_t table_mask(size_t n)
         size *= 2;
     }
     return size - 1;
-}
-
-static int by_count(const void *a, const void *b)
-{
-    const vote *x = a, *y = b;
-    if (x->count != y->count) {
-        return x->count > y->count ? -1 : 1;
-    }
-    return x->distance < y->distance ? -1 : 1;
-}
-
-// The distances between equal windows that occur most, at most MAX_CANDIDATES.
-static uint32_t candidates(const uint64_t *sig, uint32_t n, vote out[MAX_CANDIDATES])
-{
-    size_t mask = table_mask(n);
-    slot *last = aot_xcalloc(mask + 1, sizeof *last);
-    uint32_t *count = aot_xcalloc((size_t)n + 1, sizeof *count);
-    for (uint32_t i = 0; i + WINDOW <= n; i++) {
-        uint64_t h = 0;
-        for (uint32_t k = 0; k < WINDOW; k++) {
-            h = aot_hash_mix(h, sig[i + k]);
-        }
-        slot *s = find_slot(last, mask, h);
-        if (s->value != UINT32_MAX) {
-            count[i - s->value]++;
-        }
-        s->value = i;
-    }
-    vote *votes = aot_xcalloc((size_t)n + 1, sizeof *votes);
-    uint32_t m = 0;
-    for (uint32_t d = 1; d <= n; d++) {
-        if (count[d] > 0) {
-            votes[m++] = (vote){d, count[d]};
-        }
-    }
-    qsort(votes, m, sizeof *votes, by_count);
-    m = m < MAX_CANDIDATES ? m : MAX_CANDIDATES;
-    memcpy(out, votes, m * sizeof *votes);
-    free(votes);
-    free(count);
-    free(last);
-    return m;
-}
-
-static run best_run(const uint64_t *sig, uint32_t n)
-{
-    run best = {0, 0, 0};
-    uint32_t best_gain = MIN_GAIN - 1;
-    vote v[MAX_CANDIDATES];
-    uint32_t m = candidates(sig, n, v);
-    for (uint32_t c = 0; c < m; c++) {
-        uint32_t length = v[c].distance, same = 0;
-        for (uint32_t i = 0; i + length <= n; i++) {
-            bool equal = i + length < n && sig[i] == sig[i + length];
-            if (equal) {
-                same++;
-                continue;
-            }
-            uint32_t times = same / length + 1, gain = length * (times - 1);
-            if (gain > best_gain) {
-                best_gain = gain;
-                best = (run){i - same, length, times};
-            }
-            same = 0;
-        }
-    }
-    return best;
 }
 
 /* ---- mapping copies to the first one ------------------------------------------------------------ */
@@ -251,7 +178,7 @@ static void fold_zone(folding *f, uint8_t zone)
     uint64_t *sig = aot_xcalloc(pic->nodes.n + 1, sizeof *sig);
     uint32_t n = sequence(pic, zone, seq, sig);
     for (int round = 0; round < MAX_ROUNDS && n > 0; round++) {
-        run r = best_run(sig, n);
+        run r = aot_repeat_best(sig, n);
         if (r.times < 2) {
             break;
         }
