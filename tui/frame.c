@@ -58,16 +58,21 @@ void frame_draw_bar(aot_view *v, aot_canvas *c)
     int x = name ? aot_canvas_put(c, 0, 1, AOT_STYLE_BAR, "aotscope") + 2 : 1;
     aot_text_fit(&fit, aot_sb_text(&left), c->cols - x - 1, c->ascii);
     int end = aot_canvas_put(c, 0, x, AOT_STYLE_BAR, aot_sb_text(&fit));
-    while (*last && end + 2 + tail + 1 > c->cols) { // the last parts of the left one give way
-        const char *cut = last_dot(aot_sb_text(&fit));
-        if (!cut) {
-            break;
-        }
+    const char *cut = last_dot(aot_sb_text(&fit));
+    if (*last && cut && end + 2 + tail + 1 > c->cols) { // the last part of the left one gives way
         int at = end - aot_text_width(cut);
         aot_canvas_fill(c, 0, at, end - at, ' ', AOT_STYLE_BAR);
         end = at;
-        fit.n = (size_t)(cut - fit.d);
-        fit.d[fit.n] = 0;
+    }
+    int room = c->cols - 1 - tail - 2 - x;
+    if (*last && end + 2 + tail + 1 > c->cols && room > 8) { // then it is cut
+        aot_sb less = {0};
+        char *whole = aot_xstrndup(aot_sb_text(&left), left.n);
+        aot_canvas_field(c, 0, x, c->cols - x, AOT_STYLE_BAR, "");
+        aot_text_fit(&less, whole, room, c->ascii);
+        end = aot_canvas_put(c, 0, x, AOT_STYLE_BAR, aot_sb_text(&less));
+        free(whole);
+        aot_sb_free(&less);
     }
     while (*text && end + 2 + aot_text_width(text) + 1 > c->cols) {
         dot = strstr(text, " · ");
