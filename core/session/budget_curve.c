@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "ir/text.h"
+#include "partition/partitioner.h"
 #include "session/derive.h"
 #include "session/walker.h"
 
@@ -22,6 +23,8 @@ struct aot_budget_curve {
     aot_ctx *ctx;
     const aot_graph *graph; /* parsed, in ctx */
     unsigned n_cuts;      /* in ctx */
+    aot_partitioner *again; /* of graph; NULL: passes run before the cut, all is done anew */
+    aot_partition *last;  /* of it; NULL */
     aot_arena *arena;     /* of the points */
     size_t n_words;
     AOT_VEC(aot_budget_point) points; /* by budget */
@@ -59,6 +62,8 @@ void aot_budget_curve_free(aot_budget_curve *c)
 {
     if (c != NULL) {
         aot_walker_free(c->walker);
+        aot_partition_release(c->last);
+        aot_partitioner_free(c->again);
         aot_ctx_free(c->ctx);
         aot_sb_free(&c->text);
         aot_vec_free(&c->points);
@@ -149,11 +154,32 @@ static aot_status parse(aot_budget_curve *c, aot_err *err)
     return aot_record_parse(&c->graph, c->ctx, c->u, &c->joint, err);
 }
 
+/* What does not depend on the budget is found once. */
+static aot_status solve(aot_budget_curve *c, aot_partition **out, const aot_config *config, aot_err *err)
+{
+    if (c->again == NULL) {
+        aot_partition_in in;
+        AOT_TRY(parse(c, err));
+        aot_partition_inputs(&in, c->u, c->graph);
+        c->again = aot_partitioner_new(&in);
+    }
+    aot_partition_release(c->last);
+    c->last = NULL;
+    AOT_TRY(aot_partitioner_solve(c->again, &c->last, config, NULL, 0, err));
+    *out = c->last;
+    return AOT_OK;
+}
+
 static aot_status partition_at(aot_budget_curve *c, const aot_partition **out, int at, aot_err *err)
 {
     aot_partition *p;
     aot_config config = c->config;
     config.activation_memory_budget = (double)at / AOT_BUDGET_STEPS;
+    if (strstr(config.backend, "inductor") == NULL) {
+        AOT_TRY(solve(c, &p, &config, err));
+        *out = p;
+        return AOT_OK;
+    }
     AOT_TRY(parse(c, err));
     c->n_cuts++;
     AOT_TRY(aot_derive_partition(&p, c->u, c->graph, &config, NULL, err));
