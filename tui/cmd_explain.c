@@ -31,6 +31,23 @@ static void print_value(const aot_explain *x)
     }
 }
 
+/* What the knapsack of the budget made of it. */
+static void print_item(const aot_explain *x)
+{
+    const aot_partition *p = x->p;
+    for (uint32_t i = 0; i < p->n_items; i++) {
+        const aot_budget_item *item = &p->items[i];
+        if (item->node == x->id) {
+            printf("  knapsack %s: %.4f of the memory, runtime %.6g; %.4f of %.4f are saved\n",
+                   item->saved ? "saved" : "to be recomputed", item->memory, item->runtime, p->items_saved,
+                   p->config.activation_memory_budget);
+        }
+    }
+    if (p->over_capacity) {
+        printf("  fault    the solver saves more than the budget: PyTorch's hirschberg is known for it\n");
+    }
+}
+
 static void print_rules(const aot_explain *x)
 {
     const aot_node_info *n = &x->p->nodes[x->id];
@@ -49,6 +66,7 @@ static void print_rules(const aot_explain *x)
         printf("  sink     %s\n", explain_sink_words(x));
     }
     printf("  decided  %s\n", x->p->rung);
+    print_item(x);
     aot_arena_free(a);
 }
 

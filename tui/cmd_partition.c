@@ -12,6 +12,8 @@
 #include "partition/partition.h"
 #include "session/model.h"
 #include "tui/open_model.h"
+#include "viewers/format.h"
+#include "viewers/table.h"
 
 typedef struct job {
     const aot_args *a;
@@ -52,6 +54,38 @@ static aot_status check_indices(const job *j, const aot_graph *joint, aot_err *e
     return AOT_OK;
 }
 
+/* The last rung in a table: what the solver chose from. */
+static void print_knapsack(const aot_partition *p, int k)
+{
+    aot_table *t = aot_table_new();
+    aot_sb out = {0};
+    static const char *const titles[] = {"value", "memory", "runtime", "choice", "operator"};
+    char op[160];
+    for (int i = 0; i < 5; i++) {
+        aot_table_column(t, titles[i], i == 1 || i == 2 ? AOT_RIGHT : AOT_LEFT, 0);
+    }
+    for (uint32_t i = 0; i < p->n_items; i++) {
+        const aot_budget_item *x = &p->items[i];
+        aot_table_row(t);
+        aot_table_cell(t, aot_node_name(p->cut, x->node));
+        aot_table_cellf(t, "%.4f", x->memory);
+        aot_table_cellf(t, "%.6g", x->runtime);
+        aot_table_cell(t, x->saved ? "saved" : "recomputed");
+        aot_table_cell(t, aot_format_op(op, sizeof op, p->cut, x->node));
+    }
+    printf("# graph %d: %s\n", k, p->rung);
+    if (p->items == NULL) {
+        printf("no knapsack was needed\n");
+    } else {
+        aot_table_print(&out, t, 0, 0, 0);
+        printf("%s%s: %.4f of %.4f saved%s\n", aot_sb_text(&out), p->config.activation_memory_budget_solver,
+               p->items_saved, p->config.activation_memory_budget,
+               p->over_capacity ? ", more than the budget: a known fault of PyTorch's solver" : "");
+    }
+    aot_sb_free(&out);
+    aot_table_free(t);
+}
+
 static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int k, aot_err *err)
 {
     aot_config config;
@@ -74,7 +108,10 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
     }
     if (s == AOT_OK) {
         aot_cmd_warn_passes(u, j->unit, p->cut, config.backend);
-        s = write_partition(j, k, p, err);
+        if (aot_args_has(j->a, "explain-knapsack")) {
+            print_knapsack(p, k);
+        }
+        s = j->dir != NULL ? write_partition(j, k, p, err) : AOT_OK;
     }
     aot_ctx_free(ctx);
     return s;
@@ -119,7 +156,7 @@ static int run(const aot_args *a)
 {
     aot_err err = {0};
     job j = {.a = a, .dir = aot_args_get(a, "output"), .n_static_inputs = -1};
-    if (j.dir == NULL) {
+    if (j.dir == NULL && !aot_args_has(a, "explain-knapsack")) {
         return aot_cmd_usage(a->cmd, "where to: -o DIR is missing");
     }
     if (aot_cmd_check_settings(a, &err) != AOT_OK) {
@@ -130,7 +167,7 @@ static int run(const aot_args *a)
         return aot_cmd_usage(a->cmd, "--static-inputs takes indices such as 0,1,4, not '%s'",
                              aot_args_get(a, "static-inputs"));
     }
-    if (mkdir(j.dir, 0777) != 0 && errno != EEXIST) {
+    if (j.dir != NULL && mkdir(j.dir, 0777) != 0 && errno != EEXIST) {
         AOT_FAIL(&err, AOT_E_IO, "cannot make folder %s: %s", j.dir, strerror(errno));
         free(j.static_inputs);
         return aot_cmd_fail(&err);
@@ -145,13 +182,15 @@ static int run(const aot_args *a)
         aot_err_in_file(&err, a->inputs[0]);
         return aot_cmd_fail(&err);
     }
-    fprintf(stderr, "%d joint graph%s, %d cut into %s\n", j.next, j.next == 1 ? "" : "s", j.next - j.failed, j.dir);
+    fprintf(stderr, "%d joint graph%s, %d cut into %s\n", j.next, j.next == 1 ? "" : "s", j.next - j.failed, j.dir != NULL ? j.dir : "two");
     return j.failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
 }
 
 static const aot_option options[] = {
     {"output", 'o', "DIR", false, "Folder for k.forward.txt, k.backward.txt and k.partition.json; made if missing."},
     AOT_OPTION_SET,
+    {"explain-knapsack", 0, NULL, false,
+     "Print what the knapsack of a budget chose from: memory, runtime and choice of each value."},
     {"static-inputs", 0, "I,J,...", false, "Indices of parameters and buffers, where the input does not say."},
     {0},
 };
@@ -166,6 +205,7 @@ const aot_cmd cmd_partition = {
            "The recorded configuration is the default; --set changes it.",
     .examples = "aotscope partition train.log -o out\n"
                 "aotscope partition train.log --set activation_memory_budget=0 -o out\n"
+                "aotscope partition train.log --set activation_memory_budget=0.3 --explain-knapsack\n"
                 "aotscope partition joint.txt --static-inputs 0,1 -o out\n",
     .options = options,
     .min_inputs = 1,

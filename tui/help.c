@@ -154,7 +154,7 @@ void aot_help_overview(aot_sb *out, bool color)
 
 const char *aot_help_range_word(const aot_config_row *r)
 {
-    return r->type == 'S' ? "one of" : r->type == 'L' ? "a list of" : "range";
+    return r->type == 'S' ? "one of" : r->type == 'L' && r->range[0] == 'o' ? "a list of" : r->type == 'L' ? "value" : "range";
 }
 
 void aot_help_settings(aot_sb *out, bool color)

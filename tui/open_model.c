@@ -12,7 +12,7 @@
 #include "session/session.h"
 
 /* Options that are settings of their own name. */
-static const char *const own_settings[] = {"backend", "path", "decompose", "keep", "opaque"};
+static const char *const own_settings[] = {"backend", "path", "decompose", "keep", "opaque", "times"};
 enum { N_OWN = sizeof own_settings / sizeof *own_settings };
 
 /* NAME=VALUE of an option; several values become one list. Nothing if it is not given. */

@@ -11,6 +11,7 @@
 /* Rows of an option table. */
 #define AOT_OPTION_SET                                                                             \
     {"set", 0, "NAME=VALUE", true, "A setting in place of the recorded one; see SETTINGS."},       \
+        {"times", 0, "FILE", false, "Measured times, lines NAME,MILLISECONDS, in place of flops."}, \
     {                                                                                              \
         "policy", 0, "FILE", true,                                                                 \
             "Lines set NAME=VALUE, save, recompute or clear SELECTION; they go over --set."        \

@@ -7,6 +7,7 @@
 
 #include "partition/internal.h"
 #include "partition/knapsack.h"
+#include "partition/times.h"
 
 enum { FAR = 1000000000 };
 
@@ -64,11 +65,32 @@ static void collect(const part *p, const uint8_t *banned, items *out)
 
 static double runtime_of(const part *p, aot_node_id id)
 {
+    if (p->times != NULL) {
+        return aot_times_of(p->times, p->g, id, p->st->flops[id]);
+    }
     if (strcmp(p->config->activation_memory_budget_runtime_estimator, "testing") == 0) {
         return 1;
     }
     double flops = p->st->flops[id];
     return flops > 1 ? flops : 1;
+}
+
+/* The items as the solver saw them. dp counts whole 1/10000 of the range, and so does hirschberg, which
+ * may end above the budget. */
+static void record_items(part *p, const items *x, const aot_knapsack *k, const uint8_t *dont_ban)
+{
+    aot_partition *out = p->out;
+    int64_t units = 0;
+    out->items = AOT_NEW_ARRAY(p->result, aot_budget_item, k->n);
+    out->n_items = k->n;
+    for (uint32_t i = 0; i < k->n; i++) {
+        aot_node_id id = x->v.d[i].id;
+        out->items[i] = (aot_budget_item){id, k->memory[i], k->runtime[i], !dont_ban[id]};
+        out->items_saved += dont_ban[id] ? 0 : k->memory[i];
+        units += dont_ban[id] ? 0 : aot_knapsack_units(k->memory[i]);
+    }
+    out->over_capacity = units > aot_knapsack_units(k->max_memory) &&
+                         strcmp(p->config->activation_memory_budget_solver, "dp_knapsack_sliding_hirschberg") == 0;
 }
 
 static aot_status solve(part *p, const items *x, double range, uint8_t *dont_ban)
@@ -87,6 +109,7 @@ static aot_status solve(part *p, const items *x, double range, uint8_t *dont_ban
     for (uint32_t i = 0; i < c.n_recomputed; i++) {
         dont_ban[x->v.d[c.recomputed[i]].id] = 1;
     }
+    record_items(p, x, &k, dont_ban);
     return AOT_OK;
 }
 

@@ -6,6 +6,8 @@
  * does not save it, so saving wins while w < w + V1 - V. */
 #include "partition/explain.h"
 
+#include "partition/partitioner.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,38 +84,17 @@ static void collect_readers(aot_explain *x)
  */
 
 typedef struct trial {
-    const aot_partition_in *in;
+    aot_partitioner *pr;
     const aot_config *config;
     aot_str name;
 } trial;
 
-/* The changed node among those that are tried already. */
-static aot_partition *cut_with(const trial *t, aot_what_if w, const aot_config *config,
-                               aot_err *err)
+/* With another tag or weight on the value; NULL if that cannot be cut. */
+static aot_partition *cut_with(const trial *t, aot_what_if w, const aot_config *config, aot_err *err)
 {
-    aot_partition_in in = *t->in;
     aot_partition *p = NULL;
-    aot_what_if *all = aot_xcalloc(in.n_what_if + 1, sizeof *all);
-    uint32_t n = 0;
-    bool placed = false;
     w.name = t->name;
-    for (uint32_t i = 0; i < in.n_what_if; i++) {
-        if (!placed && in.what_if[i].name >= t->name) {
-            all[n++] = w;
-            placed = true;
-        }
-        if (in.what_if[i].name != t->name) {
-            all[n++] = in.what_if[i];
-        }
-    }
-    if (!placed) {
-        all[n++] = w;
-    }
-    in.what_if = all;
-    in.n_what_if = n;
-    aot_status s = aot_partition_run(&p, &in, config, err);
-    free(all);
-    return s == AOT_OK ? p : NULL;
+    return aot_partitioner_solve(t->pr, &p, config, &w, 1, err) == AOT_OK ? p : NULL;
 }
 
 /* AOT_V_DEAD if the value is no more. */
@@ -150,7 +131,9 @@ static void try_tags(aot_explain *x, const trial *t)
         if (tags[i].policy != x->p->nodes[x->id].policy) {
             aot_err err = {0};
             aot_what_if w = {.weight = -1, .sets_policy = true, .policy = tags[i].policy};
-            add_change(x, tags[i].what, cut_with(t, w, t->config, &err), &err);
+            aot_partition *p = cut_with(t, w, t->config, &err);
+            add_change(x, tags[i].what, p, &err);
+            aot_partition_release(p);
         }
     }
 }
@@ -174,10 +157,11 @@ static void try_settings(aot_explain *x, const trial *t)
         aot_err err = {0};
         aot_partition *p = NULL;
         if (aot_config_set(&config, what, &err) != AOT_OK ||
-            aot_partition_run(&p, t->in, &config, &err) != AOT_OK) {
+            aot_partitioner_solve(t->pr, &p, &config, NULL, 0, &err) != AOT_OK) {
             p = NULL;
         }
         add_change(x, what, p, &err);
+        aot_partition_release(p);
     }
 }
 
@@ -194,12 +178,13 @@ static void find_limit(aot_explain *x, const trial *t)
         return;
     }
     aot_what_if w = {.weight = saved ? AOT_WEIGHT_INF : 0};
-    const aot_partition *p = cut_with(t, w, t->config, &err);
+    aot_partition *p = cut_with(t, w, t->config, &err);
     if (p == NULL) {
         return; /* no other value can take its place */
     }
     x->weight_limit =
         saved ? n->weight + p->cut_value - x->p->cut_value : x->p->cut_value - p->cut_value;
+    aot_partition_release(p);
 }
 
 aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in, const aot_config *config,
@@ -214,7 +199,7 @@ aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in, const 
         return no_such_value(p->cut, name, err);
     }
     const aot_node_info *n = &p->nodes[x.id];
-    trial t = {in, config, aot_node_at(p->cut, x.id)->name};
+    trial t = {aot_partitioner_new(in), config, aot_node_at(p->cut, x.id)->name};
     x.near = n->dist > 100 ? 100 : n->dist < 1 ? 1 : n->dist;
     x.weighed = n->weight > 0 && n->weight != AOT_WEIGHT_INF &&
                 aot_meta_get(p->cut->ctx, aot_node_at(p->cut, x.id)->meta)->val == AOT_VAL_TENSOR;
@@ -231,6 +216,7 @@ aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in, const 
         try_tags(&x, &t);
         try_settings(&x, &t);
     }
+    aot_partitioner_free(t.pr);
     *out = x;
     return AOT_OK;
 }

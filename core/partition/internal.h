@@ -79,6 +79,7 @@ typedef struct part {
     aot_arena *keep; /* of the facts that outlive a step: of the front while that is made */
     const part_static *st;
     struct part_memo *memo; /* cuts and knapsacks of earlier solves; NULL: none */
+    const struct aot_times *times; /* NULL: none are given */
     const aot_what_if *tags; /* sorted by name */
     uint32_t n_tags;
     const aot_graph *g; /* linked */

@@ -28,6 +28,11 @@ static int64_t units(double share)
     return (int64_t)rint(share * UNITS);
 }
 
+int64_t aot_knapsack_units(double memory)
+{
+    return units(memory);
+}
+
 typedef struct ranked {
     double ratio;
     uint32_t index;

@@ -42,6 +42,8 @@ size_t aot_knapsack_memo_bytes(const aot_knapsack_memo *m);
 AOT_NODISCARD aot_status aot_knapsack_solve_with(aot_knapsack_memo *memo, aot_knapsack_choice *out,
                                                  const aot_knapsack *k, const char *solver,
                                                  aot_err *err);
+/* dp's unit of memory: 1/10000, rounded as Python rounds. */
+int64_t aot_knapsack_units(double memory);
 /* The solvers' names, i = 0, 1, ...; NULL behind the last. */
 const char *aot_knapsack_name(unsigned i);
 

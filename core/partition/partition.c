@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "partition/internal.h"
+#include "partition/times.h"
 
 const char *aot_verdict_name(aot_verdict v)
 {
@@ -50,7 +51,10 @@ static void node_facts(part *p, const uint8_t *in_fw, const uint8_t *in_bw)
         aot_node_info *x = &p->out->nodes[i];
         bool fw = in_fw[i] != PART_ABSENT, bw = in_bw[i] != PART_ABSENT;
         x->verdict = fw && bw ? AOT_V_RECOMPUTED : fw ? AOT_V_FORWARD_ONLY : bw ? AOT_V_BACKWARD_ONLY : AOT_V_DEAD;
-        p->out->recompute_flops += fw && in_bw[i] == PART_BODY ? p->st->flops[i] : 0;
+        if (fw && in_bw[i] == PART_BODY) {
+            p->out->recompute_flops += p->st->flops[i];
+            p->out->recompute_ms += p->times != NULL ? aot_times_of(p->times, p->g, i, p->st->flops[i]) : 0;
+        }
         x->dist = p->dist != NULL ? p->dist[i] : 0;
         x->fw_order = p->fw_order[i];
         x->policy = p->m.policy[i];
@@ -157,6 +161,7 @@ aot_status part_cut_in_two(part *p, bool by_default)
     part_ids saved = {0}, sym = {0};
     p->out->config = *p->config;
     p->out->cut_value = -1;
+    p->out->recompute_ms = p->times != NULL ? 0 : -1;
     p->out->n_forward_outputs = p->n_fw_out;
     aot_status status = choose(p, by_default, &saved, &sym);
     if (status == AOT_OK) {

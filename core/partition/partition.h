@@ -73,6 +73,14 @@ typedef struct aot_partition_in {
     uint32_t n_param_paths;
 } aot_partition_in;
 
+/* A value that the knapsack of the budget could save or have recomputed. */
+typedef struct aot_budget_item {
+    aot_node_id node; /* in the graph that was cut */
+    double memory;    /* share of the range between the inputs and the first cut */
+    double runtime;   /* what recomputing costs: flops, 1, or milliseconds */
+    bool saved;
+} aot_budget_item;
+
 typedef struct aot_partition {
     aot_config config;     /* as used */
     aot_graph *cut;        /* stage joint_cse: the graph that was cut */
@@ -89,6 +97,11 @@ typedef struct aot_partition {
     int64_t saved_bytes;   /* sum over saved and saved_sym of bytes */
     int64_t saved_new_bytes; /* without what aliases a primal */
     double recompute_flops;  /* of what is in both modules, as PyTorch counts flops (rules/flops.h) */
+    aot_budget_item *items; /* of the knapsack, largest first; NULL: another rung decided */
+    uint32_t n_items;
+    double items_saved;    /* memory of the items that are saved, as the solver counts it */
+    bool over_capacity;    /* more than the budget: PyTorch's known fault (hirschberg) */
+    double recompute_ms;   /* of the same nodes as recompute_flops, by measured times; -1: no times */
     const char *rung;      /* "one cut", "inputs only", "default partition", ... static text */
     uint32_t n_vertices, n_edges; /* of the network */
     int n_forward_outputs;
@@ -98,6 +111,7 @@ typedef struct aot_partition {
 /* Cuts. Everything returned belongs to in->joint->ctx.
  * Errors: E_UNBOUNDED (the message names both ends, the chain in words and the smallest change),
  * E_GRAPH (not a joint graph), E_RANGE (budget), E_UNSUPPORTED (a knapsack solver that is not built),
+ * E_IO, E_PARSE (the file of measured times),
  * E_USAGE (an edit's selection matches nothing).
  * Cost: linear but for the flow. */
 AOT_NODISCARD aot_status aot_partition_run(aot_partition **out, const aot_partition_in *in,

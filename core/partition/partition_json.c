@@ -27,6 +27,19 @@ static json_t *node_json(const aot_node_info *x)
     return o;
 }
 
+static json_t *knapsack_json(const aot_partition *p)
+{
+    json_t *items = json_array();
+    for (uint32_t i = 0; i < p->n_items; i++) {
+        const aot_budget_item *x = &p->items[i];
+        json_array_append_new(items, json_pack("{s:s, s:f, s:f, s:b}", "node", aot_node_name(p->cut, x->node), "memory",
+                                               x->memory, "runtime", x->runtime, "saved", (int)x->saved));
+    }
+    return json_pack("{s:s, s:f, s:f, s:b, s:o}", "solver", p->config.activation_memory_budget_solver, "capacity",
+                     p->config.activation_memory_budget, "saved_memory", p->items_saved, "over_capacity",
+                     (int)p->over_capacity, "items", items);
+}
+
 json_t *aot_partition_json(const aot_partition *p, int unit)
 {
     json_t *o = json_object(), *nodes = json_object();
@@ -38,6 +51,10 @@ json_t *aot_partition_json(const aot_partition *p, int unit)
     json_object_set_new(o, "rung", json_string(p->rung));
     json_object_set_new(o, "saved_bytes", json_integer(p->saved_bytes));
     json_object_set_new(o, "recompute_flops", json_integer((json_int_t)p->recompute_flops));
+    if (p->recompute_ms >= 0) {
+        json_object_set_new(o, "recompute_ms", json_real(p->recompute_ms));
+    }
+    json_object_set_new(o, "knapsack", p->items != NULL ? knapsack_json(p) : json_null());
     json_object_set_new(o, "network", json_pack("{s:I, s:I}", "vertices", (json_int_t)p->n_vertices, "edges",
                                                 (json_int_t)p->n_edges));
     for (uint32_t i = 0; i < p->n_nodes; i++) {

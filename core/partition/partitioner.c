@@ -14,6 +14,7 @@
 
 #include "partition/edits.h"
 #include "partition/internal.h"
+#include "partition/times.h"
 
 enum { N_FRONTS = 8 };
 
@@ -28,6 +29,8 @@ struct aot_partitioner {
     aot_partition_in in;
     front fronts[N_FRONTS];
     part_memo *memo;
+    aot_times *times; /* as read last; NULL: none */
+    char *times_of;   /* the file */
     aot_arena *of_tags; /* tags of the edits as they were found last */
     char *tags_for;     /* the lines that they are of; NULL: none were found */
     aot_config tags_config;
@@ -68,6 +71,8 @@ void aot_partitioner_free(aot_partitioner *pr)
         aot_arena_free(pr->fronts[i].arena);
     }
     part_memo_free(pr->memo);
+    aot_times_free(pr->times);
+    free(pr->times_of);
     forget_tags(pr);
     free(pr);
 }
@@ -162,6 +167,26 @@ static void set_policies(part *p)
     p->m.policy = policy;
 }
 
+/* The file of measured times that the configuration names, read once. */
+static aot_status times_of(aot_partitioner *pr, const aot_config *config, const aot_graph *g, const double *flops,
+                           const aot_times **out, aot_err *err)
+{
+    *out = NULL;
+    if (config->times[0] == '\0') {
+        return AOT_OK;
+    }
+    if (pr->times_of == NULL || strcmp(pr->times_of, config->times) != 0) {
+        aot_times *t;
+        AOT_TRY(aot_times_read(&t, config->times, g, flops, err));
+        aot_times_free(pr->times);
+        free(pr->times_of);
+        pr->times = t;
+        pr->times_of = aot_xstrdup(config->times);
+    }
+    *out = pr->times;
+    return AOT_OK;
+}
+
 /* Into *out, whose arrays go to `result` and whose graphs to the context. */
 static aot_status cut(aot_partitioner *pr, aot_partition *out, aot_arena *result, const aot_config *config,
                       const aot_what_if *tags, uint32_t n_tags, aot_err *err)
@@ -171,6 +196,7 @@ static aot_status cut(aot_partitioner *pr, aot_partition *out, aot_arena *result
     aot_ctx *c = f->p.ctx;
     size_t n_graphs = c->graphs.n;
     part p = f->p;
+    AOT_TRY(times_of(pr, config, p.g, p.st->flops, &p.times, err));
     p.in = &pr->in;
     p.config = config;
     p.result = result;

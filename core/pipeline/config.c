@@ -205,6 +205,12 @@ static bool read_double(const char *s, double *out)
     return *end == '\0' && end != digits;
 }
 
+/* Long texts are operators with commas between, or the name of a file. */
+static bool is_operators(const aot_config_row *row)
+{
+    return strncmp(row->range, "operators", strlen("operators")) == 0;
+}
+
 /* What may stand after the equals sign, in words. */
 static void describe(aot_sb *b, const aot_config_row *row)
 {
@@ -213,7 +219,7 @@ static void describe(aot_sb *b, const aot_config_row *row)
         return;
     }
     if (row->type == 'L') {
-        aot_sb_addf(b, "a list of %d bytes at most", (int)sizeof(aot_config_L) - 1);
+        aot_sb_addf(b, "%s of %d bytes at most", is_operators(row) ? "a list" : row->range, (int)sizeof(aot_config_L) - 1);
         return;
     }
     if (row->type == 'S') {
@@ -241,7 +247,9 @@ static aot_status set_text(aot_config *c, const aot_config_row *row, const char 
     bool ok;
     switch (row->type) {
     case 'L':
-        AOT_TRY(aot_op_list_check(s, row->name, err));
+        if (is_operators(row)) {
+            AOT_TRY(aot_op_list_check(s, row->name, err));
+        }
         v.s = s;
         ok = n < sizeof(aot_config_L);
         break;

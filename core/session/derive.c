@@ -88,6 +88,22 @@ aot_status aot_derive_partition(aot_partition **out, const aot_unit *u, const ao
     return aot_derive_partition_in(out, &in, config, observer, err);
 }
 
+aot_status aot_derive_partitioner(aot_partitioner **out, const aot_unit *u, const aot_graph *joint,
+                                  const aot_config *config, const aot_observer *observer,
+                                  aot_err *err)
+{
+    aot_partition_in in;
+    aot_partition_inputs(&in, u, joint);
+    if (strcmp(config->backend, "inductor_joint") == 0) {
+        aot_pass_ctx p = {.config = config, .partition_in = &in, .observer = observer};
+        p.graphs[AOT_STAGE_JOINT] = joint;
+        AOT_TRY(aot_pass_run_to(&p, AOT_STAGE_JOINT_PASSES, err));
+        in.joint = p.graphs[AOT_STAGE_JOINT_PASSES];
+    }
+    *out = aot_partitioner_new(&in);
+    return AOT_OK;
+}
+
 aot_status aot_derive_partition_in(aot_partition **out, const aot_partition_in *in,
                                    const aot_config *config, const aot_observer *observer,
                                    aot_err *err)

@@ -4,7 +4,7 @@
 
 #include "import/unit.h"
 #include "ir/event.h"
-#include "partition/partition.h"
+#include "partition/partitioner.h"
 #include "runtime/wrappers.h"
 #include "session/model.h"
 
@@ -62,6 +62,11 @@ bool aot_stage_is_captured(aot_stage s);
 AOT_NODISCARD aot_status aot_derive_partition(aot_partition **out, const aot_unit *u,
                                               const aot_graph *joint, const aot_config *config,
                                               const aot_observer *observer, aot_err *err);
+/* A partitioner of what is cut: the joint graph after the passes before the cut, which the observer
+ * hears of. It has the unit's edits; joint outlives it. Errors: those of the passes. */
+AOT_NODISCARD aot_status aot_derive_partitioner(aot_partitioner **out, const aot_unit *u,
+                                                const aot_graph *joint, const aot_config *config,
+                                                const aot_observer *observer, aot_err *err);
 /* The same with what is known of the inputs. */
 AOT_NODISCARD aot_status aot_derive_partition_in(aot_partition **out, const aot_partition_in *in,
                                                  const aot_config *config,

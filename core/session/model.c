@@ -31,7 +31,9 @@ typedef struct slot {
     aot_ctx *ctx;   /* NULL until a graph is asked for */
     const aot_graph *graphs[AOT_N_STAGES];
     aot_err errs[AOT_N_STAGES];
-    aot_partition *partition;
+    aot_partitioner *partitioner; /* NULL: not made */
+    bool knows_modules;           /* it was told the parameters' paths */
+    aot_partition *partition, *partition_before; /* the latter until the next change */
     aot_err partition_err;
     bool partition_tried;
     const aot_graph *captured[AOT_N_STAGES]; /* derived from the Dynamo graph */
@@ -278,6 +280,15 @@ aot_status aot_model_open(aot_model **out, const char *const *inputs, size_t n_i
     return AOT_OK;
 }
 
+static void drop_partitions(slot *s)
+{
+    aot_partition_release(s->partition);
+    aot_partition_release(s->partition_before);
+    aot_partitioner_free(s->partitioner);
+    s->partition = s->partition_before = NULL;
+    s->partitioner = NULL;
+}
+
 void aot_model_free(aot_model *m)
 {
     if (m == NULL) {
@@ -285,6 +296,7 @@ void aot_model_free(aot_model *m)
     }
     for (size_t i = 0; i < m->slots.n; i++) {
         slot *s = &m->slots.d[i];
+        drop_partitions(s);
         aot_ctx_free(s->ctx);
         aot_ctx_free(s->before);
         aot_unit_free(s->unit);
@@ -532,18 +544,33 @@ static aot_status joint_graph(aot_model *m, size_t unit, const aot_graph **out, 
     }
 }
 
+/* Made once for all settings and edits that leave the joint graph as it is. */
+static aot_status partitioner_of(aot_model *m, size_t unit, const aot_config *config, aot_err *err)
+{
+    slot *s = slot_at(m, unit);
+    const aot_graph *joint = NULL;
+    aot_observer keep = {.arg = s, .on_graph = keep_graph};
+    bool modules = aot_edits_need_modules(s->edits);
+    if (s->partitioner != NULL && (s->knows_modules || !modules)) {
+        return AOT_OK;
+    }
+    aot_partitioner_free(s->partitioner);
+    s->partitioner = NULL;
+    s->knows_modules = modules;
+    AOT_TRY(joint_graph(m, unit, &joint, err));
+    return aot_derive_partitioner(&s->partitioner, s->unit, joint, config, &keep, err);
+}
+
 aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **out, aot_err *err)
 {
     slot *s = slot_at(m, unit);
     if (!s->partition_tried) {
         aot_config config;
-        aot_observer keep = {.arg = s, .on_graph = keep_graph};
         AOT_TRY(aot_model_config(m, unit, &config, err));
         s->partition_tried = true;
-        const aot_graph *joint = NULL;
-        if (joint_graph(m, unit, &joint, &s->partition_err) == AOT_OK &&
-            aot_derive_partition(&s->partition, s->unit, joint, &config, &keep,
-                                 &s->partition_err) != AOT_OK) {
+        if (partitioner_of(m, unit, &config, &s->partition_err) == AOT_OK &&
+            aot_partitioner_solve(s->partitioner, &s->partition, &config, NULL, 0,
+                                  &s->partition_err) != AOT_OK) {
             s->partition = NULL;
         }
     }
@@ -696,19 +723,26 @@ aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot
 
 /* ---- edits ----------------------------------------------------------------------------------- */
 
-/* Forgets what follows from the joint graph; retraced: and what it follows from. */
-static void forget_derived(slot *s, bool retraced)
+/* Forgets what follows from the joint graph; passes: the partitioner too, for what is cut is another
+ * graph; retraced: and what the joint graph follows from. */
+static void forget_derived(slot *s, bool passes, bool retraced)
 {
     static const aot_err none = {0};
     s->version++;
+    aot_partition_release(s->partition_before);
+    s->partition_before = s->partition;
     s->partition = NULL;
     s->partition_err = none;
     s->partition_tried = false;
     s->runtime = NULL;
     s->runtime_err = none;
     s->runtime_tried = false;
-    s->graphs[AOT_STAGE_JOINT_PASSES] = NULL;
     memset(s->compared, 0, sizeof s->compared);
+    if (passes || retraced) {
+        aot_partitioner_free(s->partitioner);
+        s->partitioner = NULL;
+        s->graphs[AOT_STAGE_JOINT_PASSES] = NULL;
+    }
     if (!retraced) {
         return;
     }
@@ -737,7 +771,9 @@ static void follow_edits(aot_model *m, size_t unit, const aot_config *was)
 {
     aot_config now;
     bool known = aot_model_config(m, unit, &now, NULL) == AOT_OK;
-    forget_derived(slot_at(m, unit), !known || !traces_alike(was, &now));
+    /* the joint-graph passes read this one */
+    bool passes = !known || was->fallback_random != now.fallback_random;
+    forget_derived(slot_at(m, unit), passes, !known || !traces_alike(was, &now));
 }
 
 aot_status aot_model_edit(aot_model *m, size_t unit, const char *line, aot_err *err)
@@ -748,14 +784,19 @@ aot_status aot_model_edit(aot_model *m, size_t unit, const char *line, aot_err *
     aot_err mine = {0};
     AOT_TRY(aot_model_config(m, unit, &was, err));
     AOT_TRY(aot_edits_add(s->edits, line, NULL, 0, err));
-    aot_status st = aot_model_config(m, unit, &now, &mine);
-    follow_edits(m, unit, &was);
-    if (st == AOT_OK && s->edits->d[s->edits->n - 1].kind != AOT_UNIT_EDIT_SET) {
-        st = aot_model_partition(m, unit, &p, &mine);
-    }
-    if (st == AOT_E_USAGE) {
+    if (aot_model_config(m, unit, &now, &mine) != AOT_OK) {
         aot_edits_drop(s->edits);
-        follow_edits(m, unit, &was);
+        return take_err(&mine, err);
+    }
+    follow_edits(m, unit, &was);
+    bool tags = s->edits->d[s->edits->n - 1].kind != AOT_UNIT_EDIT_SET;
+    if (tags && aot_model_partition(m, unit, &p, &mine) == AOT_E_USAGE) { // as if never asked
+        static const aot_err none = {0};
+        aot_edits_drop(s->edits);
+        s->partition = s->partition_before;
+        s->partition_before = NULL;
+        s->partition_tried = s->partition != NULL;
+        s->partition_err = none;
         return take_err(&mine, err);
     }
     return AOT_OK;

@@ -36,6 +36,21 @@ run "$AOTSCOPE" import "$log" --policy "$scratch/policy" -o "$scratch/s.aots"
 run "$AOTSCOPE" show "$scratch/s.aots" --saved
 ok "a session shows what it was made under" out "1 value"
 
+run "$AOTSCOPE" export "$log" --policy "$scratch/policy" --format policy
+ok "export writes the policy that --policy takes" out "set activation_memory_budget=0"
+run "$AOTSCOPE" export "$log" --policy "$scratch/tag" --format script
+ok "export writes a checkpoint policy for a training script" out "(torch.ops.aten.sin.default, "
+ok "with its function" out "create_selective_checkpoint_contexts(policy)"
+
+ladder=$(ls "$AOT_FIXTURES"/oracle/pain_mlp_ladder/trace.log*)
+run "$AOTSCOPE" partition "$ladder" --set activation_memory_budget=0.3 --explain-knapsack
+ok "partition tells what the knapsack chose from" out "dp: 0.2857 of 0.3000 saved"
+printf 'aten.mm,0.5\n' >"$scratch/times"
+run "$AOTSCOPE" partition "$ladder" --set activation_memory_budget=0.3 --explain-knapsack --times "$scratch/times"
+ok "measured times stand in place of flops" out "0.5  saved"
+run "$AOTSCOPE" explain "$ladder" mm --set activation_memory_budget=0.3
+ok "explain tells the knapsack's choice" out "knapsack saved: 0.1143 of the memory"
+
 printf 'set cse=True\nsave op:conv2d\n' >"$scratch/bad"
 run "$AOTSCOPE" show "$log" --saved --policy "$scratch/bad"
 ok "a line that matches nothing is an error" exits 2

@@ -1,0 +1,212 @@
+/* A unit's settings and edits as what a training script takes, and as a policy file.
+ *
+ * A checkpoint policy is asked for each operator as it is dispatched: operators whose calls are all tagged
+ * alike are told by name, others by the number of the call. What no edit tags is PREFER_SAVE, which leaves
+ * it to the partitioner. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viewers/viewer.h"
+
+typedef struct call {
+    const char *op; /* "aten.mm.default" */
+    uint32_t node; /* calls of one operator are numbered in this order */
+    uint8_t policy;
+} call;
+
+typedef struct calls {
+    AOT_VEC(call) v;
+    bool any;
+} calls;
+
+static int by_op(const void *a, const void *b)
+{
+    const call *x = a, *y = b;
+    int c = strcmp(x->op, y->op);
+    return c != 0 ? c : x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Forward calls of operators with their tags. */
+static void collect(calls *out, const aot_partition *p)
+{
+    const aot_graph *g = p->cut;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const char *t = aot_node_target(g, i);
+        if (aot_node_at(g, i)->kind != AOT_CALL_FUNCTION || p->nodes[i].backward_made || strncmp(t, "torch.ops.", 10) != 0) {
+            continue;
+        }
+        call c = {t + 10, i, p->nodes[i].policy};
+        out->any |= c.policy != AOT_POLICY_NONE;
+        aot_vec_push(&out->v, c);
+    }
+    if (out->v.n != 0) {
+        qsort(out->v.d, out->v.n, sizeof *out->v.d, by_op);
+    }
+}
+
+/* "aten.mm.default": True, or the numbers of its calls, under the policy. */
+static void add_operator(aot_sb *out, const call *c, size_t n, aot_policy policy)
+{
+    size_t n_tagged = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_tagged += c[i].policy == policy;
+    }
+    if (n_tagged == 0) {
+        return;
+    }
+    aot_sb_addf(out, "    (torch.ops.%s, ", c->op);
+    if (n_tagged == n) {
+        aot_sb_addz(out, "None");
+    } else {
+        aot_sb_addz(out, "{");
+        for (size_t i = 0, k = 0; i < n; i++) {
+            if (c[i].policy == policy) {
+                aot_sb_addf(out, "%s%zu", k++ != 0 ? ", " : "", i);
+            }
+        }
+        aot_sb_addz(out, "}");
+    }
+    aot_sb_addf(out, ", CheckpointPolicy.%s),\n", aot_policy_name(policy));
+}
+
+static void add_rules(aot_sb *out, const calls *x)
+{
+    aot_sb_addz(out, "# Operator, numbers of its calls in the region (None: all), what is to become of them.\nRULES = [\n");
+    for (size_t i = 0, n; i < x->v.n; i += n) {
+        for (n = 1; i + n < x->v.n && strcmp(x->v.d[i].op, x->v.d[i + n].op) == 0; n++) {
+        }
+        for (int policy = AOT_POLICY_NONE + 1; policy <= AOT_POLICY_PREFER_RECOMPUTE; policy++) {
+            add_operator(out, &x->v.d[i], n, (aot_policy)policy);
+        }
+    }
+    aot_sb_addz(out, "]\n");
+}
+
+static const char contexts[] =
+    "\n\ndef contexts():\n"
+    "    \"\"\"For checkpoint(..., use_reentrant=False, context_fn=contexts).\"\"\"\n"
+    "    seen = {False: {}, True: {}}\n\n"
+    "    def policy(ctx, op, *args, **kwargs):\n"
+    "        counts = seen[ctx.is_recompute]\n"
+    "        number = counts[op] = counts.get(op, -1) + 1\n"
+    "        for rule, calls, what in RULES:\n"
+    "            if op == rule and (calls is None or number in calls):\n"
+    "                return what\n"
+    "        return CheckpointPolicy.PREFER_SAVE  # the partitioner decides\n\n"
+    "    return create_selective_checkpoint_contexts(policy)\n\n\n"
+    "def checkpointed(region):\n"
+    "    \"\"\"The module or function with the policy around it; compile what calls it.\"\"\"\n"
+    "    return lambda *args, **kwargs: checkpoint(\n"
+    "        region, *args, use_reentrant=False, context_fn=contexts, **kwargs)\n";
+
+/* Names of torch._functorch.config, not those that are ours or Inductor's. */
+static bool is_functorchs(const aot_config_row *r)
+{
+    static const char *const others[] = {"partitioner", "backend", "path", "decompose", "keep", "opaque", "times",
+                                         "fallback_random", "keep_inference_input_mutations"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(r->name, others[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Assignments of what differs from PyTorch's defaults. */
+static void add_settings(aot_sb *out, const aot_config *c)
+{
+    aot_config defaults;
+    size_t n = 0;
+    aot_config_init(&defaults);
+    aot_sb_addz(out, "def configure():\n    \"\"\"Before anything is compiled.\"\"\"\n");
+    for (size_t i = 0; i < aot_config_count(); i++) {
+        const aot_config_row *r = aot_config_row_at(i);
+        aot_sb value = {0}, def = {0};
+        aot_config_print(&value, c, r);
+        aot_config_print(&def, &defaults, r);
+        if (is_functorchs(r) && strcmp(aot_sb_text(&value), aot_sb_text(&def)) != 0) {
+            const char *quote = r->type == 'S' ? "\"" : "";
+            aot_sb_addf(out, "    torch._functorch.config.%s = %s%s%s\n", r->name, quote, aot_sb_text(&value), quote);
+            n++;
+        }
+        aot_sb_free(&value);
+        aot_sb_free(&def);
+    }
+    if (n == 0) {
+        aot_sb_addz(out, "    # all settings are PyTorch's defaults\n");
+    }
+}
+
+static void add_lines(aot_sb *out, aot_model *m, size_t unit, const char *before)
+{
+    for (size_t i = 0; i < aot_model_n_edits(m, unit); i++) {
+        aot_sb_addf(out, "%s%s\n", before, aot_model_edit_at(m, unit, i)->line);
+    }
+}
+
+static aot_status write_script(aot_export_job *j, const aot_config *config, aot_err *err)
+{
+    size_t unit = (size_t)j->in->unit;
+    calls x = {0};
+    const aot_partition *p;
+    AOT_TRY(aot_model_partition(j->in->model, unit, &p, err));
+    if (aot_edits_tag_any(aot_model_unit(j->in->model, unit)->edits)) {
+        collect(&x, p);
+    }
+    aot_sb_addz(j->out, "\"\"\"Settings and checkpoint policy of a unit, as they were tried in aotscope.\n\n");
+    aot_sb_addf(j->out, "%s\n\n", j->in->label != NULL ? j->in->label : "");
+    add_lines(j->out, j->in->model, unit, "    ");
+    aot_sb_addz(j->out, "\"\"\"\nimport torch\nimport torch._functorch.config\n");
+    aot_sb_addz(j->out, x.any ? "from torch.utils.checkpoint import (CheckpointPolicy, checkpoint,\n"
+                                "                                    create_selective_checkpoint_contexts)\n"
+                              : "");
+    aot_sb_addz(j->out, "\n\n");
+    add_settings(j->out, config);
+    if (x.any) {
+        aot_sb_addz(j->out, "\n\n");
+        add_rules(j->out, &x);
+        aot_sb_addz(j->out, contexts);
+    }
+    aot_vec_free(&x.v);
+    return AOT_OK;
+}
+
+aot_status aot_write_script(aot_export_job *j, aot_err *err)
+{
+    aot_config config;
+    AOT_TRY(aot_model_config(j->in->model, (size_t)j->in->unit, &config, err));
+    return write_script(j, &config, err);
+}
+
+aot_status aot_write_policy(aot_export_job *j, aot_err *err)
+{
+    size_t unit = (size_t)j->in->unit;
+    aot_config config, recorded;
+    AOT_TRY(aot_model_config(j->in->model, unit, &config, err));
+    aot_config_init(&recorded);
+    const aot_unit *u = aot_model_unit(j->in->model, unit);
+    if (u->config != NULL) {
+        aot_config_from_json(&recorded, u->config);
+    }
+    aot_sb_addf(j->out, "# %s\n# what differs from the recorded settings, and the edits; --policy takes it\n",
+                j->in->label != NULL ? j->in->label : "");
+    for (size_t i = 0; i < aot_config_count(); i++) {
+        const aot_config_row *r = aot_config_row_at(i);
+        aot_sb value = {0}, was = {0};
+        aot_config_print(&value, &config, r);
+        aot_config_print(&was, &recorded, r);
+        if (is_functorchs(r) && strcmp(aot_sb_text(&value), aot_sb_text(&was)) != 0) {
+            aot_sb_addf(j->out, "set %s=%s\n", r->name, aot_sb_text(&value));
+        }
+        aot_sb_free(&value);
+        aot_sb_free(&was);
+    }
+    for (size_t i = 0; i < aot_model_n_edits(j->in->model, unit); i++) {
+        const aot_unit_edit *e = aot_model_edit_at(j->in->model, unit, i);
+        if (e->kind != AOT_UNIT_EDIT_SET) {
+            aot_sb_addf(j->out, "%s\n", e->line);
+        }
+    }
+    return AOT_OK;
+}
