@@ -46,7 +46,7 @@ static void find_sources(aot_runnable *r, const aot_unit *u, const aot_graph *dy
         aot_node_id id = node_of(dynamo, name);
         const char *source = aot_input_source(u, id != AOT_NO_NODE ? aot_node_target(dynamo, id) : name);
         source = source != NULL || id == AOT_NO_NODE ? source : symbol_source(u, dynamo, id);
-        r->sources[i] = source != NULL ? source : name;
+        r->sources[i] = source != NULL ? source : id != AOT_NO_NODE ? aot_node_target(dynamo, id) : name;
         r->known[i] = id != AOT_NO_NODE ? &inputs[id] : NULL;
     }
 }
