@@ -148,7 +148,11 @@ const aot_cmd cmd_exec = {
            "grad, in order; null: zeros. The result has \"outputs\", \"grads\" by source (null: no gradient) "
            "and \"mutated\" by source.\n\n"
            "An operator without a kernel is run by its decomposition; one that has neither is an error that names it "
-           "(aotscope ops --gaps).",
+           "(aotscope ops --gaps).\n\n"
+           "Gaps: units with tensor subclasses, effect tokens or functionalize_rng_ops, and higher-order operators, are not run; "
+           "16 and more normal numbers may differ from PyTorch's in the last bits (its vector functions), the stream does "
+           "not; linear algebra runs in double, so the sign of an eigenvector may be the other one; a lazily conjugated "
+           "view is a copy; what torch.empty holds is zero here.",
     .examples = "aotscope exec train.log --values V.json -o OUT.json\n"
                 "aotscope exec train.log --values V.json --set activation_memory_budget=0\n",
     .options = options,
