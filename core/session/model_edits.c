@@ -1,0 +1,126 @@
+/* Edits of a unit: what follows from what a line changes is forgotten, and made when asked for. */
+#include <string.h>
+
+#include "session/model_internal.h"
+
+/* Forgets what follows from the joint graph; passes: the partitioner too, for what is cut is another
+ * graph; retraced: and what the joint graph follows from. */
+static void forget_derived(slot *s, bool passes, bool retraced)
+{
+    static const aot_err none = {0};
+    s->version++;
+    aot_partition_release(s->partition_before);
+    s->partition_before = s->partition;
+    s->partition = NULL;
+    s->partition_err = none;
+    s->partition_tried = false;
+    s->runtime = NULL;
+    s->runtime_err = none;
+    s->runtime_tried = false;
+    memset(s->compared, 0, sizeof s->compared);
+    if (passes || retraced) {
+        aot_partitioner_free(s->partitioner);
+        s->partitioner = NULL;
+        s->graphs[AOT_STAGE_JOINT_PASSES] = NULL;
+    }
+    if (!retraced) {
+        return;
+    }
+    aot_ctx_free(s->before);
+    s->before = s->ctx;
+    s->ctx = NULL;
+    memset(s->graphs, 0, sizeof s->graphs);
+    memset(s->captured, 0, sizeof s->captured);
+    memset(s->errs, 0, sizeof s->errs);
+    s->calling = NULL;
+    s->capture_err = none;
+    s->capture_tried = false;
+}
+
+/* Settings that the capture reads. */
+static bool traces_alike(const aot_config *a, const aot_config *b)
+{
+    return strcmp(a->backend, b->backend) == 0 && strcmp(a->path, b->path) == 0 &&
+           strcmp(a->decompose, b->decompose) == 0 && strcmp(a->keep, b->keep) == 0 &&
+           a->opaque == b->opaque &&
+           a->keep_inference_input_mutations == b->keep_inference_input_mutations;
+}
+
+/* After a change of the edits; was: the settings before it. */
+static void follow_edits(aot_model *m, size_t unit, const aot_config *was)
+{
+    aot_config now;
+    bool known = aot_model_config(m, unit, &now, NULL) == AOT_OK;
+    /* the joint-graph passes read this one */
+    bool passes = !known || was->fallback_random != now.fallback_random;
+    forget_derived(aot_model_slot(m, unit), passes, !known || !traces_alike(was, &now));
+}
+
+aot_status aot_model_edit(aot_model *m, size_t unit, const char *line, aot_err *err)
+{
+    slot *s = aot_model_slot(m, unit);
+    aot_config was, now;
+    const aot_partition *p;
+    aot_err mine = {0};
+    AOT_TRY(aot_model_config(m, unit, &was, err));
+    AOT_TRY(aot_edits_add(s->edits, line, NULL, 0, err));
+    if (aot_model_config(m, unit, &now, &mine) != AOT_OK) {
+        aot_edits_drop(s->edits);
+        return aot_model_take_err(&mine, err);
+    }
+    follow_edits(m, unit, &was);
+    bool tags = s->edits->d[s->edits->n - 1].kind != AOT_UNIT_EDIT_SET;
+    if (tags && aot_model_partition(m, unit, &p, &mine) == AOT_E_USAGE) { // as if never asked
+        static const aot_err none = {0};
+        aot_edits_drop(s->edits);
+        s->partition = s->partition_before;
+        s->partition_before = NULL;
+        s->partition_tried = s->partition != NULL;
+        s->partition_err = none;
+        return aot_model_take_err(&mine, err);
+    }
+    return AOT_OK;
+}
+
+bool aot_model_undo(aot_model *m, size_t unit)
+{
+    slot *s = aot_model_slot(m, unit);
+    aot_config was;
+    bool known = aot_model_config(m, unit, &was, NULL) == AOT_OK, any = aot_edits_undo(s->edits);
+    if (any && known) {
+        follow_edits(m, unit, &was);
+    }
+    return any;
+}
+
+bool aot_model_redo(aot_model *m, size_t unit)
+{
+    slot *s = aot_model_slot(m, unit);
+    aot_config was;
+    bool known = aot_model_config(m, unit, &was, NULL) == AOT_OK, any = aot_edits_redo(s->edits);
+    if (any && known) {
+        follow_edits(m, unit, &was);
+    }
+    return any;
+}
+
+size_t aot_model_n_edits(const aot_model *m, size_t unit)
+{
+    return aot_model_slot(m, unit)->edits->n;
+}
+
+size_t aot_model_n_undone(const aot_model *m, size_t unit)
+{
+    const aot_unit_edits *e = aot_model_slot(m, unit)->edits;
+    return e->n_all - e->n;
+}
+
+const aot_unit_edit *aot_model_edit_at(const aot_model *m, size_t unit, size_t i)
+{
+    return &aot_model_slot(m, unit)->edits->d[i];
+}
+
+unsigned aot_model_version(const aot_model *m, size_t unit)
+{
+    return m->slots.d[unit].version;
+}
