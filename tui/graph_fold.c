@@ -45,7 +45,15 @@ void graph_draw_fold(graph_view *gv, aot_canvas *c, int y, int x, int cols, aot_
     }
 }
 
-/* Lists the rows again, the cursor on its node or on the one that stands for it. */
+size_t graph_fold_row(graph_view *gv, aot_node_id id)
+{
+    graph_stage *st = graph_now(gv);
+    size_t row = aot_listing_row_of(st->listing, id);
+    return graph_hides(gv, row) ? aot_listing_row_of(st->listing, st->repeats.folds.d[-st->repeats.of[id] - 1].first)
+                                : row;
+}
+
+/* Lists the rows again, the cursor on a node. */
 static void again(graph_view *gv, aot_node_id id)
 {
     graph_stage *st = graph_now(gv);

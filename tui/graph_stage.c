@@ -307,7 +307,7 @@ static void show_anchor(graph_view *gv)
     if (st->listing && gv->anchor.name && st->g->nodes.n > 0) {
         aot_node_id id = graph_find_name(st, gv->anchor.name);
         id = id == AOT_NO_NODE ? find_anchor(&gv->anchor, st->g) : id;
-        row = aot_listing_row_of(st->listing, id);
+        row = graph_fold_row(gv, id);
     } else if (st->listing) {
         row = first_operation(st);
     }

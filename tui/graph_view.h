@@ -142,6 +142,7 @@ void graph_range(const graph_view *gv, size_t *from, size_t *to);
 bool graph_fold_act(graph_view *gv, aot_action a); /* false: not one of its actions */
 bool graph_hides(void *arg, size_t row);           /* as aot_list_ops' */
 bool graph_hides_any(void *arg);
+size_t graph_fold_row(graph_view *gv, aot_node_id id); /* of the node, or of the one that stands for it */
 /* "x 12" beside the first node of a fold. */
 void graph_draw_fold(graph_view *gv, aot_canvas *c, int y, int x, int cols, aot_node_id id);
 

@@ -1,21 +1,22 @@
-/* What lint finds in the unit, one a line, the worst first; below it what the selected one means and
- * what to do about it. Enter goes to the node. */
+/* What lint finds in the unit, one a line, the worst first, then what draws random numbers, what is
+ * mutated and what shares memory; below it what the selected one means and what to do about it. Enter
+ * goes to the node. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "lint/lint.h"
+#include "tui/finding_rows.h"
 #include "tui/lines.h"
 #include "tui/view.h"
 #include "viewers/format.h"
 
 typedef struct findings_view {
     aot_view *v;
-    bool looked;            /* under this version of the model's unit */
+    bool looked;         /* under this version of the model's unit */
     unsigned version;
-    const aot_partition *p; /* what `all` is about; NULL: there is none */
-    char trouble[800];      /* why */
-    aot_findings all;
-    uint32_t n[3];          /* by level */
+    aot_arena *arena;    /* texts of the rows */
+    char trouble[800];   /* why lint could not look; "": it did */
+    finding_rows all;
+    uint32_t n[N_FINDING_KINDS];
     aot_list list;
 } findings_view;
 
@@ -28,87 +29,56 @@ static findings_view *state(aot_view *v)
 
 /* ---- rows ---- */
 
-static int worst_first(const void *x, const void *y)
-{
-    const aot_finding *a = x, *b = y;
-    if (a->rule->level != b->rule->level) {
-        return (int)b->rule->level - (int)a->rule->level;
-    }
-    return a->rule != b->rule ? (a->rule > b->rule) - (a->rule < b->rule)
-                              : (a->node > b->node) - (a->node < b->node);
-}
-
 /* Looks again where the unit was changed. */
 static void refresh(findings_view *s)
 {
-    const aot_partition *p = NULL;
     aot_err err = {0};
     aot_model *m = aot_app_model(s->v->app);
     unsigned version = aot_model_version(m, s->v->unit);
     if (s->looked && s->version == version) {
         return;
     }
+    uint32_t row = aot_list_row(&s->list);
     s->looked = true;
     s->version = version;
-    aot_status st = aot_model_partition(m, s->v->unit, &p, &err);
-    if (st != AOT_OK) {
-        aot_err_text(&err, s->trouble, sizeof s->trouble);
-        p = NULL;
-    }
-    uint32_t row = aot_list_row(&s->list);
-    s->p = p;
     s->all.n = 0;
-    s->n[0] = s->n[1] = s->n[2] = 0;
-    if (p) {
-        aot_lint(&s->all, p);
-    }
-    if (s->all.n > 1) {
-        qsort(s->all.d, s->all.n, sizeof *s->all.d, worst_first);
+    s->trouble[0] = 0;
+    memset(s->n, 0, sizeof s->n);
+    aot_arena_free(s->arena);
+    s->arena = aot_arena_new();
+    if (finding_rows_of(&s->all, m, s->v->unit, s->arena, &err) != AOT_OK) {
+        aot_err_text(&err, s->trouble, sizeof s->trouble);
     }
     for (size_t i = 0; i < s->all.n; i++) {
-        s->n[s->all.d[i].rule->level]++;
+        s->n[s->all.d[i].kind]++;
     }
     aot_list_reset(&s->list, s->all.n, row == AOT_NO_ROW ? 0 : row);
-}
-
-static aot_style level_style(aot_finding_level l)
-{
-    return l == AOT_FINDING_ERROR ? AOT_STYLE_ERROR : l == AOT_FINDING_WARNING ? AOT_STYLE_NOTICE : AOT_STYLE_DIM;
 }
 
 static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t row)
 {
     findings_view *s = arg;
-    const aot_finding *f = &s->all.d[row];
+    const finding_row *f = &s->all.d[row];
     int right = cols >= 100 ? 28 : 0;
-    char source[300];
-    aot_canvas_field(c, y, x, 9, level_style(f->rule->level), aot_finding_level_name(f->rule->level));
+    aot_canvas_field(c, y, x, 9, finding_kind_style(f->kind), finding_kind_name(f->kind, false));
     aot_canvas_field(c, y, x + 9, cols - 9 - right, AOT_STYLE_NORMAL, f->message);
     if (right) {
-        aot_format_source(source, sizeof source, s->p->cut, f->node);
-        aot_canvas_field(c, y, x + cols - right + 2, right - 2, AOT_STYLE_SOURCE, source);
+        aot_canvas_field(c, y, x + cols - right + 2, right - 2, AOT_STYLE_SOURCE, f->source);
     }
 }
 
 static void text_of_row(void *arg, size_t row, aot_sb *out)
 {
     findings_view *s = arg;
-    const aot_finding *f = &s->all.d[row];
-    char source[300];
-    aot_sb_addf(out, "%s %s %s %s", aot_finding_level_name(f->rule->level), f->message, f->rule->name,
-                aot_format_source(source, sizeof source, s->p->cut, f->node));
+    const finding_row *f = &s->all.d[row];
+    aot_sb_addf(out, "%s %s %s %s", finding_kind_name(f->kind, false), f->message, f->rule, f->source);
 }
 
 static int compare(void *arg, int column, size_t a, size_t b)
 {
     findings_view *s = arg;
-    const aot_finding *x = &s->all.d[a], *y = &s->all.d[b];
-    if (column == 1) {
-        return (x->bytes < y->bytes) - (x->bytes > y->bytes);
-    }
-    char s1[300], s2[300];
-    return strverscmp(aot_format_source(s1, sizeof s1, s->p->cut, x->node),
-                      aot_format_source(s2, sizeof s2, s->p->cut, y->node));
+    const finding_row *x = &s->all.d[a], *y = &s->all.d[b];
+    return column == 1 ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : strverscmp(x->source, y->source);
 }
 
 static const aot_list_ops list_ops = {
@@ -119,10 +89,7 @@ static const aot_list_ops list_ops = {
 static aot_status open_view(aot_view *v, aot_err *err)
 {
     findings_view *s = state(v);
-    if (aot_model_stage(aot_app_model(v->app), v->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_MISSING) {
-        return AOT_FAIL(err, AOT_E_PIPELINE, "This unit has no joint graph, so nothing is cut: there is "
-                                             "nothing to find");
-    }
+    (void)err;
     s->v = v;
     aot_list_init(&s->list, &list_ops, s);
     refresh(s);
@@ -135,6 +102,7 @@ static void done(aot_view *v)
     if (s->v) {
         aot_list_done(&s->list);
         aot_vec_free(&s->all);
+        aot_arena_free(s->arena);
     }
 }
 
@@ -146,39 +114,48 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     aot_sb_addf(left, "findings · unit %zu %s %s", v->unit, aot_unit_label(&u->key, label, sizeof label),
                 u->title ? u->title : "");
     aot_list_status(&s->list, right);
-    bool counts = right->n == 0 && s->p;
-    for (int l = AOT_FINDING_ERROR; l >= AOT_FINDING_NOTE; l--) {
-        if (counts && s->n[l]) {
-            aot_sb_addf(right, "%s%u %s%s", right->n ? " · " : "", s->n[l],
-                        aot_finding_level_name((aot_finding_level)l), s->n[l] == 1 ? "" : "s");
+    bool counts = right->n == 0;
+    bool faults = s->n[FINDING_ERROR] + s->n[FINDING_WARNING] + s->n[FINDING_NOTE] > 0; // then only those
+    for (int k = 0; k < (faults ? FINDING_RANDOM : N_FINDING_KINDS); k++) {
+        if (counts && s->n[k]) {
+            aot_sb_addf(right, "%s%u %s", right->n ? " · " : "", s->n[k],
+                        finding_kind_name((finding_kind)k, s->n[k] > 1));
         }
     }
 }
 
-/* Rule, sentence, remedy and node of the selected finding. */
+static void pair(aot_lines *l, int cols, const char *label, aot_style style, const char *text)
+{
+    if (*text) {
+        aot_lines_pair(l, cols, label, style, text);
+    }
+}
+
+/* Rule, sentence, remedy and node of the selected row. */
 static void draw_detail(findings_view *s, aot_canvas *c, int y, int rows)
 {
     uint32_t row = aot_list_row(&s->list);
     if (row == AOT_NO_ROW) {
         return;
     }
-    const aot_finding *f = &s->all.d[row];
+    const finding_row *f = &s->all.d[row];
+    bool fault = f->kind <= FINDING_NOTE;
     aot_lines text;
-    char buf[300];
-    aot_lines_init(&text, 9);
-    aot_lines_pair(&text, c->cols - 4, aot_finding_level_name(f->rule->level), AOT_STYLE_NORMAL, f->message);
-    text.rows.d[0].label_style = level_style(f->rule->level);
-    aot_lines_pair(&text, c->cols - 4, "rule", AOT_STYLE_NORMAL, f->rule->name);
-    aot_lines_pair(&text, c->cols - 4, "", AOT_STYLE_NORMAL, f->rule->title);
-    aot_lines_pair(&text, c->cols - 4, "remedy", AOT_STYLE_NORMAL, f->rule->remedy);
-    aot_lines_pair(&text, c->cols - 4, "node", AOT_STYLE_NAME, aot_node_name(s->p->cut, f->node));
+    char buf[64];
+    int cols = c->cols - 4;
+    aot_lines_init(&text, 10);
+    aot_lines_pair(&text, cols, finding_kind_name(f->kind, false), AOT_STYLE_NORMAL, f->message);
+    text.rows.d[0].label_style = finding_kind_style(f->kind);
+    pair(&text, cols, fault ? "rule" : f->kind == FINDING_RANDOM ? "operator" : "kind", AOT_STYLE_NORMAL, f->rule);
+    pair(&text, cols, "", AOT_STYLE_NORMAL, f->title);
+    pair(&text, cols, fault ? "remedy" : "", AOT_STYLE_NORMAL, f->remedy);
+    if (f->node) {
+        aot_lines_pair(&text, cols, "node", AOT_STYLE_NAME, f->node);
+    }
     if (f->bytes) {
-        aot_lines_pair(&text, c->cols - 4, "bytes", AOT_STYLE_BYTES,
-                       aot_format_bytes(buf, sizeof buf, f->bytes));
+        aot_lines_pair(&text, cols, "bytes", AOT_STYLE_BYTES, aot_format_bytes(buf, sizeof buf, f->bytes));
     }
-    if (*aot_format_source(buf, sizeof buf, s->p->cut, f->node)) {
-        aot_lines_pair(&text, c->cols - 4, "source", AOT_STYLE_SOURCE, buf);
-    }
+    pair(&text, cols, "source", AOT_STYLE_SOURCE, f->source);
     aot_lines_end(&text, 0);
     aot_list_draw(&text.list, c, y, 1, rows, c->cols - 2, false);
     aot_lines_done(&text);
@@ -189,14 +166,21 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     findings_view *s = state(v);
     refresh(s);
     int low = rows >= 18 ? 11 : rows / 2;
-    if (!s->p || s->all.n == 0) {
+    if (s->all.n == 0 || s->trouble[0]) {
         aot_lines text;
         aot_lines_init(&text, 0);
-        aot_lines_wrap(&text, c->cols - 4, s->p ? AOT_STYLE_NORMAL : AOT_STYLE_NOTICE,
-                       s->p ? "Nothing is found in this unit under its settings." : s->trouble);
+        aot_lines_wrap(&text, c->cols - 4, s->trouble[0] ? AOT_STYLE_NOTICE : AOT_STYLE_NORMAL,
+                       s->trouble[0] ? s->trouble : "Nothing is found in this unit under its settings.");
         aot_lines_end(&text, 0);
-        aot_list_draw(&text.list, c, y + 1, 1, rows - 1, c->cols - 2, false);
+        int used = s->all.n ? (int)text.rows.n + 2 : rows;
+        used = used > rows / 2 ? (s->all.n ? rows / 2 : rows) : used;
+        aot_list_draw(&text.list, c, y + 1, 1, used - 1, c->cols - 2, false);
         aot_lines_done(&text);
+        y += used;
+        rows -= used;
+        low = rows >= 18 ? 11 : rows / 2;
+    }
+    if (s->all.n == 0) {
         return;
     }
     aot_list_draw(&s->list, c, y, 0, rows - low, c->cols, true);
@@ -217,16 +201,16 @@ static bool act(aot_view *v, aot_action a)
     if (row == AOT_NO_ROW) {
         return true;
     }
-    const aot_finding *f = &s->all.d[row];
-    const aot_graph *g = s->p->cut;
+    const finding_row *f = &s->all.d[row];
     if (a == AOT_ACT_COPY) {
         aot_app_copy(v->app, f->message);
     } else if (a == AOT_ACT_EDIT) {
-        const aot_src *src = &g->srcs.d[aot_node_at(g, f->node)->src];
-        aot_app_edit(v->app, aot_text(g->ctx, src->file), src->line);
+        aot_app_edit(v->app, f->file, f->line);
+    } else if (f->stage == AOT_N_STAGES) {
+        aot_app_goto(v->app, v->unit, AOT_STAGE_JOINT, NULL); // frees s
     } else {
-        char *name = aot_xstrdup(aot_node_name(g, f->node));
-        aot_app_goto(v->app, v->unit, AOT_STAGE_JOINT_CSE, name); // frees s
+        char *name = f->node ? aot_xstrdup(f->node) : NULL;
+        aot_app_goto(v->app, v->unit, f->stage, name); // frees s
         free(name);
     }
     return true;
