@@ -7,9 +7,10 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/path.h"
 #include "tui/export_in.h"
 #include "tui/open_model.h"
-#include "base/file.h"
 #include "viewers/viewer.h"
 
 static const aot_option options[] = {
@@ -64,7 +65,7 @@ static aot_status read_options(aot_draw_options *opt, const aot_args *a, aot_err
 static aot_status find_format(const aot_format **out, const aot_args *a, aot_err *err)
 {
     const char *f = aot_args_get(a, "format"), *o = aot_args_get(a, "output");
-    const char *slash = o ? strrchr(o, '/') : NULL, *name = slash ? slash + 1 : o;
+    const char *name = o ? aot_file_name(o) : NULL;
     const char *dot = name ? strrchr(name, '.') : NULL;
     *out = f ? aot_format_find(f) : dot && dot[1] ? aot_format_of_path(name) : aot_format_find("svg");
     aot_sb words = {0};

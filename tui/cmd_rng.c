@@ -313,13 +313,8 @@ static int run(const aot_args *a)
     job j = {.a = a, .list = aot_args_has(a, "json") ? json_array() : NULL};
     aot_model *m = NULL;
     aot_err err = {0};
-    const char *which = aot_args_get(a, "unit");
     size_t first = 0, end = 0;
-    aot_status s = aot_cmd_open(&m, a, &err);
-    end = s == AOT_OK ? aot_model_n_units(m) : 0;
-    if (s == AOT_OK && which != NULL && (s = aot_cmd_find_unit(&first, m, which, &err)) == AOT_OK) {
-        end = first + 1;
-    }
+    aot_status s = aot_cmd_open_units(&m, &first, &end, a, &err);
     for (size_t i = first; i < end && s == AOT_OK; i++) {
         tell_unit(&j, m, i);
     }

@@ -5,16 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "partition/select.h"
 
 const char *aot_export_title(char *buf, size_t size, const aot_unit *u)
 {
     char label[96];
-    const char *slash = u->input ? strrchr(u->input, '/') : NULL;
     snprintf(buf, size, "%s  %s  %s",
-             slash      ? slash + 1
-             : u->input ? u->input
-                        : "",
+             u->input ? aot_file_name(u->input) : "",
              aot_unit_label(&u->key, label, sizeof label), u->title ? u->title : "");
     return buf;
 }

@@ -216,6 +216,20 @@ aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which,
     return st;
 }
 
+aot_status aot_cmd_open_units(aot_model **out, size_t *first, size_t *end, const aot_args *a,
+                              aot_err *err)
+{
+    const char *which = aot_args_get(a, "unit");
+    AOT_TRY(aot_cmd_open(out, a, err));
+    *first = 0;
+    *end = aot_model_n_units(*out);
+    if (which != NULL) {
+        AOT_TRY(aot_cmd_find_unit(first, *out, which, err));
+        *end = *first + 1;
+    }
+    return AOT_OK;
+}
+
 json_t *aot_cmd_json(void)
 {
     return json_pack("{s:s}", "format", "aotscope/1");

@@ -67,6 +67,11 @@ void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, c
 AOT_NODISCARD aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which,
                                            aot_err *err);
 
+/* Opens the inputs and finds the units that --unit asks for, first <= unit < end: one, else all. *out
+ * is set where the inputs could be opened, whatever is returned. */
+AOT_NODISCARD aot_status aot_cmd_open_units(aot_model **out, size_t *first, size_t *end,
+                                            const aot_args *a, aot_err *err);
+
 /* Writes DIR/k.WHAT, never over an input of the command line. */
 AOT_NODISCARD aot_status aot_cmd_write_text(const aot_args *a, const char *dir, int k,
                                             const char *what, const char *text, size_t n,

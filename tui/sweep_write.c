@@ -1,5 +1,4 @@
-/* Sweeps as a table for people, as CSV, and as charts: bytes saved against flops computed again, and
- * bytes against the budget. */
+/* Sweeps as a table for people, as CSV, and as charts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,25 +8,9 @@
 #include "tui/sweep.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
+#include "viewers/unit_charts.h"
 
 /* ---- text ------------------------------------------------------------------------------------- */
-
-/* "+ mm_1 32.0 KiB, + add, - sin and 3 more": what is newly saved, then what no longer is. */
-static void flips_words(aot_sb *out, const aot_pareto_point *p)
-{
-    enum { MOST = 3 };
-    uint32_t n = p->n_newly_saved + p->n_no_longer_saved;
-    char bytes[32];
-    for (uint32_t i = 0; i < n && i < MOST; i++) {
-        bool new = i < p->n_newly_saved;
-        const aot_pareto_value *v = new ? &p->newly_saved[i] : &p->no_longer_saved[i - p->n_newly_saved];
-        aot_sb_addf(out, "%s%s%s %s", i > 0 ? ", " : "", new ? "+" : "-", v->name,
-                    aot_format_bytes(bytes, sizeof bytes, v->bytes));
-    }
-    if (n > MOST) {
-        aot_sb_addf(out, " and %u more", n - MOST);
-    }
-}
 
 static void text_row(aot_table *t, const aot_pareto_point *p, double last, bool many_solvers)
 {
@@ -58,7 +41,7 @@ static void text_row(aot_table *t, const aot_pareto_point *p, double last, bool 
     aot_table_bytes(t, p->backward_peak);
     aot_table_cell(t, aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, p->recompute_flops));
     aot_table_cell(t, p->rung);
-    flips_words(&flips, p);
+    aot_flips_words(&flips, p);
     aot_table_cell(t, aot_sb_text(&flips));
     aot_sb_free(&flips);
 }
@@ -144,103 +127,11 @@ static void csv(aot_sb *out, const aot_sweep *s)
 
 /* ---- charts ----------------------------------------------------------------------------------- */
 
-static void add_point(aot_chart *c, uint32_t series, double x, double y, const aot_pareto_point *p)
+static aot_chart *chart_of(const aot_sweep_unit *u, aot_chart *(*of)(const aot_pareto *, const char *, double))
 {
-    aot_sb tip = {0};
-    char bytes[32], flops[64];
-    aot_sb_addf(&tip, "budget %.4g: %s saved, %s again", p->budget,
-                aot_format_bytes(bytes, sizeof bytes, p->saved_bytes),
-                aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, p->recompute_flops));
-    if (p->n_newly_saved + p->n_no_longer_saved != 0) {
-        aot_sb_addz(&tip, "; ");
-        flips_words(&tip, p);
-    }
-    aot_chart_point(c, series, x, y, aot_sb_text(&tip));
-    aot_sb_free(&tip);
-}
-
-static int by_bytes(const void *x, const void *y)
-{
-    const aot_pareto_point *a = *(aot_pareto_point *const *)x, *b = *(aot_pareto_point *const *)y;
-    if (a->saved_bytes != b->saved_bytes) {
-        return a->saved_bytes < b->saved_bytes ? -1 : 1;
-    }
-    return (a->recompute_flops < b->recompute_flops) - (a->recompute_flops > b->recompute_flops);
-}
-
-/* Points of one solver that were cut, fewest bytes first; repeats left out. */
-static size_t distinct_points(aot_pareto_point **out, const aot_sweep_unit *u, const char *solver)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < u->pareto->points.n; k++) {
-        aot_pareto_point *p = &u->pareto->points.d[k];
-        if (p->solver == solver && p->error == NULL && !p->same_as_before) {
-            out[n++] = p;
-        }
-    }
-    qsort(out, n, sizeof *out, by_bytes);
-    return n;
-}
-
-static const char *subtitle(const aot_sweep_unit *u, char *buf, size_t size)
-{
-    snprintf(buf, size, "unit %d %s %s", u->number, u->label, u->title);
-    return buf;
-}
-
-static aot_chart *front_chart(const aot_sweep *s, const aot_sweep_unit *u)
-{
-    char about[512], label[64];
-    aot_chart *c = aot_chart_new("What saving less costs", subtitle(u, about, sizeof about));
-    aot_pareto_point **mine = aot_xcalloc(u->pareto->points.n + 1, sizeof *mine);
-    const aot_pareto_point *now = NULL;
-    aot_chart_axes(c, "saved for the backward", AOT_CHART_BYTES, "computed a second time", AOT_CHART_FLOPS);
-    for (size_t i = 0; i < s->solvers.n; i++) {
-        uint32_t series = aot_chart_series_new(c, s->solvers.d[i], AOT_CHART_MARKED);
-        size_t n = distinct_points(mine, u, s->solvers.d[i]);
-        for (size_t k = 0; k < n; k++) {
-            add_point(c, series, (double)mine[k]->saved_bytes, mine[k]->recompute_flops, mine[k]);
-        }
-    }
-    for (size_t k = 0; k < u->pareto->points.n; k++) {
-        const aot_pareto_point *p = &u->pareto->points.d[k];
-        now = p->budget == u->budget_now && p->error == NULL && now == NULL ? p : now;
-    }
-    if (now != NULL) {
-        snprintf(label, sizeof label, "budget %.4g, as configured", now->budget);
-        aot_chart_mark_at(c, AOT_CHART_AT_XY, (double)now->saved_bytes, now->recompute_flops, label);
-    }
-    free(mine);
-    return c;
-}
-
-static void budget_series(aot_chart *c, const aot_sweep_unit *u, const char *solver, const char *name, bool peak)
-{
-    uint32_t series = aot_chart_series_new(c, name, AOT_CHART_STEP);
-    for (size_t k = 0; k < u->pareto->points.n; k++) {
-        const aot_pareto_point *p = &u->pareto->points.d[k];
-        int64_t most = p->forward_peak > p->backward_peak ? p->forward_peak : p->backward_peak;
-        if (p->solver == solver && p->error == NULL) {
-            aot_chart_point(c, series, p->budget, (double)(peak ? most : p->saved_bytes), NULL);
-        }
-    }
-}
-
-static aot_chart *budget_chart(const aot_sweep *s, const aot_sweep_unit *u)
-{
-    char about[512], name[128];
-    aot_chart *c = aot_chart_new("Bytes at each memory budget", subtitle(u, about, sizeof about));
-    aot_chart_axes(c, "activation_memory_budget", AOT_CHART_NUMBER, "bytes", AOT_CHART_BYTES);
-    for (size_t i = 0; i < s->solvers.n; i++) {
-        const char *solver = s->solvers.d[i];
-        snprintf(name, sizeof name, s->solvers.n > 1 ? "saved, %s" : "saved", solver);
-        budget_series(c, u, solver, name, false);
-        snprintf(name, sizeof name, s->solvers.n > 1 ? "highest live bytes, %s" : "highest live bytes", solver);
-        budget_series(c, u, solver, name, true);
-    }
-    snprintf(name, sizeof name, "configured: %.4g", u->budget_now);
-    aot_chart_mark_at(c, AOT_CHART_AT_X, u->budget_now, 0, name);
-    return c;
+    char about[512];
+    snprintf(about, sizeof about, "unit %d %s %s", u->number, u->label, u->title);
+    return of(u->pareto, about, u->budget_now);
 }
 
 /* Points that differ: fewer than three make no curve. */
@@ -258,7 +149,7 @@ static void text(aot_sb *out, const aot_sweep *s, bool plots)
     for (size_t i = 0; i < s->units.n; i++) {
         text_unit(out, s, &s->units.d[i]);
         if (plots && is_worth_a_plot(&s->units.d[i])) {
-            aot_chart *c = front_chart(s, &s->units.d[i]);
+            aot_chart *c = chart_of(&s->units.d[i], aot_chart_of_pareto);
             aot_out_plot(out, c, 16);
             aot_chart_free(c);
         }
@@ -272,8 +163,8 @@ static aot_status charts(const aot_sweep *s, const aot_args *a, const char *form
     size_t n = 2 * s->units.n;
     aot_chart **all = aot_xcalloc(n + 1, sizeof *all);
     for (size_t i = 0; i < s->units.n; i++) {
-        all[2 * i] = front_chart(s, &s->units.d[i]);
-        all[2 * i + 1] = budget_chart(s, &s->units.d[i]);
+        all[2 * i] = chart_of(&s->units.d[i], aot_chart_of_pareto);
+        all[2 * i + 1] = chart_of(&s->units.d[i], aot_chart_of_budgets);
     }
     aot_status st = aot_out_charts(a, format, (const aot_chart *const *)all, n, err);
     for (size_t i = 0; i < n; i++) {

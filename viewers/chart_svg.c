@@ -4,34 +4,13 @@
 #include <string.h>
 
 #include "viewers/chart_pen.h"
+#include "viewers/html.h"
 
 typedef struct svg {
     aot_pen pen;
     aot_sb *out;
     const aot_palette *look;
 } svg;
-
-static void escaped(aot_sb *out, const char *text)
-{
-    for (const char *s = text; *s != '\0'; s++) {
-        switch (*s) {
-        case '&':
-            aot_sb_addz(out, "&amp;");
-            break;
-        case '<':
-            aot_sb_addz(out, "&lt;");
-            break;
-        case '>':
-            aot_sb_addz(out, "&gt;");
-            break;
-        case '"':
-            aot_sb_addz(out, "&quot;");
-            break;
-        default:
-            aot_sb_addc(out, *s);
-        }
-    }
-}
 
 static void points(aot_sb *out, const aot_pt *pts, size_t n, bool close)
 {
@@ -46,7 +25,7 @@ static void begin(aot_pen *p, const aot_chart *c, double y)
 {
     svg *s = (svg *)p;
     aot_sb_addf(s->out, "<g transform=\"translate(0,%.0f)\" role=\"img\"><title>", y);
-    escaped(s->out, c->title);
+    aot_html_text(s->out, c->title);
     aot_sb_addz(s->out, "</title>\n");
 }
 
@@ -86,7 +65,7 @@ static void shape(aot_pen *p, const aot_pt *pts, size_t n, int ink, const char *
         return;
     }
     aot_sb_addz(s->out, "><title>");
-    escaped(s->out, tip);
+    aot_html_text(s->out, tip);
     aot_sb_addz(s->out, "</title></path>\n");
 }
 
@@ -107,7 +86,7 @@ static void text(aot_pen *p, double x, double y, double size, aot_anchor anchor,
         aot_sb_addf(s->out, " transform=\"rotate(-90 %.1f %.1f)\"", x, y);
     }
     aot_sb_addf(s->out, " class=\"f%d%s\" fill=\"%s\">", ink, ink == AOT_INK_MARK ? " e" : "", s->look->ink[ink]);
-    escaped(s->out, words);
+    aot_html_text(s->out, words);
     aot_sb_addz(s->out, "</text>\n");
 }
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
+
 const char *aot_format_bytes(char *buf, size_t size, int64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -118,14 +120,13 @@ const char *aot_format_source(char *buf, size_t size, const aot_graph *g, aot_no
 {
     const aot_src *s = &g->srcs.d[aot_node_at(g, id)->src];
     const char *file = aot_text(g->ctx, s->file);
-    const char *slash = strrchr(file, '/');
     if (!*file) {
         if (size > 0) {
             buf[0] = 0;
         }
         return buf;
     }
-    snprintf(buf, size, "%s:%u", slash ? slash + 1 : file, s->line);
+    snprintf(buf, size, "%s:%u", aot_file_name(file), s->line);
     return buf;
 }
 

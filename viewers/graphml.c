@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/text.h"
+#include "viewers/html.h"
 #include "viewers/viewer.h"
 
 /* KEY(name, of: node or edge, type) */
@@ -36,39 +37,11 @@
     KEY(cut, edge, boolean)                                                                        \
     KEY(cause, edge, string)
 
-// XML 1.0 has no control characters, not even escaped.
-static void add_escaped(aot_sb *out, const char *text)
-{
-    aot_sb safe = {0};
-    aot_text_safe(&safe, text, strlen(text));
-    for (const char *p = aot_sb_text(&safe); *p; p++) {
-        switch (*p) {
-        case '&':
-            aot_sb_addz(out, "&amp;");
-            break;
-        case '<':
-            aot_sb_addz(out, "&lt;");
-            break;
-        case '>':
-            aot_sb_addz(out, "&gt;");
-            break;
-        case '"':
-            aot_sb_addz(out, "&quot;");
-            break;
-        default:
-            if ((unsigned char)*p >= 0x20) {
-                aot_sb_addc(out, *p);
-            }
-        }
-    }
-    aot_sb_free(&safe);
-}
-
 static void data(aot_sb *out, const char *key, const char *text)
 {
     if (text && *text) {
         aot_sb_addf(out, "<data key=\"%s\">", key);
-        add_escaped(out, text);
+        aot_html_text(out, text);
         aot_sb_addz(out, "</data>");
     }
 }
@@ -112,7 +85,7 @@ static void add_node(aot_sb *out, const aot_picture *pic, const aot_pic_node *x,
     static const char *const zones[AOT_N_ZONES] = {"", "forward", "saved", "backward"};
     char buf[256];
     aot_sb_addz(out, "<node id=\"");
-    add_escaped(out, x->key);
+    aot_html_text(out, x->key);
     aot_sb_addz(out, "\">");
     data(out, "name", x->name);
     data(out, pic->network ? "side" : "class", pic->network ? x->css : aot_class_get(x->cls)->name);
@@ -148,9 +121,9 @@ static void add_edge(aot_sb *out, const aot_picture *pic, const aot_pic_edge *e)
                                                    [AOT_LINE_CUT] = "cut"};
     bool infinite = e->bytes == AOT_WEIGHT_INF;
     aot_sb_addz(out, "<edge source=\"");
-    add_escaped(out, pic->nodes.d[e->from].key);
+    aot_html_text(out, pic->nodes.d[e->from].key);
     aot_sb_addz(out, "\" target=\"");
-    add_escaped(out, pic->nodes.d[e->to].key);
+    aot_html_text(out, pic->nodes.d[e->to].key);
     aot_sb_addz(out, "\">");
     data(out, "line_kind", kinds[e->line]);
     if (pic->network) {
@@ -179,7 +152,7 @@ aot_status aot_write_graphml(aot_export_job *j, aot_err *err)
     KEYS(KEY)
 #undef KEY
     aot_sb_addz(out, "<graph id=\"aotscope\" edgedefault=\"directed\">\n<desc>");
-    add_escaped(out, j->in->label ? j->in->label : "");
+    aot_html_text(out, j->in->label ? j->in->label : "");
     aot_sb_addz(out, "</desc>\n");
     for (size_t i = 0; i < pic->nodes.n; i++) {
         add_node(out, pic, &pic->nodes.d[i], j->in);

@@ -7,7 +7,8 @@
 
 #include "base/str.h"
 
-/* Appends text that is safe between tags and in quoted attributes. */
+/* Appends text that is safe between tags and in quoted attributes, of XML too: control characters
+ * are replaced, as XML 1.0 has none. */
 void aot_html_text(aot_sb *out, const char *text);
 
 typedef struct aot_html_column {

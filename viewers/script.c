@@ -172,10 +172,17 @@ static aot_status write_script(aot_export_job *j, const aot_config *config, aot_
     return AOT_OK;
 }
 
+static aot_status unit_config(aot_config *out, const aot_export_job *j, aot_err *err)
+{
+    return j->in->model == NULL
+               ? AOT_FAIL(err, AOT_E_PIPELINE, "settings and edits are those of an opened input")
+               : aot_model_config(j->in->model, (size_t)j->in->unit, out, err);
+}
+
 aot_status aot_write_script(aot_export_job *j, aot_err *err)
 {
     aot_config config;
-    AOT_TRY(aot_model_config(j->in->model, (size_t)j->in->unit, &config, err));
+    AOT_TRY(unit_config(&config, j, err));
     return write_script(j, &config, err);
 }
 
@@ -183,7 +190,7 @@ aot_status aot_write_policy(aot_export_job *j, aot_err *err)
 {
     size_t unit = (size_t)j->in->unit;
     aot_config config, recorded;
-    AOT_TRY(aot_model_config(j->in->model, unit, &config, err));
+    AOT_TRY(unit_config(&config, j, err));
     aot_config_init(&recorded);
     const aot_unit *u = aot_model_unit(j->in->model, unit);
     if (u->config != NULL) {

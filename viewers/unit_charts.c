@@ -15,44 +15,24 @@
 /* ---- memory ------------------------------------------------------------------------------------
  */
 
-/* Bytes of each kind in each row of a side: out[kind * rows + row]. A block counts from its birth
- * to its death: its bytes are added where it is born and taken off after it died. */
-static int64_t *bytes_of_kinds(const aot_memory_side *s)
+/* One kind's bytes in each row of a side; false: it has none. out has an entry for each row. */
+static bool bytes_of_kind(int64_t *out, const aot_memgroups *g, const char *kind)
 {
-    size_t rows = s->live.n;
-    int64_t *out = aot_xcalloc(AOT_N_MEM_KINDS * (rows + 1) + 1, sizeof *out);
-    for (size_t i = 0; i < s->blocks.n; i++) {
-        const aot_mem_block *b = &s->blocks.d[i];
-        int64_t *kind = out + b->kind * (rows + 1);
-        size_t end = b->died == UINT32_MAX || b->died >= rows ? rows : (size_t)b->died + 1;
-        kind[b->born < rows ? b->born : rows] += b->bytes;
-        kind[end] -= b->bytes;
-    }
-    for (size_t k = 0; k < AOT_N_MEM_KINDS; k++) {
-        int64_t *kind = out + k * (rows + 1);
-        for (size_t r = 1; r <= rows; r++) {
-            kind[r] += kind[r - 1];
+    for (uint32_t i = 0; i < g->n; i++) {
+        if (strcmp(g->d[i].key, kind) == 0) {
+            aot_memgroups_over_time(out, g, i);
+            return g->d[i].most_bytes != 0;
         }
     }
-    return out;
-}
-
-static bool has_any(const int64_t *bytes, size_t rows, unsigned kind)
-{
-    for (size_t r = 0; r < rows; r++) {
-        if (bytes[kind * (rows + 1) + r] != 0) {
-            return true;
-        }
-    }
+    memset(out, 0, g->side->live.n * sizeof *out);
     return false;
 }
 
 static void add_side(aot_chart *c, uint32_t series, const aot_graph *g, const aot_memory_side *s,
-                     const int64_t *bytes, unsigned kind, double first)
+                     const int64_t *bytes, double first)
 {
     for (size_t r = 0; r < s->live.n; r++) {
-        int64_t now = bytes[kind * (s->live.n + 1) + r];
-        aot_chart_point(c, series, first + (double)r, (double)now,
+        aot_chart_point(c, series, first + (double)r, (double)bytes[r],
                         aot_node_name(g, s->live.d[r].node));
     }
 }
@@ -78,15 +58,21 @@ aot_chart *aot_chart_of_memory(const aot_partition *p, const char *label)
     aot_memory_of_partition(&m, p, NULL);
     aot_chart *c = aot_chart_new("Live bytes, step by step", label);
     double half = (double)m.forward.live.n;
-    int64_t *fw = bytes_of_kinds(&m.forward), *bw = bytes_of_kinds(&m.backward);
+    aot_memgroups forward, backward;
+    aot_memgroups_make(&forward, p, &m, AOT_SIDE_FORWARD, AOT_MEM_BY_KIND, NULL, false);
+    aot_memgroups_make(&backward, p, &m, AOT_SIDE_BACKWARD, AOT_MEM_BY_KIND, NULL, false);
+    int64_t *fw = aot_xcalloc(m.forward.live.n + 1, sizeof *fw);
+    int64_t *bw = aot_xcalloc(m.backward.live.n + 1, sizeof *bw);
     aot_chart_axes(c, "step: the forward, then the backward", AOT_CHART_INDEX, "live",
                    AOT_CHART_BYTES);
-    for (unsigned k = 0; k < AOT_N_MEM_KINDS; k++) {
-        if (has_any(fw, m.forward.live.n, k) || has_any(bw, m.backward.live.n, k)) {
-            uint32_t s =
-                aot_chart_series_new(c, aot_mem_kind_name((aot_mem_kind)k), AOT_CHART_AREA);
-            add_side(c, s, p->forward, &m.forward, fw, k, 0);
-            add_side(c, s, p->backward, &m.backward, bw, k, half);
+    for (int k = 0; k < AOT_N_MEM_KINDS; k++) {
+        const char *kind = aot_mem_kind_name((aot_mem_kind)k);
+        bool any = bytes_of_kind(fw, &forward, kind);
+        any |= bytes_of_kind(bw, &backward, kind);
+        if (any) {
+            uint32_t s = aot_chart_series_new(c, kind, AOT_CHART_AREA);
+            add_side(c, s, p->forward, &m.forward, fw, 0);
+            add_side(c, s, p->backward, &m.backward, bw, half);
         }
     }
     if (half > 0 && m.backward.live.n > 0) {
@@ -96,6 +82,8 @@ aot_chart *aot_chart_of_memory(const aot_partition *p, const char *label)
     mark_peak(c, "backward", p->backward, &m.backward, half);
     free(fw);
     free(bw);
+    aot_memgroups_free(&forward);
+    aot_memgroups_free(&backward);
     aot_memory_free(&m);
     return c;
 }
@@ -126,15 +114,40 @@ static size_t distinct_of(aot_pareto_point **out, const aot_pareto *x, const cha
     return n;
 }
 
+void aot_flips_words(aot_sb *out, const aot_pareto_point *p)
+{
+    enum { MOST = 3 };
+    uint32_t n = p->n_newly_saved + p->n_no_longer_saved;
+    char bytes[32];
+    for (uint32_t i = 0; i < n && i < MOST; i++) {
+        bool new = i < p->n_newly_saved;
+        const aot_pareto_value *v =
+            new ? &p->newly_saved[i] : &p->no_longer_saved[i - p->n_newly_saved];
+        aot_sb_addf(out, "%s%s%s %s", i > 0 ? ", " : "", new ? "+" : "-", v->name,
+                    aot_format_bytes(bytes, sizeof bytes, v->bytes));
+    }
+    if (n > MOST) {
+        aot_sb_addf(out, " and %u more", n - MOST);
+    }
+}
+
+static int64_t peak_of(const aot_pareto_point *p)
+{
+    return p->forward_peak > p->backward_peak ? p->forward_peak : p->backward_peak;
+}
+
 static void add_budget(aot_chart *c, uint32_t series, const aot_pareto_point *p)
 {
     char bytes[32], flops[64], peak[32];
-    int64_t most = p->forward_peak > p->backward_peak ? p->forward_peak : p->backward_peak;
     aot_sb tip = {0};
     aot_sb_addf(&tip, "budget %.4g: %s saved, %s again, peak %s, by %s", p->budget,
                 aot_format_bytes(bytes, sizeof bytes, p->saved_bytes),
                 aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, p->recompute_flops),
-                aot_format_bytes(peak, sizeof peak, most), p->rung ? p->rung : "");
+                aot_format_bytes(peak, sizeof peak, peak_of(p)), p->rung != NULL ? p->rung : "");
+    if (p->n_newly_saved + p->n_no_longer_saved != 0) {
+        aot_sb_addz(&tip, "; ");
+        aot_flips_words(&tip, p);
+    }
     aot_chart_point(c, series, (double)p->saved_bytes, p->recompute_flops, aot_sb_text(&tip));
     aot_sb_free(&tip);
 }
@@ -153,25 +166,63 @@ static void mark_now(aot_chart *c, const aot_pareto *x, double budget_now)
     }
 }
 
+/* The next solver after the points up to *at, which stand by solver; NULL: no more. */
+static const char *next_solver(const aot_pareto *x, size_t *at)
+{
+    const char *before = *at > 0 ? x->points.d[*at - 1].solver : "";
+    while (*at < x->points.n && strcmp(x->points.d[*at].solver, before) == 0) {
+        (*at)++;
+    }
+    return *at < x->points.n ? x->points.d[(*at)++].solver : NULL;
+}
+
 aot_chart *aot_chart_of_pareto(const aot_pareto *x, const char *label, double budget_now)
 {
-    aot_chart *c =
-        aot_chart_new("Memory budgets: what is saved against what is computed again", label);
+    aot_chart *c = aot_chart_new("What saving less costs", label);
     aot_pareto_point **distinct = aot_xcalloc(x->points.n + 1, sizeof *distinct);
-    const char *solver = "";
-    aot_chart_axes(c, "saved for the backward", AOT_CHART_BYTES, "computed again", AOT_CHART_FLOPS);
-    for (size_t i = 0; i < x->points.n; i++) { // points stand by solver
-        if (strcmp(x->points.d[i].solver, solver) != 0) {
-            solver = x->points.d[i].solver;
-            size_t n = distinct_of(distinct, x, solver);
-            uint32_t s = aot_chart_series_new(c, solver, AOT_CHART_MARKED);
-            for (size_t k = 0; k < n; k++) {
-                add_budget(c, s, distinct[k]);
-            }
+    const char *solver;
+    aot_chart_axes(c, "saved for the backward", AOT_CHART_BYTES, "computed a second time",
+                   AOT_CHART_FLOPS);
+    for (size_t at = 0; (solver = next_solver(x, &at)) != NULL;) {
+        size_t n = distinct_of(distinct, x, solver);
+        uint32_t s = aot_chart_series_new(c, solver, AOT_CHART_MARKED);
+        for (size_t k = 0; k < n; k++) {
+            add_budget(c, s, distinct[k]);
         }
     }
     mark_now(c, x, budget_now);
     free(distinct);
+    return c;
+}
+
+static void add_steps(aot_chart *c, const aot_pareto *x, const char *solver, const char *what,
+                      bool peak)
+{
+    char name[128];
+    bool many = strcmp(x->points.d[0].solver, x->points.d[x->points.n - 1].solver) != 0;
+    snprintf(name, sizeof name, many ? "%s, %s" : "%s", what, solver);
+    uint32_t series = aot_chart_series_new(c, name, AOT_CHART_STEP);
+    for (size_t k = 0; k < x->points.n; k++) {
+        const aot_pareto_point *p = &x->points.d[k];
+        if (strcmp(p->solver, solver) == 0 && p->error == NULL) {
+            aot_chart_point(c, series, p->budget, (double)(peak ? peak_of(p) : p->saved_bytes),
+                            NULL);
+        }
+    }
+}
+
+aot_chart *aot_chart_of_budgets(const aot_pareto *x, const char *label, double budget_now)
+{
+    char now[64];
+    const char *solver;
+    aot_chart *c = aot_chart_new("Bytes at each memory budget", label);
+    aot_chart_axes(c, "activation_memory_budget", AOT_CHART_NUMBER, "bytes", AOT_CHART_BYTES);
+    for (size_t at = 0; (solver = next_solver(x, &at)) != NULL;) {
+        add_steps(c, x, solver, "saved", false);
+        add_steps(c, x, solver, "highest live bytes", true);
+    }
+    snprintf(now, sizeof now, "in force: %.4g", budget_now);
+    aot_chart_mark_at(c, AOT_CHART_AT_X, budget_now, 0, now);
     return c;
 }
 
@@ -206,7 +257,7 @@ aot_status aot_make_pareto_chart(aot_chart **out, const aot_draw_in *in, aot_err
     const char *solver = config.activation_memory_budget_solver;
     aot_pareto_ask ask = {
         .solvers = &solver, .n_solvers = 1, .budgets = budgets, .n_budgets = (size_t)n};
-    // each budget is cut from a text, so that one cut's memory can be let go of before the next
+    // parsed anew, as a partitioner interns names in the graph's context, and the model keeps its own
     aot_print_graph(&text, joint, 0);
     aot_record record = {.name = "joint",
                          .text = aot_sb_text(&text),

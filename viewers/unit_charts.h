@@ -11,5 +11,10 @@ aot_chart *aot_chart_of_memory(const aot_partition *p, const char *label);
 /* Bytes saved against flops computed again, a point for each budget that was cut, a series for each
  * solver; the budget in force is marked if the points have it. */
 aot_chart *aot_chart_of_pareto(const aot_pareto *x, const char *label, double budget_now);
+/* The same points, bytes saved and live bytes at their highest against the budget. */
+aot_chart *aot_chart_of_budgets(const aot_pareto *x, const char *label, double budget_now);
+/* "+ mm_1 32.0 KiB, - sin 4.0 KiB and 3 more": what the point saves and the one before did not, then
+ * what it no longer saves. */
+void aot_flips_words(aot_sb *out, const aot_pareto_point *p);
 
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/path.h"
+
 static const aot_viewer viewers[] = {
 #define PICTURE(name, needs, kind, draw, json, sentence)                                           \
     {#name, needs, AOT_SHOWS_##kind, draw, NULL, NULL, json, sentence},
@@ -98,7 +100,7 @@ static size_t ending_of(const aot_format *f, const char *name)
 
 const aot_format *aot_format_of_path(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = aot_file_name(path);
     const aot_format *best = NULL;
     size_t most = 0;
     for (size_t i = 0; i < aot_n_formats(); i++) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
+
 static const struct {
     const char *name, *sentence;
 } rows[AOT_N_MEM_BY] = {
@@ -63,9 +65,8 @@ static const char *key_line(keys *k, const aot_graph *g, const aot_mem_block *b)
     if (src->file == 0) {
         return aot_node_at(g, b->node)->kind == AOT_PLACEHOLDER ? "(an input)" : "(no source line)";
     }
-    const char *file = aot_text(g->ctx, src->file), *base = strrchr(file, '/');
     k->detail = aot_text(g->ctx, src->code);
-    return aot_arena_printf(k->arena, "%s:%u", base != NULL ? base + 1 : file, src->line);
+    return aot_arena_printf(k->arena, "%s:%u", aot_file_name(aot_text(g->ctx, src->file)), src->line);
 }
 
 static const char *key_op(keys *k, const aot_graph *g, const aot_mem_block *b)

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "import/importer.h"
 
 static size_t digits(const char *s, size_t n, size_t i)
@@ -124,8 +125,7 @@ size_t aot_import_launcher(const char *s, size_t n, int *rank)
 
 int aot_import_rank_of_name(const char *path)
 {
-    const char *name = strrchr(path, '/'), *p;
-    name = name != NULL ? name + 1 : path;
+    const char *name = aot_file_name(path), *p;
     int rank = -1;
     for (p = name; (p = strstr(p, "rank")) != NULL; p += 4) {
         const char *d = p + 4;

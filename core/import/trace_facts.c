@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "import/trace.h"
 
 enum { MAX_STRING_ID = 1 << 20, MAX_STORAGES = 1 << 16 };
@@ -272,9 +273,7 @@ void aot_trace_start(aot_trace_facts *f, aot_unit *u, int rank, aot_slice meta)
     const char *file = file_name(f, rank, u->arena, aot_json_get(last, "filename"));
     int line = small(aot_json_get(last, "line"));
     if (name != NULL && file != NULL && line >= 0) {
-        const char *slash = strrchr(file, '/');
-        u->title = aot_arena_printf(u->arena, "%s %s:%d", name, slash != NULL ? slash + 1 : file,
-                                    line);
+        u->title = aot_arena_printf(u->arena, "%s %s:%d", name, aot_file_name(file), line);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/str.h"
 #include "import/assemble.h"
 #include "import/fw_metadata.h"
@@ -14,12 +15,6 @@ static void note(aot_unit *u, uint64_t line, const char *kind, const char *text)
 {
     aot_import_note n = {u->input, line, kind, aot_arena_strndup(u->arena, text, strlen(text))};
     aot_vec_push(&u->notes, n);
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
 }
 
 /* Before 2.6 (and in TORCH_LOGS headings) the graph of a unit without gradients is called forward;
@@ -134,7 +129,7 @@ static void read_metrics(aot_unit *u)
         }
     }
     if (name != NULL && file != NULL && line >= 0) {
-        u->title = aot_arena_printf(u->arena, "%s %s:%d", name, base_name(file), (int)line);
+        u->title = aot_arena_printf(u->arena, "%s %s:%d", name, aot_file_name(file), (int)line);
     }
 }
 
@@ -158,7 +153,7 @@ static void title_from_text(aot_unit *u)
         }
         char *place = aot_arena_strndup(u->arena, p, (size_t)(in - p));
         u->title = aot_arena_printf(u->arena, "%.*s %s", (int)(comma - in - 4), in + 4,
-                                    base_name(place));
+                                    aot_file_name(place));
     }
 }
 

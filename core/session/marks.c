@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "session/session.h"
 
 extern const char aot_schema_sql[];
@@ -332,12 +333,6 @@ static void make_folder(const char *file)
     free(path);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Writes a mark where it can be written, and says where that is. */
 static void keep(aot_marks *k, const aot_mark *m)
 {
@@ -352,10 +347,10 @@ static void keep(aot_marks *k, const aot_mark *m)
     aot_sb reason = {0};
     if (n->session != NULL) {
         aot_sb_addf(&reason, "%s cannot be written (%s; chmod u+w lets it take them)",
-                    base_name(n->session), aot_sb_text(&why));
+                    aot_file_name(n->session), aot_sb_text(&why));
     } else {
         aot_sb_addf(&reason, "%s is no session (aotscope import -o S.aots makes one)",
-                    strcmp(n->input, "-") == 0 ? "standard input" : base_name(n->input));
+                    strcmp(n->input, "-") == 0 ? "standard input" : aot_file_name(n->input));
     }
     aot_sb_clear(&why);
     if (n->side_input != NULL && k->side != NULL) {

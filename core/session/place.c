@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/path.h"
 
 static const char *const rests[] = {"-wal", "-shm", "-journal"};
 
@@ -67,8 +68,7 @@ void aot_place_remove(const char *file)
 /* Removes FILE.new-PID and its rest where no process PID runs. */
 static void remove_stale(const char *file)
 {
-    const char *slash = strrchr(file, '/');
-    const char *base = slash != NULL ? slash + 1 : file;
+    const char *base = aot_file_name(file);
     char *folder = aot_xstrdup(file);
     folder[base - file] = 0;
     char *prefix = join(base, ".new-");
