@@ -14,6 +14,15 @@
 /* ---- text -------------------------------------------------------------------------------------
  */
 
+/* A line of the report; nothing if there is no text. Frees the text. */
+static void print_line(const char *title, aot_sb *text)
+{
+    if (text->n > 0) {
+        printf("  %-8s %s\n", title, aot_sb_text(text));
+    }
+    aot_sb_free(text);
+}
+
 static void print_value(const aot_explain *x)
 {
     const aot_graph *g = x->p->cut;
@@ -29,23 +38,76 @@ static void print_value(const aot_explain *x)
         printf("  %s  %s\n", aot_format_source(source, sizeof source, g, x->id),
                src->code != 0 ? aot_text(g->ctx, src->code) : "");
     }
+    aot_sb chain = {0};
+    explain_source_words(&chain, x);
+    print_line("line", &chain);
 }
 
-/* What the knapsack of the budget made of it. */
-static void print_item(const aot_explain *x)
+static void print_table(aot_table *t, unsigned flags)
+{
+    aot_sb out = {0};
+    aot_table_print(&out, t, flags, 0, 0);
+    fputs(aot_sb_text(&out), stdout);
+    aot_sb_free(&out);
+    aot_table_free(t);
+}
+
+/* What the knapsack of the budget made of it, and of the largest items. */
+static void print_items(const aot_explain *x)
 {
     const aot_partition *p = x->p;
-    for (uint32_t i = 0; i < p->n_items; i++) {
-        const aot_budget_item *item = &p->items[i];
-        if (item->node == x->id) {
-            printf("  knapsack %s: %.4f of the memory, runtime %.6g; %.4f of %.4f are saved\n",
-                   item->saved ? "saved" : "to be recomputed", item->memory, item->runtime, p->items_saved,
-                   p->config.activation_memory_budget);
-        }
+    aot_sb words = {0};
+    explain_item_words(&words, x);
+    if (words.n > 0) {
+        printf("\nKnapsack of the budget (%s)\n", p->config.activation_memory_budget_solver);
     }
+    print_line("this", &words);
     if (p->over_capacity) {
         printf("  fault    the solver saves more than the budget: PyTorch's hirschberg is known for it\n");
     }
+    aot_table *t = aot_table_new();
+    for (int i = 0; i < 5; i++) {
+        aot_table_column(t, "", i == 1 || i == 4 ? AOT_LEFT : AOT_RIGHT, 0);
+    }
+    for (uint32_t i = 0; i < p->n_items; i++) {
+        if (explain_shows_item(x, i)) {
+            aot_table_row(t);
+            aot_table_cellf(t, "  %s%u", i == x->item ? "> " : "", i + 1);
+            aot_table_cell(t, aot_node_name(p->cut, p->items[i].node));
+            aot_table_cellf(t, "%.4f", p->items[i].memory);
+            aot_table_cellf(t, "%.6g", p->items[i].runtime);
+            aot_table_cell(t, p->items[i].saved ? "saved" : "recomputed");
+        }
+    }
+    print_table(t, AOT_TABLE_NO_HEAD);
+    if (p->n_items > EXPLAIN_ITEMS) {
+        printf("  the first of %u; partition --explain-knapsack lists all\n", p->n_items);
+    }
+}
+
+/* The network of the cut around the value. */
+static void print_network(const aot_explain *x)
+{
+    aot_sb around = {0};
+    aot_table *t = aot_table_new();
+    explain_around_words(&around, x);
+    printf("\nCut edges that hold it\n");
+    print_line("held by", &around);
+    aot_table_column(t, "", AOT_LEFT, 0);
+    aot_table_column(t, "", AOT_RIGHT, 0);
+    aot_table_column(t, "", AOT_LEFT, 0);
+    for (size_t i = 0; i < x->path.n; i++) {
+        aot_sb edge = {0}, capacity = {0};
+        explain_edge_words(&edge, x, &x->path.d[i]);
+        explain_capacity_words(&capacity, &x->path.d[i]);
+        aot_table_row(t);
+        aot_table_cellf(t, "  %s%s", x->path.d[i].cut ? "* " : "  ", aot_sb_text(&edge));
+        aot_table_cell(t, aot_sb_text(&capacity));
+        aot_table_cell(t, x->path.d[i].why);
+        aot_sb_free(&edge);
+        aot_sb_free(&capacity);
+    }
+    print_table(t, AOT_TABLE_NO_HEAD);
 }
 
 static void print_rules(const aot_explain *x)
@@ -66,7 +128,6 @@ static void print_rules(const aot_explain *x)
         printf("  sink     %s\n", explain_sink_words(x));
     }
     printf("  decided  %s\n", x->p->rung);
-    print_item(x);
     aot_arena_free(a);
 }
 
@@ -86,14 +147,15 @@ static void print_names(const char *title, const aot_graph *g, const aot_node_id
     putchar('\n');
 }
 
-static void print_limit(const aot_explain *x)
+static void print_limits(const aot_explain *x)
 {
-    aot_sb text = {0};
-    explain_limit_words(&text, x);
-    if (text.n > 0) {
-        printf("  weight   %s\n", aot_sb_text(&text));
-    }
-    aot_sb_free(&text);
+    aot_sb limit = {0}, weight = {0}, change = {0};
+    explain_limit_words(&limit, x);
+    explain_flip_weight_words(&weight, x);
+    explain_flip_change_words(&change, x);
+    print_line("weight", &limit);
+    print_line("smallest", &weight);
+    print_line("smallest", &change);
 }
 
 static void print_changes(const aot_explain *x)
@@ -117,11 +179,7 @@ static void print_changes(const aot_explain *x)
         aot_table_bytes(t, c->saved_bytes);
         aot_table_cellf(t, "%.4g flops", c->recompute_flops);
     }
-    aot_sb out = {0};
-    aot_table_print(&out, t, AOT_TABLE_NO_HEAD, 0, 0);
-    fputs(aot_sb_text(&out), stdout);
-    aot_sb_free(&out);
-    aot_table_free(t);
+    print_table(t, AOT_TABLE_NO_HEAD);
 }
 
 static void print_text(const aot_explain *x)
@@ -130,6 +188,8 @@ static void print_text(const aot_explain *x)
     char bytes[32];
     print_value(x);
     print_rules(x);
+    print_items(x);
+    print_network(x);
     printf("\nNeighbours\n");
     print_names("made of", g, g->in + g->in_off[x->id], g->in_off[x->id + 1] - g->in_off[x->id]);
     print_names("kept", g, x->saved_above.d, x->saved_above.n);
@@ -140,7 +200,7 @@ static void print_text(const aot_explain *x)
     printf(
         "\nWhat would change it (now: saved in all %s, recompute %.4g flops; * another verdict)\n",
         aot_format_bytes(bytes, sizeof bytes, x->p->saved_bytes), x->p->recompute_flops);
-    print_limit(x);
+    print_limits(x);
     print_changes(x);
 }
 
@@ -178,6 +238,80 @@ static json_t *change_json(const aot_change *c)
                      "recompute_flops", c->recompute_flops);
 }
 
+static json_t *name_or_end(const aot_graph *g, aot_node_id id, const char *end)
+{
+    return json_string(id == AOT_NO_NODE ? end : aot_node_name(g, id));
+}
+
+/* What holds the value: a chain of the network and the cut edges next to it. */
+static json_t *network_json(const aot_explain *x)
+{
+    const aot_graph *g = x->p->cut;
+    json_t *path = json_array();
+    if (x->p->cut_ban == NULL) {
+        json_decref(path);
+        return json_null();
+    }
+    for (size_t i = 0; i < x->path.n; i++) {
+        const aot_net_edge *e = &x->path.d[i];
+        json_array_append_new(path, json_pack("{s:o, s:o, s:b, s:o, s:b, s:s}", "from", name_or_end(g, e->from, "source"),
+                                              "to", name_or_end(g, e->to, "sink"), "own", (int)(e->from == e->to),
+                                              "capacity", weight_json(e->capacity), "cut", (int)e->cut, "why",
+                                              e->why != NULL ? e->why : ""));
+    }
+    return json_pack("{s:o, s:o, s:b, s:b}", "cut_around", names_json(g, x->around.d, x->around.n), "chain", path,
+                     "from_source", (int)x->has_source, "to_sink", (int)x->has_sink);
+}
+
+static json_t *source_json(const aot_explain *x)
+{
+    const aot_graph *g = x->p->cut;
+    if (x->source.n == 0) {
+        return json_null();
+    }
+    const aot_src *src = &g->srcs.d[aot_node_at(g, x->source.d[x->source.n - 1])->src];
+    return json_pack("{s:s, s:i, s:s, s:s, s:o}", "file", aot_text(g->ctx, src->file), "line", (int)src->line, "func",
+                     aot_text(g->ctx, src->func), "code", aot_text(g->ctx, src->code), "chain",
+                     names_json(g, x->source.d, x->source.n));
+}
+
+static json_t *knapsack_json(const aot_explain *x)
+{
+    const aot_partition *p = x->p;
+    json_t *items = json_array();
+    if (p->n_items == 0) {
+        json_decref(items);
+        return json_null();
+    }
+    for (uint32_t i = 0; i < p->n_items; i++) {
+        const aot_budget_item *item = &p->items[i];
+        if (explain_shows_item(x, i)) {
+            json_array_append_new(items, json_pack("{s:i, s:s, s:f, s:f, s:b}", "row", (int)i + 1, "name",
+                                                   aot_node_name(p->cut, item->node), "memory", item->memory, "runtime",
+                                                   item->runtime, "saved", (int)item->saved));
+        }
+    }
+    return json_pack("{s:o, s:I, s:f, s:b, s:o}", "row",
+                     x->item != UINT32_MAX ? json_integer((json_int_t)x->item + 1) : json_null(), "n_items",
+                     (json_int_t)p->n_items, "saved_memory", p->items_saved, "over_capacity", (int)p->over_capacity,
+                     "items", items);
+}
+
+/* The least that flips the verdict, of the weight and of a tag or setting. */
+static json_t *flip_json(const aot_explain *x)
+{
+    const aot_node_info *n = &x->p->nodes[x->id];
+    json_t *weight = json_null(), *change = json_null();
+    if (x->flip_weight >= 0) {
+        weight = json_pack("{s:o, s:o, s:s}", "from", weight_json(n->weight), "to", weight_json(x->flip_weight),
+                           "verdict", aot_verdict_name(x->flip_verdict));
+    }
+    if (x->flip_change != AOT_NO_CHANGE) {
+        change = change_json(&x->changes.d[x->flip_change]);
+    }
+    return json_pack("{s:o, s:o}", "weight", weight, "change", change);
+}
+
 static json_t *explain_json(const aot_explain *x)
 {
     const aot_graph *g = x->p->cut;
@@ -205,6 +339,10 @@ static json_t *explain_json(const aot_explain *x)
     json_object_set_new(o, "recomputed_from", names_json(g, x->saved_above.d, x->saved_above.n));
     json_object_set_new(o, "read_by", names_json(g, x->readers.d, x->readers.n));
     json_object_set_new(o, "changes", changes);
+    json_object_set_new(o, "smallest_change", flip_json(x));
+    json_object_set_new(o, "network", network_json(x));
+    json_object_set_new(o, "knapsack", knapsack_json(x));
+    json_object_set_new(o, "source", source_json(x));
     aot_arena_free(a);
     return o;
 }
@@ -296,7 +434,10 @@ const aot_cmd cmd_explain = {
            "distance factor "
            "(doubled where the value need not exist in memory), the tag; what it is made of again "
            "and who reads it "
-           "in the backward. Then the weight below which it would be saved, and single changes, "
+           "in the backward. The cut edges that hold the value come with a chain of the network from the source "
+           "through the value to the sink: each edge with its capacity, and why one that is infinite cannot be cut. "
+           "At a budget below 1 the knapsack's items stand there with the value's own row. A value without a source "
+           "line has that of the nearest value it is made from. Then the weight below which it would be saved, the smallest change of weight and tag that flips it, and single changes, "
            "each tried by cutting "
            "again: a tag on the value, each setting that decides about bans; with what all saved "
            "values take then.",

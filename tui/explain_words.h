@@ -11,6 +11,22 @@ void explain_ban_words(aot_sb *out, const aot_explain *x);
 const char *explain_sink_words(const aot_explain *x);
 /* Which weight would change the verdict; nothing if none would. */
 void explain_limit_words(aot_sb *out, const aot_explain *x);
+/* "primals_1 in -> out", "source -> mm". */
+void explain_edge_words(aot_sb *out, const aot_explain *x, const aot_net_edge *e);
+/* "inf", "39,649", "39,649, cut". */
+void explain_capacity_words(aot_sb *out, const aot_net_edge *e);
+/* Which cut edges hold the value, in one sentence; or why none does. */
+void explain_around_words(aot_sb *out, const aot_explain *x);
+/* "mm <- t, made at model.py:12: y = x @ w" for a value without a line of its own; "" for others. */
+void explain_source_words(aot_sb *out, const aot_explain *x);
+/* The value among the knapsack's items, or why it is none of them; "" at a budget of 1. */
+void explain_item_words(aot_sb *out, const aot_explain *x);
+/* Rows of the items' table: the first ones and the value's own. */
+enum { EXPLAIN_ITEMS = 8 };
+bool explain_shows_item(const aot_explain *x, uint32_t item);
+/* The least change of weight and of tag that flips it, from what to what; "" if there is none. */
+void explain_flip_weight_words(aot_sb *out, const aot_explain *x);
+void explain_flip_change_words(aot_sb *out, const aot_explain *x);
 /* Whether a change leads to another verdict. */
 bool explain_flips(const aot_explain *x, const aot_change *c);
 /* The line of partition/edits.h that makes a change last: "save node:mm". */

@@ -130,6 +130,9 @@ static void add_value(explain_view *s)
     aot_sb_addf(&text, "%s  %s", aot_format_source(source, sizeof source, g, x->id),
                 src->code ? aot_text(g->ctx, src->code) : "");
     pair(s, "source", AOT_STYLE_SOURCE, src->file ? aot_sb_text(&text) : "");
+    aot_sb_clear(&text);
+    explain_source_words(&text, x);
+    pair(s, "line", AOT_STYLE_SOURCE, aot_sb_text(&text));
     pair(s, "verdict", AOT_STYLE_BOLD, aot_verdict_words(x->p, x->id));
     aot_sb_free(&text);
 }
@@ -153,8 +156,46 @@ static void add_rules(explain_view *s)
          n->policy != AOT_POLICY_NONE ? aot_policy_name((aot_policy)n->policy) : "");
     pair(s, "sink", AOT_STYLE_NORMAL, explain_sink_words(x));
     pair(s, "decided by", AOT_STYLE_NORMAL, x->p->rung);
+    aot_sb_clear(&text);
+    explain_item_words(&text, x);
+    pair(s, "knapsack", AOT_STYLE_NORMAL, aot_sb_text(&text));
     aot_sb_free(&text);
     aot_arena_free(a);
+}
+
+/* Edges of the chain; Enter explains the value that one leads to. */
+static void add_network(explain_view *s)
+{
+    const aot_explain *x = &s->x;
+    aot_sb text = {0};
+    head(s, "Cut edges that hold it");
+    explain_around_words(&text, x);
+    pair(s, "held by", AOT_STYLE_NORMAL, aot_sb_text(&text));
+    for (size_t i = 0; i < x->path.n; i++) {
+        const aot_net_edge *e = &x->path.d[i];
+        char line[400];
+        aot_sb capacity = {0};
+        aot_sb_clear(&text);
+        explain_edge_words(&text, x, e);
+        explain_capacity_words(&capacity, e);
+        snprintf(line, sizeof line, "%s %-36s %14s  %s", e->cut ? "*" : " ", aot_sb_text(&text), aot_sb_text(&capacity),
+                 e->why != NULL ? e->why : "");
+        aot_lines_link(&s->lines, e->to != AOT_NO_NODE ? e->to : e->from, NULL,
+                       e->cut ? AOT_STYLE_BOLD : AOT_STYLE_NORMAL, line);
+        aot_sb_free(&capacity);
+    }
+    aot_sb_free(&text);
+}
+
+static void add_smallest(explain_view *s)
+{
+    aot_sb text = {0};
+    explain_flip_weight_words(&text, &s->x);
+    pair(s, "smallest", AOT_STYLE_NORMAL, aot_sb_text(&text));
+    aot_sb_clear(&text);
+    explain_flip_change_words(&text, &s->x);
+    pair(s, "smallest", AOT_STYLE_NORMAL, aot_sb_text(&text));
+    aot_sb_free(&text);
 }
 
 static void add_names(explain_view *s, const char *title, const aot_node_id *ids, size_t n)
@@ -212,6 +253,7 @@ static void fill(explain_view *s, int cols)
                  aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, x->p->recompute_flops));
         head(s, "What would change it");
         aot_lines_add(&s->lines, AOT_STYLE_DIM, line);
+        add_smallest(s);
     }
     for (int flips = 1; flips >= 0; flips--) { // those that flip it first
         for (uint32_t i = 0; i < x->changes.n; i++) {
@@ -220,6 +262,7 @@ static void fill(explain_view *s, int cols)
             }
         }
     }
+    add_network(s);
     add_names(s, "Made of", g->in + g->in_off[x->id], g->in_off[x->id + 1] - g->in_off[x->id]);
     add_names(s, "Recomputed from these, which are kept", x->saved_above.d, x->saved_above.n);
     add_names(s, "Read in the backward by", x->readers.d, x->readers.n);

@@ -120,6 +120,7 @@ aot_status part_spend_budget(part *p, const part_cut_options *o, const uint8_t *
     collect(p, banned, &x);
     if (x.v.n == 0) {
         part_save_inputs(p, saved);
+        p->out->cut_ban = p->out->cut_edge = NULL;
         for (size_t i = 0; i < x.must_save.n; i++) {
             aot_vec_push(saved, x.must_save.d[i]);
         }
@@ -132,8 +133,8 @@ aot_status part_spend_budget(part *p, const part_cut_options *o, const uint8_t *
         if (status == AOT_OK) {
             part_cut c = {0};
             status = part_solve(p, o, dont_ban, &c, p->scratch);
-            for (size_t i = 0; status == AOT_OK && i < c.saved.n; i++) {
-                aot_vec_push(saved, c.saved.d[i]);
+            if (status == AOT_OK) {
+                part_take_cut(p, saved, &c);
             }
             part_cut_free(&c);
         }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/explain_path.h"
 #include "partition/internal.h"
 
 void aot_explain_free(aot_explain *x)
@@ -18,6 +19,9 @@ void aot_explain_free(aot_explain *x)
     aot_vec_free(&x->saved_above);
     aot_vec_free(&x->readers);
     aot_vec_free(&x->changes);
+    aot_vec_free(&x->path);
+    aot_vec_free(&x->around);
+    aot_vec_free(&x->source);
 }
 
 /* "mm, mm_1, mm_2": values whose name begins as the given one does. */
@@ -187,10 +191,48 @@ static void find_limit(aot_explain *x, const trial *t)
     aot_partition_release(p);
 }
 
+/* The first weight with another verdict, from the limit on: at a tie the cut nearest to the backward is
+ * taken, so the limit itself may do. */
+static void find_flip_weight(aot_explain *x, const trial *t)
+{
+    bool saved = x->p->nodes[x->id].verdict == AOT_V_SAVED;
+    for (int i = 0; i < 2 && x->weight_limit > 0 && x->flip_weight < 0; i++) {
+        aot_err err = {0};
+        aot_what_if w = {.weight = x->weight_limit + (saved ? i : -i)};
+        aot_partition *p = cut_with(t, w, t->config, &err);
+        if (p != NULL && verdict_of(p, aot_node_name(x->p->cut, x->id)) != x->p->nodes[x->id].verdict) {
+            x->flip_weight = w.weight;
+            x->flip_verdict = verdict_of(p, aot_node_name(x->p->cut, x->id));
+        }
+        aot_partition_release(p);
+    }
+}
+
+/* Tags were tried first, so a tag goes before a setting. */
+static void find_flip_change(aot_explain *x)
+{
+    for (size_t i = 0; i < x->changes.n && x->flip_change == AOT_NO_CHANGE; i++) {
+        const aot_change *c = &x->changes.d[i];
+        if (!c->failed && c->verdict != x->p->nodes[x->id].verdict) {
+            x->flip_change = (int)i;
+        }
+    }
+}
+
+static void find_item(aot_explain *x)
+{
+    x->item = UINT32_MAX;
+    for (uint32_t i = 0; i < x->p->n_items; i++) {
+        if (x->p->items[i].node == x->id) {
+            x->item = i;
+        }
+    }
+}
+
 aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in, const aot_config *config,
                             const char *name, aot_err *err)
 {
-    aot_explain x = {0};
+    aot_explain x = {.flip_weight = -1, .flip_change = AOT_NO_CHANGE};
     aot_partition *p;
     AOT_TRY(aot_partition_run(&p, in, config, err));
     x.p = p;
@@ -210,11 +252,16 @@ aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in, const 
         collect_saved_above(&x);
     }
     collect_readers(&x);
+    explain_find_path(&x);
+    explain_find_source(&x);
+    find_item(&x);
     find_limit(&x, &t);
+    find_flip_weight(&x, &t);
     if (n->verdict == AOT_V_SAVED || n->verdict == AOT_V_RECOMPUTED ||
         n->verdict == AOT_V_FORWARD_ONLY) {
         try_tags(&x, &t);
         try_settings(&x, &t);
+        find_flip_change(&x);
     }
     aot_partitioner_free(t.pr);
     *out = x;

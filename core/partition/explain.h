@@ -17,6 +17,16 @@ typedef struct aot_change {
     const char *failure;
 } aot_change;
 
+/* One edge of the network of the cut that decided. */
+typedef struct aot_net_edge {
+    aot_node_id from, to; /* equal: the value's own edge in -> out; AOT_NO_NODE: the source, the sink */
+    int64_t capacity;     /* AOT_WEIGHT_INF: cannot be cut */
+    bool cut;
+    const char *why;      /* of the capacity: "reduction op", "the backward needs its value" */
+} aot_net_edge;
+
+enum { AOT_NO_CHANGE = -1 };
+
 typedef struct aot_explain {
     const aot_partition *p;
     aot_node_id id; /* in p->cut */
@@ -29,12 +39,25 @@ typedef struct aot_explain {
     AOT_VEC(aot_node_id) saved_above; /* recomputed: the saved values it is made from again */
     AOT_VEC(aot_node_id) readers;     /* nodes of the backward that read it, or what is made of it by views */
     AOT_VEC(aot_change) changes;      /* each tag, and each setting that decides about bans */
+    /* The least that flips it: another weight (-1: none does, or another rung decided) with the verdict
+     * then; and one of `changes`, a tag if one does, or AOT_NO_CHANGE. */
+    int64_t flip_weight;
+    aot_verdict flip_verdict;
+    int flip_change;
+    /* A shortest chain of edges from the source through the value to the sink, and the values whose
+     * edges are cut next to it, above or below. Empty: no cut decided, or no chain is there; has_source,
+     * has_sink: which end the chain reaches. */
+    AOT_VEC(aot_net_edge) path;
+    bool has_source, has_sink;
+    AOT_VEC(aot_node_id) around;
+    AOT_VEC(aot_node_id) source; /* the value, then on to the nearest it is made from that has a source line; empty: none has */
+    uint32_t item;               /* its row among p->items; UINT32_MAX: none */
 } aot_explain;
 
 /* Cuts the graph as it is and once for each change. name: of a node in the joint graph (a value that
  * CSE merged away is not found). Everything belongs to in->joint->ctx, but for the lists.
  * Errors: those of aot_partition_run; E_USAGE (no such value: names near ones).
- * Cost: about fifteen partitions. */
+ * Cost: about fifteen cuts by one partitioner. */
 AOT_NODISCARD aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in,
                                           const aot_config *config, const char *name, aot_err *err);
 void aot_explain_free(aot_explain *x);

@@ -231,6 +231,8 @@ AOT_NODISCARD aot_status part_network_cut(const part_network *x, int64_t *value,
 AOT_NODISCARD aot_status part_choose_saved(part *p, part_ids *saved);
 double part_gigabytes(const part *p, const aot_node_id *ids, size_t n);
 void part_save_inputs(const part *p, part_ids *saved);
+/* This cut decides: its edges are what is saved, and told with its bans in p->out. */
+void part_take_cut(part *p, part_ids *saved, const part_cut *c);
 /* Kept from one solve to the next; zeroed at first. */
 typedef struct part_memo part_memo;
 part_memo *part_memo_new(void);

@@ -149,12 +149,21 @@ void part_save_inputs(const part *p, part_ids *saved)
     }
 }
 
-static void take(part_ids *saved, const part_cut *c)
+/* The memo may forget the cut before the partition goes, so its bans are copied. */
+void part_take_cut(part *p, part_ids *saved, const part_cut *c)
 {
+    aot_partition *out = p->out;
+    if (out->cut_ban == NULL) {
+        out->cut_ban = aot_arena_alloc(p->result, out->n_nodes + 1);
+        out->cut_edge = aot_arena_alloc(p->result, out->n_nodes + 1);
+    }
+    memcpy(out->cut_ban, c->ban, out->n_nodes);
+    memset(out->cut_edge, 0, out->n_nodes);
     saved->n = 0;
     aot_vec_grow(saved, c->saved.n);
     for (size_t i = 0; i < c->saved.n; i++) {
         saved->d[saved->n++] = c->saved.d[i];
+        out->cut_edge[c->saved.d[i]] = 1;
     }
 }
 
@@ -208,7 +217,7 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     follow(p->memo, p);
     AOT_TRY(cut_of_rung(p, 0, &o, &c));
     record(p, c);
-    take(saved, c);
+    part_take_cut(p, saved, c);
     p->out->rung = "one cut";
     if (budget == 1) {
         return AOT_OK;
@@ -221,14 +230,14 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     o.used_far_apart = o.long_fusible_chains = o.materialized_backward = false;
     AOT_TRY(cut_of_rung(p, 1, &o, &c));
     if (fits(p, c, low, high - low)) {
-        take(saved, c);
+        part_take_cut(p, saved, c);
         p->out->rung = "second cut: fusion heuristics off";
         return AOT_OK;
     }
     o.not_in_allowlist = false;
     AOT_TRY(cut_of_rung(p, 2, &o, &c));
     if (fits(p, c, low, high - low)) {
-        take(saved, c);
+        part_take_cut(p, saved, c);
         p->out->rung = "third cut: allowlist off";
         return AOT_OK;
     }

@@ -102,6 +102,10 @@ typedef struct aot_partition {
     double items_saved;    /* memory of the items that are saved, as the solver counts it */
     bool over_capacity;    /* more than the budget: PyTorch's known fault (hirschberg) */
     double recompute_ms;   /* of the same nodes as recompute_flops, by measured times; -1: no times */
+    /* The cut that decided, by node; NULL: none did (inputs only, the default partition). The bans
+     * of the nodes above are the first cut's, and a budget may have lifted some of them. */
+    uint8_t *cut_ban;      /* aot_ban */
+    uint8_t *cut_edge;     /* 1: in -> out is in the cut */
     const char *rung;      /* "one cut", "inputs only", "default partition", ... static text */
     uint32_t n_vertices, n_edges; /* of the network */
     int n_forward_outputs;

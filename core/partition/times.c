@@ -11,6 +11,7 @@
 typedef struct row {
     char *name;
     double ms;
+    uint32_t line;
 } row;
 
 struct aot_times {
@@ -27,6 +28,13 @@ void aot_times_free(aot_times *t)
         aot_vec_free(&t->rows);
         free(t);
     }
+}
+
+static int by_name_and_line(const void *a, const void *b)
+{
+    const row *x = a, *y = b;
+    int d = strcmp(x->name, y->name);
+    return d != 0 ? d : x->line < y->line ? -1 : x->line > y->line;
 }
 
 static int by_name(const void *a, const void *b)
@@ -64,7 +72,7 @@ double aot_times_of(const aot_times *t, const aot_graph *g, aot_node_id id, doub
 }
 
 /* "name, ms" of one line; false if it is neither that nor a comment. */
-static bool read_line(aot_times *t, char *line)
+static bool read_line(aot_times *t, char *line, uint32_t at)
 {
     char *name = line + strspn(line, " \t\""), *end;
     size_t n = strcspn(name, ",\t\"\r\n#");
@@ -79,7 +87,7 @@ static bool read_line(aot_times *t, char *line)
     if (end == number || !(ms >= 0) || isinf(ms) || end[strspn(end, " \t\r\n")] != '\0') {
         return false;
     }
-    row r = {aot_xstrndup(name, n), ms};
+    row r = {aot_xstrndup(name, n), ms, at};
     if (aot_starts_with(r.name, "torch.ops.")) {
         memmove(r.name, r.name + 10, n - 9);
     }
@@ -93,7 +101,7 @@ static aot_status read_rows(aot_times *t, FILE *f, const char *path, aot_err *er
     size_t size = 0;
     aot_status s = AOT_OK;
     for (uint32_t at = 1; s == AOT_OK && getline(&line, &size, f) >= 0; at++) {
-        if (!read_line(t, line) && at > 1) { // the first may be the titles of the columns
+        if (!read_line(t, line, at) && at > 1) { // the first may be the titles of the columns
             line[strcspn(line, "\r\n")] = '\0';
             s = AOT_FAIL_POS(err, AOT_E_PARSE, ((aot_pos){at, 0}), "'%.80s' is no NAME,MILLISECONDS", line);
             aot_err_in_file(err, path);
@@ -103,14 +111,30 @@ static aot_status read_rows(aot_times *t, FILE *f, const char *path, aot_err *er
     return s;
 }
 
+/* Sorts, and refuses a name that has two lines: which of them holds would be chance. */
+static aot_status sort_rows(aot_times *t, const char *path, aot_err *err)
+{
+    if (t->rows.n != 0) {
+        qsort(t->rows.d, t->rows.n, sizeof *t->rows.d, by_name_and_line);
+    }
+    for (size_t i = 1; i < t->rows.n; i++) {
+        const row *a = &t->rows.d[i - 1], *b = &t->rows.d[i];
+        if (strcmp(a->name, b->name) == 0) {
+            aot_status s = AOT_FAIL_POS(err, AOT_E_PARSE, ((aot_pos){b->line, 0}),
+                                        "'%.80s' has a time in line %u and another in line %u: %g and %g ms; keep one",
+                                        a->name, a->line, b->line, a->ms, b->ms);
+            aot_err_in_file(err, path);
+            return s;
+        }
+    }
+    return AOT_OK;
+}
+
 /* The rate of what the graph has. */
 static aot_status finish(aot_times *t, const char *path, const aot_graph *g, const double *flops, aot_err *err)
 {
     double ms = 0, known = 0;
     bool any = false;
-    if (t->rows.n != 0) {
-        qsort(t->rows.d, t->rows.n, sizeof *t->rows.d, by_name);
-    }
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const row *r = row_of(t, g, i);
         any |= r != NULL;
@@ -134,6 +158,7 @@ aot_status aot_times_read(aot_times **out, const char *path, const aot_graph *g,
     aot_times *t = aot_xcalloc(1, sizeof *t);
     aot_status s = read_rows(t, f, path, err);
     fclose(f);
+    s = s == AOT_OK ? sort_rows(t, path, err) : s;
     s = s == AOT_OK ? finish(t, path, g, flops, err) : s;
     if (s != AOT_OK) {
         aot_times_free(t);

@@ -212,10 +212,16 @@ run "$AOTSCOPE" explain "$two" addmm
 ok "explain gives the ban in PyTorch's words" out "ban      not in recomputable allowlist"
 ok "explain gives the weight with its factors" out "39,649 = 32,768 × 1.1²"
 ok "explain gives the limit of the weight" out "saved while it is below 72,088"
+ok "explain gives the least change of the weight" out "smallest weight from 39,649 to 72,088: forward only"
+ok "and of the tag" out "smallest tag from none to MUST_RECOMPUTE: recomputed"
+ok "explain gives the cut edge" out "* addmm in -> out          39,649 cut  saving it"
+ok "and an edge that cannot be cut, with the reason" out "gelu_backward -> sink           inf  it is computed in the backward"
 ok "explain tries a tag" out "* recomputed   83.2 KiB"
 run "$AOTSCOPE" explain "$two" addmm --json
 ok "explain --json is versioned" out '"format": "aotscope/1"'
 ok "explain --json has the limit" out '"weight_limit": 72088'
+ok "explain --json has the chain of the network" out '"from": "source"'
+ok "explain --json has the user's line" out 'raw_train.py",'
 run "$AOTSCOPE" explain "$two" addm
 ok "explain of what is no value exits with 2" exits 2
 ok "and names near ones" err "there are addmm, addmm_1"

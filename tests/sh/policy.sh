@@ -49,7 +49,19 @@ printf 'aten.mm,0.5\n' >"$scratch/times"
 run "$AOTSCOPE" partition "$ladder" --set activation_memory_budget=0.3 --explain-knapsack --times "$scratch/times"
 ok "measured times stand in place of flops" out "0.5  saved"
 run "$AOTSCOPE" explain "$ladder" mm --set activation_memory_budget=0.3
-ok "explain tells the knapsack's choice" out "knapsack saved: 0.1143 of the memory"
+ok "explain tells the knapsack's choice" out "saved: row 1 of 7 by memory, 0.1143 of the memory"
+ok "and the rows around it" out "> 1  mm    0.1143  131072  saved"
+ok "the cut is the one after the knapsack, with its bans" out "source -> mm                   inf  compute intensive op"
+run "$AOTSCOPE" explain "$ladder" gelu --set activation_memory_budget=0.3
+ok "explain tells why a value is no item" out "none of the 7 items: only what"
+ok "and which cut edge holds what is recomputed" out "held by  cut above it: mm"
+run "$AOTSCOPE" explain "$ladder" mm_4 --set activation_memory_budget=0.3 --json
+ok "explain --json has the row" out '"row": 3'
+ok "and the number of items" out '"n_items": 7'
+printf 'aten.mm,0.5\nmm_1,7\naten.mm,0.25\n' >"$scratch/times"
+run "$AOTSCOPE" partition "$ladder" --set activation_memory_budget=0.3 --times "$scratch/times" -o "$scratch/cut"
+ok "a name with two times is an error" exits 2
+ok "that names both lines" err "times:3: 'aten.mm' has a time in line 1 and another in line 3"
 
 printf 'set cse=True\nsave op:conv2d\n' >"$scratch/bad"
 run "$AOTSCOPE" show "$log" --saved --policy "$scratch/bad"

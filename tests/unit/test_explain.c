@@ -14,37 +14,20 @@
 /* Two values of different size lead to one gradient: the cut has a choice. */
 static const char joint[] =
     "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n"
-    "        primals_1: " T(4) "; primals_2: " T(4) "; tangents_1: " T(
-        4) "; \n\n"
-           "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, "
-           "tangents], self._in_spec)\n"
-           "        mm: " T(
-               4) " = torch.ops.aten.mm.default(primals_1, primals_2)\n"
-                  "        sin: " T(
-                      4) " = torch.ops.aten.sin.default(mm)\n"
-                         "        cat: " T(
-                             8) " = torch.ops.aten.cat.default([sin, sin], 1)\n"
-                                "        exp: " T(
-                                    8) " = torch.ops.aten.exp.default(cat)\n"
-                                       "        slice_1: " T(
-                                           4) " = torch.ops.aten.slice.Tensor(exp, 1, 0, 4)\n"
-                                              "        neg: " T(
-                                                  4) " = torch.ops.aten.neg.default(slice_1)\n"
-                                                     "        mul: " T(
-                                                         4) " = "
-                                                            "torch.ops.aten.mul.Tensor(tangents_1, "
-                                                            "neg)\n"
-                                                            "        mm_1: " T(
-                                                                4) " = "
-                                                                   "torch.ops.aten.mm.default(mul, "
-                                                                   "primals_2)\n"
-                                                                   "        sum_1: \"f32[][]cpu\" "
-                                                                   "= "
-                                                                   "torch.ops.aten.sum.default(mm)"
-                                                                   "\n"
-                                                                   "        return "
-                                                                   "pytree.tree_unflatten([sum_1, "
-                                                                   "mm_1, None], self._out_spec)\n";
+    "        primals_1: " T(4) "; primals_2: " T(4) "; tangents_1: " T(4) "; \n\n"
+    "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
+    "        mm: " T(4) " = torch.ops.aten.mm.default(primals_1, primals_2)\n"
+    "        # File: model.py:12 in forward, code: y = mm.sin()\n"
+    "        sin: " T(4) " = torch.ops.aten.sin.default(mm)\n"
+    "        # No stacktrace found for following nodes\n"
+    "        cat: " T(8) " = torch.ops.aten.cat.default([sin, sin], 1)\n"
+    "        exp: " T(8) " = torch.ops.aten.exp.default(cat)\n"
+    "        slice_1: " T(4) " = torch.ops.aten.slice.Tensor(exp, 1, 0, 4)\n"
+    "        neg: " T(4) " = torch.ops.aten.neg.default(slice_1)\n"
+    "        mul: " T(4) " = torch.ops.aten.mul.Tensor(tangents_1, neg)\n"
+    "        mm_1: " T(4) " = torch.ops.aten.mm.default(mul, primals_2)\n"
+    "        sum_1: \"f32[][]cpu\" = torch.ops.aten.sum.default(mm)\n"
+    "        return pytree.tree_unflatten([sum_1, mm_1, None], self._out_spec)\n";
 
 typedef struct fixture {
     aot_ctx *c;
@@ -106,6 +89,97 @@ static void a_value_flips_at_its_limit_and_nowhere_else(void **state)
         aot_explain_free(&x);
     }
     assert_true(limits >= 3);
+    aot_ctx_free(f.c);
+}
+
+/* A chain from source to sink always holds an edge of the cut: else that were no cut. */
+static void check_chain(const aot_explain *x)
+{
+    uint32_t cuts = 0;
+    for (size_t i = 0; i < x->path.n; i++) {
+        const aot_net_edge *e = &x->path.d[i];
+        bool first = i == 0 && x->has_source, last = i + 1 == x->path.n && x->has_sink;
+        assert_true((e->from == AOT_NO_NODE) == first && (e->to == AOT_NO_NODE) == last);
+        assert_true(i == 0 || x->path.d[i - 1].to == e->from);
+        assert_true(!e->cut || (e->from == e->to && e->capacity != AOT_WEIGHT_INF));
+        assert_non_null(e->why);
+        cuts += e->cut;
+    }
+    if (x->p->cut_ban == NULL) {
+        assert_true(x->path.n == 0 && x->around.n == 0);
+    } else if (x->has_source && x->has_sink) {
+        assert_true(cuts > 0 && x->around.n > 0);
+    }
+    if (x->p->nodes[x->id].verdict == AOT_V_SAVED && x->p->cut_ban != NULL) {
+        assert_true(x->around.n == 1 && x->around.d[0] == x->id);
+    }
+}
+
+static void a_chain_of_the_network_crosses_the_cut(void **state)
+{
+    (void)state;
+    static const char *const budgets[] = {"activation_memory_budget=1", "activation_memory_budget=0.7",
+                                          "activation_memory_budget=0.1", "activation_memory_budget=0"};
+    int whole = 0, flips = 0;
+    for (size_t k = 0; k < sizeof budgets / sizeof *budgets; k++) {
+        fixture f = open_joint(budgets[k]);
+        for (aot_node_id i = 0; i < f.in.joint->nodes.n; i++) {
+            const aot_node *n = aot_node_at(f.in.joint, i);
+            aot_explain x;
+            aot_err err = {0};
+            if (n->kind == AOT_OUTPUT) {
+                continue;
+            }
+            assert_int_equal(aot_explain_node(&x, &f.in, &f.config, aot_text(f.c, n->name), &err), AOT_OK);
+            check_chain(&x);
+            whole += x.has_source && x.has_sink;
+            if (x.flip_weight >= 0) {
+                assert_int_equal(verdict_at(&f, n->name, x.flip_weight), x.flip_verdict);
+                assert_int_not_equal(x.flip_verdict, x.p->nodes[x.id].verdict);
+                flips++;
+            }
+            aot_explain_free(&x);
+        }
+        aot_ctx_free(f.c);
+    }
+    assert_true(whole >= 10);
+    assert_true(flips >= 3);
+}
+
+static void what_holds_a_value_is_named(void **state)
+{
+    (void)state;
+    fixture f = open_joint(NULL);
+    aot_explain x;
+    aot_err err = {0};
+    assert_int_equal(aot_explain_node(&x, &f.in, &f.config, "neg", &err), AOT_OK);
+    assert_string_equal(aot_node_name(x.p->cut, x.path.d[0].to), "mm"); // what must not be made again
+    assert_string_equal(x.path.d[0].why, "not in recomputable allowlist");
+    assert_int_equal(x.around.n, 1);
+    assert_true(x.p->nodes[x.around.d[0]].verdict == AOT_V_SAVED);
+    assert_string_equal(aot_node_name(x.p->cut, x.path.d[x.path.n - 1].from), "mul");
+    assert_string_equal(x.path.d[x.path.n - 1].why, "it is computed in the backward");
+    aot_explain_free(&x);
+    aot_ctx_free(f.c);
+}
+
+static void the_line_is_that_of_the_nearest_value_above_which_has_one(void **state)
+{
+    (void)state;
+    fixture f = open_joint(NULL);
+    aot_explain x;
+    aot_err err = {0};
+    assert_int_equal(aot_explain_node(&x, &f.in, &f.config, "exp", &err), AOT_OK);
+    const char *const chain[] = {"exp", "cat", "sin"};
+    assert_int_equal(x.source.n, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(aot_node_name(x.p->cut, x.source.d[i]), chain[i]);
+    }
+    assert_int_equal(x.p->cut->srcs.d[aot_node_at(x.p->cut, x.source.d[2])->src].line, 12);
+    aot_explain_free(&x);
+    assert_int_equal(aot_explain_node(&x, &f.in, &f.config, "mm", &err), AOT_OK);
+    assert_int_equal(x.source.n, 0);
+    aot_explain_free(&x);
     aot_ctx_free(f.c);
 }
 
@@ -175,6 +249,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_flips_at_its_limit_and_nowhere_else),
+        cmocka_unit_test(a_chain_of_the_network_crosses_the_cut),
+        cmocka_unit_test(what_holds_a_value_is_named),
+        cmocka_unit_test(the_line_is_that_of_the_nearest_value_above_which_has_one),
         cmocka_unit_test(a_tag_is_tried),
         cmocka_unit_test(other_rungs_have_no_limit_of_a_weight),
         cmocka_unit_test(what_is_saved_costs_no_flops_again),

@@ -246,6 +246,10 @@ static void measured_times_replace_flops(void **state)
     assert_int_equal(with_times("aten.mm,0.5\naten.gelu 0.5 0.5\n", &p, &o, &err), AOT_E_PARSE);
     assert_int_equal(err.at.line, 2);
     err = (aot_err){0};
+    assert_int_equal(with_times("aten.mm,0.5\nmm_1,7\n# again\ntorch.ops.aten.mm,0.25\n", &p, &o, &err), AOT_E_PARSE);
+    assert_int_equal(err.at.line, 4);
+    assert_non_null(strstr(err.msg, "'aten.mm' has a time in line 1 and another in line 4"));
+    err = (aot_err){0};
     assert_int_equal(with_times("aten.conv2d,1\n", &p, &o, &err), AOT_E_PARSE);
     assert_non_null(strstr(err.msg, "none of the 1 times"));
     aot_ctx_free(o.c);
@@ -277,6 +281,61 @@ static void the_knapsacks_items_are_told(void **state)
     aot_unit_free(unit);
 }
 
+#define V "f32[1, 1][1, 1]cpu"
+#define LONG "f32[9997, 1][1, 1]cpu"
+
+/* One item of 9998/10000 of the range and three of 1/10000, all needed by the backward. */
+static const char tiny_items[] =
+    "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n"
+    "        primals_1: \"" V "\"; tangents_1: \"" LONG "\"; tangents_2: \"" V "\"; \n\n"
+    "        primals_1, tangents_1, tangents_2, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
+    "        expand: \"f32[9997, 1][0, 1]cpu\" = torch.ops.aten.expand.default(primals_1, [9997, 1])\n"
+    "        mm: \"" LONG "\" = torch.ops.aten.mm.default(expand, primals_1)\n"
+    "        mm_1: \"" V "\" = torch.ops.aten.mm.default(primals_1, primals_1)\n"
+    "        mm_2: \"" V "\" = torch.ops.aten.mm.default(mm_1, primals_1)\n"
+    "        mm_3: \"" V "\" = torch.ops.aten.mm.default(mm_2, primals_1)\n"
+    "        sin: \"" LONG "\" = torch.ops.aten.sin.default(mm)\n"
+    "        sin_1: \"" V "\" = torch.ops.aten.sin.default(mm_3)\n"
+    "        mul: \"" LONG "\" = torch.ops.aten.mul.Tensor(tangents_1, mm)\n"
+    "        sum_1: \"" V "\" = torch.ops.aten.sum.dim_IntList(mul, [0], True)\n"
+    "        mul_1: \"" V "\" = torch.ops.aten.mul.Tensor(tangents_2, mm_1)\n"
+    "        mul_2: \"" V "\" = torch.ops.aten.mul.Tensor(mul_1, mm_2)\n"
+    "        mul_3: \"" V "\" = torch.ops.aten.mul.Tensor(mul_2, mm_3)\n"
+    "        add: \"" V "\" = torch.ops.aten.add.Tensor(sum_1, mul_3)\n"
+    "        return pytree.tree_unflatten([sin, sin_1, add], self._out_spec)\n";
+
+/* PyTorch's own sliding hirschberg keeps two of the three at a capacity of one. */
+static void hirschberg_above_the_budget_is_told(void **state)
+{
+    (void)state;
+    static const char *const solvers[] = {"dp_knapsack_sliding_hirschberg", "dp"};
+    for (int k = 0; k < 2; k++) {
+        aot_ctx *c = aot_ctx_new();
+        aot_graph *g = NULL;
+        aot_partition *p = NULL;
+        aot_config config;
+        aot_err err = {0};
+        char set[100];
+        aot_config_init(&config);
+        config.activation_memory_budget = 1e-4;
+        snprintf(set, sizeof set, "activation_memory_budget_solver=%s", solvers[k]);
+        assert_int_equal(aot_config_set(&config, set, &err), AOT_OK);
+        assert_int_equal(aot_parse_graph(&g, c, tiny_items, strlen(tiny_items), 1, &err), AOT_OK);
+        aot_partition_in in = {.joint = g, .n_forward_outputs = 2, .n_static_inputs = -1};
+        if (aot_partition_run(&p, &in, &config, &err) != AOT_OK) {
+            fail_msg("%s", err.msg);
+        }
+        assert_int_equal(p->n_items, 4);
+        int n_saved = 0;
+        for (uint32_t i = 0; i < 4; i++) {
+            n_saved += p->items[i].saved;
+        }
+        assert_int_equal(n_saved, k == 0 ? 2 : 1);
+        assert_int_equal(p->over_capacity, k == 0);
+        aot_ctx_free(c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +344,7 @@ int main(void)
         cmocka_unit_test(the_cut_on_the_graph_is_that_of_its_network),
         cmocka_unit_test(measured_times_replace_flops),
         cmocka_unit_test(the_knapsacks_items_are_told),
+        cmocka_unit_test(hirschberg_above_the_budget_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
