@@ -95,7 +95,7 @@ void explain_source_words(aot_sb *out, const aot_explain *x)
 {
     const aot_graph *g = x->p->cut;
     char place[300];
-    if (x->source.n == 0) {
+    if (x->source.n == 0 && aot_node_at(g, x->id)->kind != AOT_PLACEHOLDER) {
         aot_sb_addz(out, "none: neither the value nor what it is made from has a line");
     } else if (x->source.n > 1) {
         aot_node_id last = x->source.d[x->source.n - 1];

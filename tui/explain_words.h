@@ -17,7 +17,8 @@ void explain_edge_words(aot_sb *out, const aot_explain *x, const aot_net_edge *e
 void explain_capacity_words(aot_sb *out, const aot_net_edge *e);
 /* Which cut edges hold the value, in one sentence; or why none does. */
 void explain_around_words(aot_sb *out, const aot_explain *x);
-/* "mm <- t, made at model.py:12: y = x @ w" for a value without a line of its own; "" for others. */
+/* "mm <- t, made at model.py:12: y = x @ w" for a value without a line of its own; "" for others and for
+ * inputs. */
 void explain_source_words(aot_sb *out, const aot_explain *x);
 /* The value among the knapsack's items, or why it is none of them; "" at a budget of 1. */
 void explain_item_words(aot_sb *out, const aot_explain *x);

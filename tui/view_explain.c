@@ -193,8 +193,11 @@ static void add_smallest(explain_view *s)
     explain_flip_weight_words(&text, &s->x);
     pair(s, "smallest", AOT_STYLE_NORMAL, aot_sb_text(&text));
     aot_sb_clear(&text);
-    explain_flip_change_words(&text, &s->x);
-    pair(s, "smallest", AOT_STYLE_NORMAL, aot_sb_text(&text));
+    if (s->x.flip_change != AOT_NO_CHANGE) { // Enter sets it, as it does below
+        aot_sb_addf(&text, "%-*s", LABEL_COLS, "smallest");
+        explain_flip_change_words(&text, &s->x);
+        aot_lines_link(&s->lines, CHANGE_LINK + (uint32_t)s->x.flip_change, NULL, AOT_STYLE_BOLD, aot_sb_text(&text));
+    }
     aot_sb_free(&text);
 }
 

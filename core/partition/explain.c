@@ -128,9 +128,9 @@ static void try_tags(aot_explain *x, const trial *t)
     static const struct {
         uint8_t policy;
         const char *what;
-    } tags[] = {{AOT_POLICY_MUST_SAVE, "tag MUST_SAVE"},
-                {AOT_POLICY_MUST_RECOMPUTE, "tag MUST_RECOMPUTE"},
-                {AOT_POLICY_NONE, "no tag"}};
+    } tags[] = {{AOT_POLICY_NONE, "no tag"}, // the least first
+                {AOT_POLICY_MUST_SAVE, "tag MUST_SAVE"},
+                {AOT_POLICY_MUST_RECOMPUTE, "tag MUST_RECOMPUTE"}};
     for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
         if (tags[i].policy != x->p->nodes[x->id].policy) {
             aot_err err = {0};
