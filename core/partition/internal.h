@@ -250,7 +250,8 @@ typedef void (*part_ban_fn)(void *arg, aot_node_id id, aot_ban reason);
 void part_find_far(const part *p, part_static *st, aot_arena *a);
 void part_ban_long_chains(const part *p, const uint8_t *banned, part_ban_fn ban, void *arg);
 /* ---- unbounded.c: an infinite cut in words ---- */
-aot_status part_explain_unbounded(const part *p, const uint32_t *path, uint32_t n_path);
+/* path as aot_flow_min_cut gives it; ban: aot_ban by node. */
+aot_status part_explain_unbounded(const part *p, const uint32_t *path, uint32_t n_path, const uint8_t *ban);
 
 /* ---- default.c: what the default partitioner saves ---- */
 AOT_NODISCARD aot_status part_choose_default(part *p, part_ids *saved, part_ids *sym);

@@ -204,7 +204,7 @@ static aot_status explain_unbounded(part *p, const part_cut *c)
     aot_err none = {0};
     int64_t value;
     aot_status status = aot_flow_min_cut(f, 0, 1, &value, side, path, &n_path, &none);
-    status = part_explain_unbounded(p, path, status == AOT_E_UNBOUNDED ? n_path : 0);
+    status = part_explain_unbounded(p, path, status == AOT_E_UNBOUNDED ? n_path : 0, c->ban);
     aot_flow_free(f);
     free(side);
     free(path);

@@ -63,26 +63,47 @@ static aot_node_id replacement(const part *p, const uint8_t *state, aot_node_id 
     return from != AOT_NO_NODE && state[from] != PART_ABSENT ? from : AOT_NO_NODE;
 }
 
-/* The path by which an output depends on a value that this side cannot have. */
+/* Why this side cannot have the value at the end of the path. */
+static const char *why_absent(const part *p, aot_node_id id, part_which which)
+{
+    const aot_node *n = aot_node_at(p->g, id);
+    if (part_is_tangent(p->g, n)) {
+        return "is a tangent, which only the backward has";
+    }
+    if (n->kind == AOT_PLACEHOLDER) {
+        return which == PART_BACKWARD ? "is an input that is not saved for the backward"
+                                      : "is an input that only the backward has";
+    }
+    return which == PART_FORWARD ? "may only run in the backward" : "may only run in the forward";
+}
+
+/* The path by which an output depends on a value that this side cannot have: its begin, and its end,
+ * which tells why. */
 static aot_status invalid_output(const part *p, const uint8_t *state, aot_node_id id, uint32_t i, part_which which)
 {
+    enum { MOST = 12 };
     const aot_graph *g = p->g;
     aot_sb path = {0};
     const char *name = aot_node_name(g, id);
-    for (int steps = 0; id != AOT_NO_NODE; steps++) {
-        if (steps == 12) {
-            aot_sb_addz(&path, " <- ...");
-            break;
+    aot_node_id end = id;
+    int steps = 0;
+    for (; id != AOT_NO_NODE; steps++) {
+        if (steps < MOST) {
+            aot_sb_addf(&path, "%s%s", steps != 0 ? " <- " : "", aot_node_name(g, id));
         }
-        aot_sb_addf(&path, "%s%s", steps != 0 ? " <- " : "", aot_node_name(g, id));
         aot_node_id next = AOT_NO_NODE;
         for (uint32_t k = g->in_off[id]; k < g->in_off[id + 1] && next == AOT_NO_NODE; k++) {
             next = state[g->in[k]] == PART_ABSENT ? g->in[k] : AOT_NO_NODE;
         }
+        end = id;
         id = next;
     }
-    aot_status s = AOT_FAIL(p->err, AOT_E_GRAPH, "node %s was invalid, but is output %u of the %s: %s", name, i,
-                            which == PART_FORWARD ? "forward" : "backward", path.d);
+    if (steps > MOST) {
+        aot_sb_addf(&path, "%s <- %s", steps > MOST + 1 ? " <- ..." : "", aot_node_name(g, end));
+    }
+    aot_status s = AOT_FAIL(p->err, AOT_E_GRAPH, "node %s was invalid, but is output %u of the %s: %s; %s %s", name, i,
+                            which == PART_FORWARD ? "forward" : "backward", path.d, aot_node_name(g, end),
+                            why_absent(p, end, which));
     aot_sb_free(&path);
     return s;
 }

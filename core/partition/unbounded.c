@@ -19,7 +19,7 @@ static const char *policy_words(const part *p, aot_node_id id)
     return name[0] != '\0' ? name : "no policy";
 }
 
-static void why_not_recomputed(const part *p, aot_node_id id, aot_sb *out)
+static void why_not_recomputed(const part *p, aot_node_id id, aot_ban ban, aot_sb *out)
 {
     const aot_node *n = aot_node_at(p->g, id);
     if (part_is_primal(p->g, n)) {
@@ -30,13 +30,21 @@ static void why_not_recomputed(const part *p, aot_node_id id, aot_sb *out)
         const aot_op_info *op = aot_node_op(n);
         aot_sb_addf(out, "%s (%s) must not be recomputed", aot_text(p->ctx, n->name),
                     n->op != AOT_OP_UNKNOWN ? op->packet : aot_text(p->ctx, n->target));
+        if (ban != AOT_BAN_NONE) {
+            aot_sb_addf(out, ": %s", aot_ban_text(ban));
+        }
     }
+}
+
+static bool unsaved_view(const part *p, aot_node_id id)
+{
+    return p->config->recompute_views && part_is_view(p, id);
 }
 
 static void why_not_saved(const part *p, aot_node_id id, aot_sb *out)
 {
     const aot_node *n = aot_node_at(p->g, id);
-    if (p->config->recompute_views && part_is_view(p, id)) {
+    if (unsaved_view(p, id)) {
         aot_sb_addf(out, "; %s is a view and recompute_views forbids saving it", aot_text(p->ctx, n->name));
     } else {
         aot_sb_addf(out, "; %s is no tensor and cannot be saved", aot_text(p->ctx, n->name));
@@ -55,32 +63,34 @@ static void why_needed(const part *p, aot_node_id id, bool out_side, aot_sb *out
     }
 }
 
-aot_status part_explain_unbounded(const part *p, const uint32_t *path, uint32_t n_path)
+aot_status part_explain_unbounded(const part *p, const uint32_t *path, uint32_t n_path, const uint8_t *ban)
 {
     aot_sb text = {0};
+    aot_node_id view = AOT_NO_NODE;
     if (n_path < 3) {
         return AOT_FAIL(p->err, AOT_E_UNBOUNDED, "the cut is infinite, and no chain was found");
     }
     aot_node_id first = node_of(path[1]), last = node_of(path[n_path - 2]);
     bool last_out = (path[n_path - 2] & 1) != 0;
     aot_sb_addz(&text, "infinite cut: ");
-    why_not_recomputed(p, first, &text);
+    why_not_recomputed(p, first, (aot_ban)ban[first], &text);
     for (uint32_t i = 1; i + 2 < n_path; i++) {
         if (node_of(path[i]) == node_of(path[i + 1])) {
             why_not_saved(p, node_of(path[i]), &text);
-        } else if (i + 3 < n_path || node_of(path[i + 1]) != last) {
+            view = unsaved_view(p, node_of(path[i])) ? node_of(path[i]) : view;
+        } else {
             aot_sb_addf(&text, "; %s uses %s", aot_node_name(p->g, node_of(path[i + 1])), aot_node_name(p->g, node_of(path[i])));
         }
     }
     why_needed(p, last, last_out, &text);
     // the smallest change: drop one of the two demands
     aot_sb_addz(&text, ". Remedy: ");
-    if (p->config->recompute_views && part_is_view(p, first)) {
-        aot_sb_addz(&text, "set recompute_views=False");
+    if (view != AOT_NO_NODE) {
+        aot_sb_addf(&text, "set recompute_views=False, so that %s can be saved", aot_node_name(p->g, view));
     } else if (p->m.policy[first] == AOT_POLICY_MUST_SAVE && part_must_recompute(p->m.policy[last])) {
         aot_sb_addf(&text, "change the policy of %s or of %s (%s)", aot_node_name(p->g, first),
                     aot_node_name(p->g, last), policy_words(p, last));
-    } else if (p->m.policy[last] != AOT_POLICY_NONE) {
+    } else if (!last_out && part_must_recompute(p->m.policy[last])) {
         aot_sb_addf(&text, "clear %s on %s", policy_words(p, last), aot_node_name(p->g, last));
     } else {
         aot_sb_addf(&text, "let %s be recomputed (drop its ban), or save a tensor between %s and %s",

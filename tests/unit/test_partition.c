@@ -157,7 +157,8 @@ static void infinite_cuts_name_both_ends_and_a_remedy(void **state)
                     "getitem, m", NULL);
     assert_int_equal(f.status, AOT_E_UNBOUNDED);
     static const char *const words[] = {"native_dropout", "must not be recomputed", "is no tensor and cannot be saved",
-                                        "getitem_1 is marked MUST_RECOMPUTE", "Remedy: clear MUST_RECOMPUTE on getitem_1"};
+                                        "must not be recomputed: not in recomputable allowlist",
+                                        "getitem_1 uses native_dropout; getitem_1 is marked MUST_RECOMPUTE", "Remedy: clear MUST_RECOMPUTE on getitem_1"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strstr(f.err.msg, words[i]) == NULL) {
             fail_msg("'%s' does not say '%s'", f.err.msg, words[i]);
@@ -172,6 +173,29 @@ static void an_output_that_needs_a_tangent_is_refused_with_its_path(void **state
     fixture f = cut(OP("a", "sin.default", "tangents_1") OP("b", "cos.default", "a"), "b, a", NULL);
     assert_int_equal(f.status, AOT_E_GRAPH);
     assert_non_null(strstr(f.err.msg, "node b was invalid, but is output 0 of the forward: b <- a <- tangents_1"));
+    assert_non_null(strstr(f.err.msg, "; tangents_1 is a tangent, which only the backward has"));
+    aot_ctx_free(f.c);
+}
+
+static void a_long_path_still_ends_at_its_tangent(void **state)
+{
+    (void)state;
+    enum { LONG = 20 };
+    aot_sb body = {0};
+    for (int i = 0; i < LONG; i++) {
+        char in[20];
+        if (i == 0) {
+            snprintf(in, sizeof in, "tangents_1");
+        } else {
+            snprintf(in, sizeof in, "n_%d", i - 1);
+        }
+        aot_sb_addf(&body, "        n_%d: " T4 " = torch.ops.aten.neg.default(%s)\n", i, in);
+    }
+    fixture f = cut(aot_sb_text(&body), "n_19, n_0", NULL);
+    assert_int_equal(f.status, AOT_E_GRAPH);
+    assert_non_null(strstr(f.err.msg, ": n_19 <- n_18 <- "));
+    assert_non_null(strstr(f.err.msg, " <- ... <- tangents_1; tangents_1 is a tangent"));
+    aot_sb_free(&body);
     aot_ctx_free(f.c);
 }
 
@@ -244,6 +268,7 @@ int main(void)
         cmocka_unit_test(budget_zero_saves_the_inputs_without_a_cut),
         cmocka_unit_test(infinite_cuts_name_both_ends_and_a_remedy),
         cmocka_unit_test(an_output_that_needs_a_tangent_is_refused_with_its_path),
+        cmocka_unit_test(a_long_path_still_ends_at_its_tangent),
         cmocka_unit_test(a_forward_graph_is_no_joint_graph),
         cmocka_unit_test(a_graph_without_backward_takes_the_default_partitioner),
         cmocka_unit_test(a_chain_of_100000_nodes_is_cut),
