@@ -12,92 +12,19 @@
 #include "session/session.h"
 #include "tui/open_model.h"
 #include "tui/show_calls.h"
+#include "tui/shared_lines.h"
 #include "tui/show_marks.h"
 #include "viewers/canvas.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
 
-enum { NOTES_SHOWN = 30, LABELS_SHOWN = 6 };
-
-/* ---- lines that several units share ------------------------------------------------------------
- */
-
-typedef struct shared_line {
-    char *text;
-    AOT_VEC(size_t) units;
-} shared_line;
-
-typedef AOT_VEC(shared_line) shared_lines;
-
-static void add_shared(shared_lines *v, const char *text, size_t unit)
-{
-    for (size_t i = 0; i < v->n; i++) {
-        if (strcmp(v->d[i].text, text) == 0) {
-            aot_vec_push(&v->d[i].units, unit);
-            return;
-        }
-    }
-    shared_line s = {.text = aot_xstrdup(text)};
-    aot_vec_push(&s.units, unit);
-    aot_vec_push(v, s);
-}
-
-static void free_shared(shared_lines *v)
-{
-    for (size_t i = 0; i < v->n; i++) {
-        free(v->d[i].text);
-        aot_vec_free(&v->d[i].units);
-    }
-    aot_vec_free(v);
-}
-
-/* "3 [0/0]": labels alone may repeat. */
-static void print_unit_name(const aot_model *m, size_t unit)
-{
-    char label[96];
-    printf("%zu %s", unit, aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label));
-}
-
-static void print_shared(const aot_model *m, const shared_lines *v)
-{
-    for (size_t i = 0; i < v->n; i++) {
-        const shared_line *s = &v->d[i];
-        printf("  %s  (", s->text);
-        if (s->units.n == aot_model_n_units(m) && s->units.n > 1) {
-            printf("all units");
-        }
-        for (size_t k = 0; k < s->units.n && k < LABELS_SHOWN && s->units.n != aot_model_n_units(m);
-             k++) {
-            printf("%s", k > 0 ? ", " : "");
-            print_unit_name(m, s->units.d[k]);
-        }
-        if (s->units.n == 1 && aot_model_n_units(m) == 1) {
-            print_unit_name(m, 0);
-        } else if (s->units.n > LABELS_SHOWN && s->units.n != aot_model_n_units(m)) {
-            printf(" and %zu more", s->units.n - LABELS_SHOWN);
-        }
-        puts(")");
-    }
-}
-
-static json_t *shared_json(const shared_lines *v)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < v->n; i++) {
-        json_t *units = json_array();
-        for (size_t k = 0; k < v->d[i].units.n; k++) {
-            json_array_append_new(units, json_integer((json_int_t)v->d[i].units.d[k]));
-        }
-        json_array_append_new(list, json_pack("{s:s, s:o}", "text", v->d[i].text, "units", units));
-    }
-    return list;
-}
+enum { NOTES_SHOWN = 30 };
 
 /* ---- what is collected -------------------------------------------------------------------------
  */
 
 typedef struct facts {
-    shared_lines versions, settings, budgets, unrecorded, other, missing, checks, calls;
+    aot_shared_lines versions, settings, budgets, unrecorded, other, missing, checks, calls;
     size_t n_stage[AOT_N_STAGES], n_path[4], n_opaque_units;
 } facts;
 
@@ -105,7 +32,7 @@ static void collect_settings(aot_model *m, size_t unit, facts *f)
 {
     aot_config config, defaults;
     if (aot_model_unit(m, unit)->config == NULL) {
-        add_shared(&f->unrecorded,
+        aot_shared_add(&f->unrecorded,
                    "not recorded: PyTorch's defaults are assumed; --set changes them", unit);
     }
     if (aot_model_config(m, unit, &config, NULL) != AOT_OK) {
@@ -121,13 +48,13 @@ static void collect_settings(aot_model *m, size_t unit, facts *f)
         if (differs) {
             aot_sb_addf(&line, "%s = %s, default %s", row->name, aot_sb_text(&value),
                         aot_sb_text(&def));
-            add_shared(&f->settings, aot_sb_text(&line), unit);
+            aot_shared_add(&f->settings, aot_sb_text(&line), unit);
         }
         if (strcmp(row->name, "activation_memory_budget") == 0) {
             aot_sb_clear(&line);
             aot_sb_addf(&line, "%s = %s%s", row->name, aot_sb_text(&value),
                         differs ? "" : ", the default");
-            add_shared(&f->budgets, aot_sb_text(&line), unit);
+            aot_shared_add(&f->budgets, aot_sb_text(&line), unit);
         }
         aot_sb_free(&value);
         aot_sb_free(&def);
@@ -164,7 +91,7 @@ static void collect_checks(const aot_model *m, size_t unit, facts *f)
         aot_sb_addf(&line, "%s: %s%s%s", aot_stage_get(r[i].stage)->name,
                     aot_check_verdict_name(r[i].verdict), r[i].reason != NULL ? ", " : "",
                     r[i].reason != NULL ? r[i].reason : "");
-        add_shared(&f->checks, aot_sb_text(&line), unit);
+        aot_shared_add(&f->checks, aot_sb_text(&line), unit);
         aot_sb_free(&line);
     }
     aot_arena_free(a);
@@ -175,7 +102,7 @@ static void collect_calls(aot_model *m, size_t unit, facts *f)
     const aot_calls *c = NULL;
     if (aot_model_calls(m, unit, &c, NULL) == AOT_OK && c != NULL) {
         char *line = aot_calls_line(c);
-        add_shared(&f->calls, line, unit);
+        aot_shared_add(&f->calls, line, unit);
         free(line);
     }
 }
@@ -190,7 +117,7 @@ static void collect(aot_model *m, facts *f)
             u->torch_version != NULL && u->torch_version[0] != 0 ? u->torch_version : "unknown";
         aot_sb_addf(&line, "PyTorch %s%s%s", version, u->backend[0] != 0 ? ", backend " : "",
                     u->backend);
-        add_shared(&f->versions, aot_sb_text(&line), i);
+        aot_shared_add(&f->versions, aot_sb_text(&line), i);
         int path = 3;
         for (int k = 0; k < 3; k++) {
             path = strcmp(aot_unit_path(u), paths[k]) == 0 ? k : path;
@@ -208,13 +135,13 @@ static void collect(aot_model *m, facts *f)
                 aot_sb_clear(&line);
                 aot_sb_addf(&line, "%s: recorded, and derived under other settings than recorded",
                             aot_stage_get((aot_stage)s)->name);
-                add_shared(&f->other, aot_sb_text(&line), i);
+                aot_shared_add(&f->other, aot_sb_text(&line), i);
             }
             if (origin != AOT_ORIGIN_RECORDED && is_expected(u, (aot_stage)s)) {
                 aot_sb_clear(&line);
                 aot_sb_addf(&line, "%s: %s", aot_stage_get((aot_stage)s)->name,
                             aot_unit_missing_reason(u, (aot_stage)s));
-                add_shared(&f->missing, aot_sb_text(&line), i);
+                aot_shared_add(&f->missing, aot_sb_text(&line), i);
             }
         }
         aot_sb_free(&line);
@@ -308,7 +235,7 @@ static void print_group(const aot_model *m, const note_group *g)
     printf("  ");
     if (g->unit != SIZE_MAX) {
         printf("unit ");
-        print_unit_name(m, g->unit);
+        aot_print_unit_name(m, g->unit);
         putchar(' ');
     }
     if (n->file != NULL && n->file[0] != 0 && n->line > 0) {
@@ -374,33 +301,33 @@ static void print_facts(const aot_model *m, const facts *f)
     puts(sep[0] == ' ' ? " none" : "");
     if (f->versions.n > 0) {
         printf("\nWritten by\n");
-        print_shared(m, &f->versions);
+        aot_shared_print(m, &f->versions);
     }
     printf("\nSettings that differ from PyTorch 2.11's defaults\n");
     if (f->settings.n == 0 && f->unrecorded.n == 0) {
         puts("  none");
     }
-    print_shared(m, &f->settings);
-    print_shared(m, &f->unrecorded);
+    aot_shared_print(m, &f->settings);
+    aot_shared_print(m, &f->unrecorded);
     if (f->budgets.n > 0) {
         printf("\nMemory budget\n");
-        print_shared(m, &f->budgets);
+        aot_shared_print(m, &f->budgets);
     }
     if (f->other.n > 0) {
         printf("\nStages under the settings given\n");
-        print_shared(m, &f->other);
+        aot_shared_print(m, &f->other);
     }
     if (f->missing.n > 0) {
         printf("\nStages that the input lacks\n");
-        print_shared(m, &f->missing);
+        aot_shared_print(m, &f->missing);
     }
     if (f->checks.n > 0) {
         printf("\nRecorded stages, derived again\n");
-        print_shared(m, &f->checks);
+        aot_shared_print(m, &f->checks);
     }
     if (f->calls.n > 0) {
         printf("\nWhat ran (show --calls tells more)\n");
-        print_shared(m, &f->calls);
+        aot_shared_print(m, &f->calls);
     }
 }
 
@@ -520,14 +447,14 @@ static void print_json(aot_model *m, const facts *f)
     json_object_set_new(j, "files", files_json(m));
     json_object_set_new(j, "units", json_integer((json_int_t)aot_model_n_units(m)));
     json_object_set_new(j, "recorded_graphs", graphs);
-    json_object_set_new(j, "written_by", shared_json(&f->versions));
-    json_object_set_new(j, "settings", shared_json(&f->settings));
-    json_object_set_new(j, "settings_not_recorded", shared_json(&f->unrecorded));
-    json_object_set_new(j, "budget", shared_json(&f->budgets));
-    json_object_set_new(j, "derived_under_other_settings", shared_json(&f->other));
-    json_object_set_new(j, "missing", shared_json(&f->missing));
-    json_object_set_new(j, "checks", shared_json(&f->checks));
-    json_object_set_new(j, "calls", shared_json(&f->calls));
+    json_object_set_new(j, "written_by", aot_shared_json(&f->versions));
+    json_object_set_new(j, "settings", aot_shared_json(&f->settings));
+    json_object_set_new(j, "settings_not_recorded", aot_shared_json(&f->unrecorded));
+    json_object_set_new(j, "budget", aot_shared_json(&f->budgets));
+    json_object_set_new(j, "derived_under_other_settings", aot_shared_json(&f->other));
+    json_object_set_new(j, "missing", aot_shared_json(&f->missing));
+    json_object_set_new(j, "checks", aot_shared_json(&f->checks));
+    json_object_set_new(j, "calls", aot_shared_json(&f->calls));
     json_object_set_new(j, "notes", notes);
     json_object_set_new(j, "marks", aot_marks_json(m));
     aot_cmd_print_json(j);
@@ -567,14 +494,14 @@ static int run(const aot_args *a)
             print_marks(m);
         }
     }
-    free_shared(&f.versions);
-    free_shared(&f.settings);
-    free_shared(&f.budgets);
-    free_shared(&f.unrecorded);
-    free_shared(&f.other);
-    free_shared(&f.missing);
-    free_shared(&f.checks);
-    free_shared(&f.calls);
+    aot_shared_free(&f.versions);
+    aot_shared_free(&f.settings);
+    aot_shared_free(&f.budgets);
+    aot_shared_free(&f.unrecorded);
+    aot_shared_free(&f.other);
+    aot_shared_free(&f.missing);
+    aot_shared_free(&f.checks);
+    aot_shared_free(&f.calls);
     aot_model_free(m);
     return AOT_EXIT_SAME;
 }
