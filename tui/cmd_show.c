@@ -20,6 +20,7 @@
 typedef struct want {
     bool json, csv, several; /* several: more than one unit, so each gets a head */
     const char *by;          /* --by: saved bytes in groups; NULL */
+    const char *sort;        /* --sort: order of the saved values; NULL: PyTorch's */
     json_t *units;           /* JSON collects here */
 } want;
 
@@ -115,7 +116,7 @@ static void print_saved_csv(const aot_unit *u, size_t unit, const char *label, c
         aot_table_cellf(t, "%zu", unit);
         aot_table_cell(t, label);
         aot_table_cell(t, u->title);
-        aot_table_cellf(t, "%zu", i);
+        aot_table_cellf(t, "%u", r->place);
         aot_table_cell(t, r->name);
         aot_table_cell(t, r->dtype);
         aot_table_cell(t, r->shape);
@@ -203,7 +204,10 @@ static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot
         print_unit_head(m, unit);
     }
     aot_status s = AOT_OK;
-    if (w->by != NULL) {
+    if (w->sort != NULL && !aot_saved_sort(rows, n, p, w->sort)) {
+        s = AOT_FAIL(err, AOT_E_USAGE, "--sort takes bytes, name, line, op, region, uses or reason, not '%s'",
+                     w->sort);
+    } else if (w->by != NULL) {
         s = show_saved_groups(p, rows, n, label, w, a, err);
     } else if (w->json) {
         json_t *j = saved_json(p, rows, n);
@@ -442,7 +446,8 @@ static aot_status choose(aot_model *m, const aot_args *a, size_t *first, size_t 
 static aot_status show_filtered(aot_model *m, size_t unit, const aot_args *a, const want *w, bool first, aot_err *err)
 {
     const char *name = aot_args_get(a, "stage");
-    aot_filtered f = {.filter = aot_args_get(a, "filter"), .csv = w->csv, .several = w->several, .units = w->units};
+    aot_filtered f = {.filter = aot_args_get(a, "filter"), .csv = w->csv, .several = w->several,
+                      .units = w->units, .fold = aot_args_has(a, "fold")};
     aot_stage s = name != NULL ? aot_stage_find(name) : AOT_N_STAGES;
     if (name != NULL && s == AOT_N_STAGES) {
         return no_such_stage(name, err);
@@ -457,8 +462,8 @@ static aot_status show_units(aot_model *m, const aot_args *a, want *w, aot_err *
     AOT_TRY(choose(m, a, &first, &end, err));
     bool one = end == first + 1;
     const char *stage = aot_args_get(a, "stage"), *record = aot_args_get(a, "record");
-    bool saved = aot_args_has(a, "saved") || w->by != NULL, calls = aot_args_has(a, "calls"),
-         filter = aot_args_has(a, "filter"), engine = aot_args_has(a, "engine");
+    bool saved = aot_args_has(a, "saved") || w->by != NULL || w->sort != NULL, calls = aot_args_has(a, "calls"),
+         filter = aot_args_has(a, "filter") || aot_args_has(a, "fold"), engine = aot_args_has(a, "engine");
     w->several = !one;
     for (size_t i = first; i < end; i++) {
         aot_err own = {0};
@@ -493,6 +498,7 @@ static int run(const aot_args *a)
     }
     want w = {.json = aot_args_has(a, "json"), .csv = aot_args_has(a, "csv")};
     w.by = aot_args_get(a, "by");
+    w.sort = aot_args_get(a, "sort");
     int code = AOT_EXIT_SAME;
     if (aot_args_has(a, "marks")) {
         if (w.json) {
@@ -532,10 +538,13 @@ static const aot_option options[] = {
     {"saved", 0, NULL, false,
      "The values that the forward saves for the backward, with size, source and reason."},
     {"by", 0, "KEY", false, "With --saved: bytes by line, op, region, reason or type, most first."},
+    {"sort", 0, "KEY", false,
+     "With --saved: by bytes, name, line, op, region, uses or reason; else in PyTorch's order."},
     {"calls", 0, NULL, false,
      "What the compiled graphs did when they ran, if tools/aotscope_record.py recorded it."},
     {"filter", 0, "SELECTION", false,
      "The nodes that a selection means (`aotscope help selection`), a line each."},
+    {"fold", 0, NULL, false, "The nodes of the stage or of --filter, layers that look the same once."},
     {"engine", 0, NULL, false,
      "A backward of Compiled Autograd: the engine's node calls, and which unit's backward each part is."},
     {"units", 0, NULL, false, "The list of units."},
@@ -550,7 +559,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_show = {
     .name = "show",
-    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --filter SELECTION | --calls | --engine | --units | --marks | --record NAME] "
+    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --filter SELECTION | --fold | --calls | --engine | --units | --marks | --record NAME] "
                 "[--json | --csv]",
     .summary = "Print a stage, the units, or what is saved and why",
     .doc = "Prints the text of a stage as PyTorch prints it: the recorded text where the input has "
@@ -575,6 +584,7 @@ const aot_cmd cmd_show = {
                 "aotscope show run.aots --calls\n"
                 "aotscope show train.log --unit '!0' --engine\n"
                 "aotscope show train.log --unit 0/1 --filter 'op:mm saved bytes>1M'\n"
+                "aotscope show train.log --fold\n"
                 "aotscope show train.log --record aot_forward_graph_fw_metadata\n",
     .options = options,
     .min_inputs = 1,

@@ -106,6 +106,106 @@ int aot_saved_groups(aot_saved_group **out, const aot_partition *p, const aot_sa
     return (int)kept;
 }
 
+/* ---- order of the rows ---- */
+
+typedef struct sorted_row {
+    const aot_partition *p;
+    aot_saved_row row;
+} sorted_row;
+
+static int order_of(int64_t x, int64_t y)
+{
+    return (x > y) - (x < y);
+}
+
+static int order_bytes(const sorted_row *a, const sorted_row *b)
+{
+    return order_of(b->row.bytes, a->row.bytes);
+}
+
+static int order_uses(const sorted_row *a, const sorted_row *b)
+{
+    return order_of(aot_n_users(a->p->cut, b->row.node), aot_n_users(a->p->cut, a->row.node));
+}
+
+static int order_name(const sorted_row *a, const sorted_row *b)
+{
+    return strverscmp(a->row.name, b->row.name);
+}
+
+static int order_line(const sorted_row *a, const sorted_row *b)
+{
+    int files = strcmp(a->row.file, b->row.file);
+    return files != 0 ? files : order_of(a->row.line, b->row.line);
+}
+
+static int order_op(const sorted_row *a, const sorted_row *b)
+{
+    return strcmp(a->row.op, b->row.op);
+}
+
+static int order_region(const sorted_row *a, const sorted_row *b)
+{
+    const aot_graph *g = a->p->cut;
+    return order_of(g->srcs.d[aot_node_at(g, a->row.node)->src].ac_graph_id,
+                    g->srcs.d[aot_node_at(g, b->row.node)->src].ac_graph_id);
+}
+
+static int order_reason(const sorted_row *a, const sorted_row *b)
+{
+    return strcmp(a->row.reason, b->row.reason);
+}
+
+#define ORDER(name) \
+    static int by_##name##_then_place(const void *x, const void *y) \
+    { \
+        const sorted_row *a = x, *b = y; \
+        int c = order_##name(a, b); \
+        return c != 0 ? c : order_of(a->row.place, b->row.place); \
+    }
+ORDER(bytes)
+ORDER(uses)
+ORDER(name)
+ORDER(line)
+ORDER(op)
+ORDER(region)
+ORDER(reason)
+#undef ORDER
+
+bool aot_saved_sort(aot_saved_row *rows, size_t n, const aot_partition *p, const char *key)
+{
+    static const struct {
+        const char *name;
+        int (*compare)(const void *, const void *);
+    } orders[] = {
+#define ORDER(name) {#name, by_##name##_then_place}
+        ORDER(bytes), ORDER(uses), ORDER(name), ORDER(line), ORDER(op), ORDER(region), ORDER(reason),
+#undef ORDER
+    };
+    int (*compare)(const void *, const void *) = NULL;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        compare = strcmp(orders[i].name, key) == 0 ? orders[i].compare : compare;
+    }
+    if (compare == NULL) {
+        return false;
+    }
+    if (p->cut->user_off == NULL) {
+        aot_graph_link((aot_graph *)p->cut);
+    }
+    sorted_row *all = aot_xcalloc(n + 1, sizeof *all);
+    for (size_t i = 0; i < n; i++) {
+        all[i] = (sorted_row){p, rows[i]};
+    }
+    qsort(all, n, sizeof *all, compare);
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = all[i].row;
+    }
+    free(all);
+    return true;
+}
+
+/* ---- output ---- */
+
 void aot_saved_groups_print(const aot_saved_group *g, size_t n)
 {
     static const char *const titles[] = {"saved", "of its own", "values", "by", ""};

@@ -6,6 +6,7 @@
 
 #include "partition/select.h"
 #include "viewers/format.h"
+#include "viewers/repeats.h"
 #include "viewers/table.h"
 
 typedef struct found {
@@ -13,6 +14,8 @@ typedef struct found {
     const aot_partition *p; /* NULL: none */
     aot_node_id *cut;       /* as aot_view_map; NULL without a partition */
     AOT_VEC(aot_node_id) ids;
+    aot_repeats repeats;    /* of NULL: not folded */
+    uint32_t n_hidden;      /* nodes of copies */
 } found;
 
 static const char *verdict_of(const found *f, aot_node_id id)
@@ -28,14 +31,21 @@ static int64_t bytes_of(const found *f, aot_node_id id)
                               : aot_meta_bytes(f->g->ctx, aot_node_at(f->g, id)->meta);
 }
 
+/* The repeat that a node begins; NULL: none. */
+static const aot_fold *fold_at(const found *f, aot_node_id id)
+{
+    int32_t k = f->repeats.of != NULL ? f->repeats.of[id] : 0;
+    return k > 0 && f->repeats.folds.d[k - 1].first == id ? &f->repeats.folds.d[k - 1] : NULL;
+}
+
 static void print_table(const found *f, const aot_filtered *how)
 {
     aot_table *t = aot_table_new();
     aot_sb out = {0};
     char op[160], type[200], source[512];
     int64_t sum = 0;
-    static const char *const titles[] = {"name", "operator", "type", "bytes", "verdict", "source"};
-    for (int i = 0; i < 6; i++) {
+    static const char *const titles[] = {"name", "operator", "type", "bytes", "verdict", "source", "repeats"};
+    for (int i = 0; i < (f->repeats.of != NULL ? 7 : 6); i++) {
         aot_table_column(t, titles[i], i == 3 ? AOT_RIGHT : AOT_LEFT, 0);
     }
     for (size_t i = 0; i < f->ids.n; i++) {
@@ -51,12 +61,22 @@ static void print_table(const found *f, const aot_filtered *how)
         }
         aot_table_cell(t, verdict_of(f, id));
         aot_table_cell(t, aot_format_source(source, sizeof source, f->g, id));
+        const aot_fold *fold = fold_at(f, id);
+        if (fold != NULL) {
+            aot_table_cellf(t, "%u nodes x %u", fold->length, fold->times);
+        } else if (f->repeats.of != NULL) {
+            aot_table_cell(t, "");
+        }
         sum += bytes_of(f, id);
     }
     aot_table_print(&out, t, (how->csv ? AOT_TABLE_CSV : 0) | (how->head ? 0 : AOT_TABLE_NO_HEAD), 0, 0);
     fputs(aot_sb_text(&out), stdout);
     if (!how->csv) {
         printf("%zu of %zu nodes, %s\n", f->ids.n, f->g->nodes.n, aot_format_bytes(op, sizeof op, sum));
+    }
+    if (!how->csv && f->repeats.of != NULL) {
+        printf("%zu repeat%s: %u nodes are folded away\n", f->repeats.folds.n, f->repeats.folds.n == 1 ? "" : "s",
+               f->n_hidden);
     }
     aot_sb_free(&out);
     aot_table_free(t);
@@ -75,10 +95,21 @@ static json_t *to_json(const found *f, size_t unit, const char *filter)
                              "bytes", (json_int_t)bytes_of(f, id), "verdict", verdict_of(f, id),
                              "source", aot_format_source(source, sizeof source, f->g, id)));
     }
-    return json_pack("{s:i, s:s, s:o}", "unit", (int)unit, "filter", filter, "nodes", nodes);
+    json_t *j = json_pack("{s:i, s:s?, s:o}", "unit", (int)unit, "filter", filter, "nodes", nodes);
+    json_t *folds = f->repeats.of != NULL ? json_array() : NULL;
+    for (size_t i = 0; folds != NULL && i < f->repeats.folds.n; i++) {
+        const aot_fold *r = &f->repeats.folds.d[i];
+        json_array_append_new(folds, json_pack("{s:s, s:s, s:i, s:i}", "first", aot_node_name(f->g, r->first),
+                                               "last", aot_node_name(f->g, r->last), "nodes", (int)r->length,
+                                               "times", (int)r->times));
+    }
+    if (folds != NULL) {
+        json_object_set_new(j, "repeats", folds);
+    }
+    return j;
 }
 
-static void find(found *f, aot_model *m, size_t unit, const aot_select *s)
+static void find(found *f, aot_model *m, size_t unit, const aot_select *s, bool all)
 {
     aot_arena *a = aot_arena_new();
     const char *const *modules = NULL;
@@ -90,7 +121,8 @@ static void find(found *f, aot_model *m, size_t unit, const aot_select *s)
     }
     aot_select_begin(&on, f->g, f->p, modules);
     for (uint32_t i = 0; i < f->g->nodes.n; i++) {
-        if (aot_select_match(s, &on, i)) {
+        bool copy = f->repeats.of != NULL && f->repeats.of[i] < 0;
+        if (!copy && (all || aot_select_match(s, &on, i))) {
             aot_vec_push(&f->ids, i);
         }
     }
@@ -102,8 +134,10 @@ aot_status aot_show_filtered(aot_model *m, size_t unit, aot_stage stage, const a
                              aot_err *err)
 {
     found f = {0};
-    aot_select s;
-    AOT_TRY(aot_select_parse(&s, how->filter, err));
+    aot_select s = {0};
+    if (how->filter != NULL) {
+        AOT_TRY(aot_select_parse(&s, how->filter, err));
+    }
     aot_err none = {0};
     aot_status st = aot_model_partition(m, unit, &f.p, &none);
     if (st == AOT_E_USAGE || (st != AOT_OK && s.needs_partition)) { /* the policy, or terms without an answer */
@@ -118,8 +152,11 @@ aot_status aot_show_filtered(aot_model *m, size_t unit, aot_stage stage, const a
     }
     if (st == AOT_OK) {
         f.cut = aot_view_map(f.g, f.p);
-        find(&f, m, unit, &s);
-        if (f.ids.n == 0) {
+        if (how->fold) {
+            f.n_hidden = aot_repeats_find(&f.repeats, f.g, f.p != NULL && f.g == f.p->cut ? f.p : NULL);
+        }
+        find(&f, m, unit, &s, how->filter == NULL);
+        if (f.ids.n == 0 && how->filter != NULL) {
             st = AOT_FAIL(err, AOT_E_RANGE, "--filter '%.160s' matches no node of the %zu", how->filter, f.g->nodes.n);
         }
     }
@@ -133,6 +170,7 @@ aot_status aot_show_filtered(aot_model *m, size_t unit, aot_stage stage, const a
     }
     free(f.cut);
     aot_vec_free(&f.ids);
+    aot_repeats_free(&f.repeats);
     aot_select_free(&s);
     return st;
 }

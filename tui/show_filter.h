@@ -1,4 +1,5 @@
-/* show --filter: the nodes of a stage that a selection (partition/select.h) means. */
+/* show --filter and --fold: the nodes of a stage that a selection (partition/select.h) means; layers
+ * that look the same once. */
 #ifndef AOT_TUI_SHOW_FILTER_H
 #define AOT_TUI_SHOW_FILTER_H
 
@@ -7,7 +8,8 @@
 #include "session/model.h"
 
 typedef struct aot_filtered {
-    const char *filter;
+    const char *filter; /* NULL: all nodes */
+    bool fold;          /* repeats are shown once */
     bool csv;
     bool head;   /* the titles of the columns */
     bool several; /* a line that names the unit comes before */

@@ -24,6 +24,7 @@ void aot_print_op_short(aot_sb *out, const aot_graph *g, const aot_node *n);
 typedef struct aot_saved_row {
     aot_node_id node; /* in p->cut */
     bool is_symbol;
+    uint32_t place; /* in PyTorch's order, from 0 */
     aot_node_id primal;                           /* aliased primal, or AOT_NO_NODE */
     const char *name, *type, *dtype, *shape, *op; /* type: "f32[64, 128]" */
     int64_t bytes;

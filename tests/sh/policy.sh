@@ -16,6 +16,20 @@ run "$AOTSCOPE" help selection
 ok "help selection lists the terms" out "bytes>N"
 ok "and the lines of a policy" out "recompute SELECTION"
 
+layers="$AOT_FIXTURES/oracle/pain_mlp_ladder/trace.log.gz"
+run "$AOTSCOPE" show "$layers" --fold
+ok "show --fold shows a repeat once" out "units_pain.py:61  4 nodes x 4"
+ok "and says how many nodes that hides" out "2 repeats: 42 nodes are folded away"
+run "$AOTSCOPE" show "$layers" --filter op:mm --stage forward --fold
+ok "of a filter, too" out "2 of 43 nodes"
+run "$AOTSCOPE" show "$layers" --fold --json
+ok "as JSON the repeats have their ends" out '"last": "add_4"'
+run sh -c '"$1" show "$2" --saved --sort name --csv | cut -d, -f4,5 | sed -n "2,4p" | tr "\n" " "' - "$AOTSCOPE" "$layers"
+ok "show --saved --sort name: x_2 before x_10, places as PyTorch has them" out "$("$AOTSCOPE" show "$layers" --saved --csv |
+    cut -d, -f4,5 | sed 1d | sort -t, -k2V | sed -n '1,3p' | tr '\n' ' ')"
+run "$AOTSCOPE" show "$layers" --saved --sort size
+ok "an order that is none is named with those there are" err "--sort takes bytes, name"
+
 cat >"$scratch/policy" <<'END'
 # nothing is saved but the inputs
 set activation_memory_budget=0
