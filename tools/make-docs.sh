@@ -15,6 +15,7 @@ make_one()
 make_one aotscope.1 help --man
 make_one commands.md help --markdown
 make_one tables.md ops --markdown
+make_one keys.md help keys --markdown
 make_one diagnosis.md help diagnosis --markdown
 sh "$(dirname "$0")/make-questions.sh" "$bin" > "$dir/questions.md.tmp"
 mv "$dir/questions.md.tmp" "$dir/questions.md"

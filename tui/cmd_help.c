@@ -54,6 +54,10 @@ static int run(const aot_args *a)
         aot_help_diagnosis_markdown(&out);
         return print(&out);
     }
+    if (aot_args_has(a, "markdown") && a->n_inputs > 0 && strcmp(a->inputs[0], "keys") == 0) {
+        aot_help_keys_markdown(&out);
+        return print(&out);
+    }
     if (aot_args_has(a, "markdown")) {
         aot_help_markdown(&out);
         return print(&out);
@@ -74,7 +78,7 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"man", 0, NULL, false, "Print the man page (roff)."},
-    {"markdown", 0, NULL, false, "Print the reference, or the topic diagnosis, as Markdown."},
+    {"markdown", 0, NULL, false, "Print the reference, or the topics diagnosis and keys, as Markdown."},
     {"completion", 0, "SHELL", false, "Print the completion of bash, zsh or fish."},
     {0},
 };

@@ -20,6 +20,7 @@ void aot_help_selection(aot_sb *out, bool color); /* what --filter and policies 
 void aot_help_keys(aot_sb *out, bool color);
 
 void aot_help_man(aot_sb *out);      /* man page, roff */
+void aot_help_keys_markdown(aot_sb *out); /* docs/keys.md */
 void aot_help_markdown(aot_sb *out); /* the same as Markdown: docs/commands.md */
 /* shell: bash, zsh or fish; false if it is none of these. */
 bool aot_help_completion(aot_sb *out, const char *shell);

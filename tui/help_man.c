@@ -283,3 +283,46 @@ void aot_help_markdown(aot_sb *out)
         aot_sb_addf(out, "| `%s` | `%s` | %s |\n", f->name, f->endings, f->sentence);
     }
 }
+
+/* Keys as code, apart by blanks; `|` would end the cell. */
+static void markdown_keys(aot_sb *out, const char *keys)
+{
+    while (*keys != '\0') {
+        size_t n = strcspn(keys, " ");
+        const char *tick = memchr(keys, '`', n) != NULL ? "``" : "`";
+        if (n > 0) {
+            aot_sb_addz(out, tick);
+            for (size_t i = 0; i < n; i++) {
+                aot_sb_addf(out, keys[i] == '|' ? "\\%c" : "%c", keys[i]);
+            }
+            aot_sb_addf(out, "%s ", tick);
+        }
+        keys += n + strspn(keys + n, " ");
+    }
+}
+
+void aot_help_keys_markdown(aot_sb *out)
+{
+    aot_keymap *map = aot_keymap_new();
+    const char *group = "";
+    aot_sb_addz(out, "# Keys\n\nMade from `tui/actions.def`, `tui/keys.default` and `tui/commands.c` by `make docs`; "
+                     "`aotscope help keys` prints the same, and `?` shows those of the view. Every action can be "
+                     "given by name after `:`. Other keys: `bind MAP KEY ACTION` lines in "
+                     "`$XDG_CONFIG_HOME/aotscope/keys`.\n");
+    for (int a = AOT_ACT_NONE + 1; a < AOT_N_ACTIONS; a++) {
+        char keys[160];
+        if (strcmp(group, aot_action_group((aot_action)a)) != 0) {
+            group = aot_action_group((aot_action)a);
+            aot_sb_addf(out, "\n## %s\n\n| key | action | |\n|---|---|---|\n", group);
+        }
+        aot_keymap_all(map, (aot_action)a, keys, sizeof keys);
+        aot_sb_addz(out, "| ");
+        markdown_keys(out, keys);
+        aot_sb_addf(out, "| `%s` | %s |\n", aot_action_name((aot_action)a), aot_action_doc((aot_action)a));
+    }
+    aot_sb_addz(out, "\n## Commands after :\n\n| command | |\n|---|---|\n");
+    for (const aot_app_command *c = aot_app_commands; c->name; c++) {
+        aot_sb_addf(out, "| `%s %s` | %s |\n", c->name, c->arg, c->doc);
+    }
+    aot_keymap_free(map);
+}

@@ -216,6 +216,6 @@ complete -c aotscope -n '__fish_seen_subcommand_from ops' -l markdown -d 'Print 
 complete -c aotscope -n '__fish_seen_subcommand_from ops' -l json -d 'Print JSON.'
 complete -c aotscope -n __fish_use_subcommand -a help -d 'Help on a command or a topic'
 complete -c aotscope -n '__fish_seen_subcommand_from help' -l man -d 'Print the man page (roff).'
-complete -c aotscope -n '__fish_seen_subcommand_from help' -l markdown -d 'Print the reference, or the topic diagnosis, as Markdown.'
+complete -c aotscope -n '__fish_seen_subcommand_from help' -l markdown -d 'Print the reference, or the topics diagnosis and keys, as Markdown.'
 complete -c aotscope -n '__fish_seen_subcommand_from help' -l completion -x -a 'bash zsh fish' -d 'Print the completion of bash, zsh or fish.'
 complete -c aotscope -n '__fish_seen_subcommand_from help' -f -a 'settings stages formats selection keys open info show explain lint rng mutation diff ranks import check run trace passes partition sweep merge exec memory profile knapsack export ops help'

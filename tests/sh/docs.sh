@@ -3,7 +3,7 @@
 . "$AOT_SRC/tests/sh/lib.sh"
 
 sh "$AOT_SRC/tools/make-docs.sh" "$AOTSCOPE" "$scratch/docs" || exit 99
-for f in aotscope.1 commands.md tables.md diagnosis.md questions.md completion/aotscope completion/_aotscope completion/aotscope.fish; do
+for f in aotscope.1 commands.md tables.md diagnosis.md keys.md questions.md completion/aotscope completion/_aotscope completion/aotscope.fish; do
     ok "docs/$f is what the program prints (else: make docs)" \
         diff -u "$AOT_SRC/docs/$f" "$scratch/docs/$f"
 done
