@@ -236,28 +236,9 @@ static void bind_weight(sqlite3_stmt *q, int i, int64_t weight)
     }
 }
 
-static void add_node(aot_recorder *r, const aot_partition *p, aot_node_id id,
-                     const aot_saved_row *saved, int position, aot_arena *a, aot_sb *b)
+/* Columns 7 to 10: type, sizes, strides and device. b: a buffer. */
+static void bind_value(sqlite3_stmt *q, const aot_ctx *c, const aot_meta *m, aot_sb *b)
 {
-    static const char *const sinks[] = {NULL, "in", "out"};
-    const aot_graph *g = p->cut;
-    const aot_ctx *c = g->ctx;
-    const aot_node *n = aot_node_at(g, id);
-    const aot_node_info *i = &p->nodes[id];
-    const aot_meta *m = aot_meta_get(c, n->meta);
-    const aot_src *src = &g->srcs.d[n->src];
-    sqlite3_stmt *q = aot_rec_take(r, S_NODE);
-    aot_rec_bind_unit(q, 1, r->unit);
-    sqlite3_bind_int64(q, 2, id);
-    aot_rec_bind_text_always(q, 3, aot_text(c, n->name));
-    aot_rec_bind_text_always(q, 4, aot_node_kind_name((aot_node_kind)n->kind));
-    aot_rec_bind_text(
-        q, 5, n->kind == AOT_OUTPUT || n->kind == AOT_PLACEHOLDER ? NULL : aot_text(c, n->target));
-    if (n->kind != AOT_PLACEHOLDER) {
-        aot_sb_clear(b);
-        aot_print_node(b, g, id);
-        aot_rec_bind_text(q, 6, aot_sb_text(b));
-    }
     if (m->val == AOT_VAL_TENSOR) {
         aot_rec_bind_text(
             q, 7, m->dtype < AOT_N_DTYPES ? aot_dtype_get((aot_dtype)m->dtype)->abbr : NULL);
@@ -271,6 +252,30 @@ static void add_node(aot_recorder *r, const aot_partition *p, aot_node_id id,
     } else if (m->val == AOT_VAL_SYM) {
         aot_rec_bind_text(q, 7, aot_text(c, m->text));
     }
+}
+
+static void add_node(aot_recorder *r, const aot_partition *p, aot_node_id id,
+                     const aot_saved_row *saved, int position, aot_arena *a, aot_sb *b)
+{
+    static const char *const sinks[] = {NULL, "in", "out"};
+    const aot_graph *g = p->cut;
+    const aot_ctx *c = g->ctx;
+    const aot_node *n = aot_node_at(g, id);
+    const aot_node_info *i = &p->nodes[id];
+    const aot_src *src = &g->srcs.d[n->src];
+    sqlite3_stmt *q = aot_rec_take(r, S_NODE);
+    aot_rec_bind_unit(q, 1, r->unit);
+    sqlite3_bind_int64(q, 2, id);
+    aot_rec_bind_text_always(q, 3, aot_text(c, n->name));
+    aot_rec_bind_text_always(q, 4, aot_node_kind_name((aot_node_kind)n->kind));
+    aot_rec_bind_text(
+        q, 5, n->kind == AOT_OUTPUT || n->kind == AOT_PLACEHOLDER ? NULL : aot_text(c, n->target));
+    if (n->kind != AOT_PLACEHOLDER) {
+        aot_sb_clear(b);
+        aot_print_node(b, g, id);
+        aot_rec_bind_text(q, 6, aot_sb_text(b));
+    }
+    bind_value(q, c, aot_meta_get(c, n->meta), b);
     sqlite3_bind_int64(q, 11, i->bytes);
     bind_weight(q, 12, i->weight);
     aot_rec_bind_text(q, 13, i->ban != AOT_BAN_NONE ? aot_ban_text((aot_ban)i->ban) : NULL);
