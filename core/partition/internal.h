@@ -214,6 +214,8 @@ void part_weigh(part *p); /* p->weight, sink, loose: the same for every cut of a
 /* Arrays of *out are in a; its list is freed with part_cut_free. dont_ban may be NULL. */
 AOT_NODISCARD aot_status part_solve(part *p, const part_cut_options *o, const uint8_t *dont_ban,
                                     part_cut *out, aot_arena *a);
+/* c->n_vertices and n_edges, which only the first cut of a ladder tells: not worth a walk for each. */
+void part_measure_network(const part *p, part_cut *c);
 void part_cut_free(part_cut *c);
 
 /* ---- network.c: the cut of the graph's flow network, without building it ---- */

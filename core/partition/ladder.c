@@ -125,6 +125,9 @@ static aot_status cut_of_rung(part *p, int rung, const part_cut_options *o, cons
             forget_cut(m, rung);
             return status;
         }
+        if (rung == 0) {
+            part_measure_network(p, &m->cuts[rung]);
+        }
         m->options[rung] = *o;
         m->done[rung] = true;
     }

@@ -212,7 +212,7 @@ static aot_status explain_unbounded(part *p, const part_cut *c)
 }
 
 /* Vertices and edges of the network; a vertex counts if an edge has it. */
-static void measure_network(const part *p, part_cut *c)
+void part_measure_network(const part *p, part_cut *c)
 {
     const aot_graph *g = p->g;
     uint32_t n = (uint32_t)g->nodes.n;
@@ -252,7 +252,6 @@ aot_status part_solve(part *p, const part_cut_options *o, const uint8_t *dont_ba
         aot_vec_free(&saved);
         return status;
     }
-    measure_network(p, &c);
     c.saved.d = saved.d;
     c.saved.n = saved.n;
     c.saved.cap = saved.cap;
