@@ -74,13 +74,29 @@ static int by_bytes(const void *x, const void *y)
     return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes) : by_key(x, y);
 }
 
-int aot_saved_groups(aot_saved_group **out, const aot_partition *p, const aot_saved_row *rows,
-                     size_t n, const char *key, aot_arena *a)
+static key_fn *find_key(const char *key)
 {
     key_fn *fill = NULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         fill = strcmp(keys[i].name, key) == 0 ? keys[i].fill : fill;
     }
+    return fill;
+}
+
+const char *aot_saved_group_of(const aot_partition *p, const aot_saved_row *row, const char *key, aot_arena *a)
+{
+    aot_saved_group g = {0};
+    key_fn *fill = find_key(key);
+    if (fill != NULL) {
+        fill(&g, p, row, a);
+    }
+    return g.key;
+}
+
+int aot_saved_groups(aot_saved_group **out, const aot_partition *p, const aot_saved_row *rows,
+                     size_t n, const char *key, aot_arena *a)
+{
+    key_fn *fill = find_key(key);
     if (fill == NULL) {
         return -1;
     }
