@@ -269,7 +269,7 @@ bool diff_lines_next(diff_lines *d, int dir)
 {
     size_t n = aot_list_n_shown(&d->list), pos = d->list.cursor;
     bool left_run = false;
-    for (size_t k = pos; dir > 0 ? k < n : k < SIZE_MAX; k += (size_t)dir) {
+    for (size_t k = pos; k < n; k += (size_t)dir) { // backwards it ends at 0 - 1; none are shown: at once
         uint32_t row = d->list.mapped ? d->list.shown.d[k] : (uint32_t)k;
         const diff_row *r = &d->rows.d[row];
         bool change = r->part != ROW_GAP && is_change(d, r->edit);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/regexp.h"
+
 uint64_t aot_now_ns(void)
 {
     struct timespec t;
@@ -38,13 +40,7 @@ static aot_status make_pattern(aot_pattern *p, const char *text, bool may_invert
     }
     q.is_regex = strpbrk(text, "\\^$.[]|()*+?{}") != NULL;
     if (q.is_regex) {
-        int rc = regcomp(&q.regex, text,
-                         REG_EXTENDED | REG_NOSUB | (q.ignore_case ? REG_ICASE : 0));
-        if (rc != 0) {
-            char why[128];
-            regerror(rc, &q.regex, why, sizeof why);
-            return AOT_FAIL(err, AOT_E_PARSE, "%s: %s", text, why);
-        }
+        AOT_TRY(aot_regexp_compile(&q.regex, text, q.ignore_case, err));
     }
     drop_pattern(p);
     *p = q;

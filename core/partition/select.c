@@ -9,11 +9,11 @@
 #include <ctype.h>
 #include <fnmatch.h>
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/regexp.h"
 #include "partition/internal.h"
 #include "rules/flops.h"
 #include "rules/sizes.h"
@@ -371,17 +371,10 @@ static aot_status parse_number(aot_select_term *t, const char *word, const char 
 static aot_status parse_regex(aot_select_term *t, const char *word, aot_err *err)
 {
     bool capital = false;
-    char why[120];
     for (const char *q = word; *q != '\0'; q++) {
         capital |= isupper((unsigned char)*q) != 0;
     }
-    int rc = regcomp(&t->regex, word, REG_EXTENDED | REG_NOSUB | (capital ? 0 : REG_ICASE));
-    if (rc != 0) {
-        regerror(rc, &t->regex, why, sizeof why);
-        return AOT_FAIL(err, AOT_E_USAGE, "'%.80s' is no regular expression (%s); write \\%c for the sign itself", word,
-                        why, word[strcspn(word, "*+?()[]{}\\|")] != '\0' ? word[strcspn(word, "*+?()[]{}\\|")] : '*');
-    }
-    return AOT_OK;
+    return aot_regexp_compile(&t->regex, word, !capital, err);
 }
 
 /* word: without its `!`; quoted: it began with ". */

@@ -100,4 +100,10 @@ ok "the interface writes a report" grep -q "budget 1, in force" "$scratch/in.htm
 ok "and budgets" grep -q '^dp,' "$scratch/in.csv"
 ok "and a timeline" grep -q traceEvents "$scratch/in.trace.json"
 ok "but no table as a picture" out "the name should end in .json, .csv or .md"
+printf 'keys d\ntype fzzzz<Enter>\nkeys {}\nscreen none\n' >"$scratch/none.keys"
+run "$AOTSCOPE" "$log" --script "$scratch/none.keys"
+ok "a comparison of which the filter leaves no row has no next change" exits 0
+printf 'keys <Enter>\ntype /((((a{1,100}){1,100}){1,100}){1,100})<Enter>\nscreen bomb\n' >"$scratch/bomb.keys"
+run "$AOTSCOPE" "$log" --size 200x30 --script "$scratch/bomb.keys"
+ok "a search that would not end is refused" out "written out it has"
 done_testing

@@ -16,6 +16,17 @@ run "$AOTSCOPE" help selection
 ok "help selection lists the terms" out "bytes>N"
 ok "and the lines of a policy" out "recompute SELECTION"
 
+run "$AOTSCOPE" show "$log" --filter "$(head -c 20000 /dev/zero | tr '\0' '(')"
+ok "a regular expression has a greatest length" err "has at most 1000 bytes, not 20000"
+run "$AOTSCOPE" show "$log" --filter "$(head -c 60 /dev/zero | tr '\0' '(')"
+ok "a depth" err "has at most 50 parentheses in each other"
+for bomb in 'a{1,1000}{1,1000}' '(((a{1,100}){1,100}){1,100})' '((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)' '([]{1]{,999}b{9,}){99}'; do
+    run "$AOTSCOPE" show "$log" --filter "$bomb"
+    ok "and written out not more than 2000 signs: $bomb" err "written out it has"
+done
+run "$AOTSCOPE" show "$log" --filter 'sa(v|f)e{1,3}$|^(get){1}[^{+(]+[0-9]{1,}\+?$'
+ok "what is in use stays" out "getitem_1"
+
 layers="$AOT_FIXTURES/oracle/pain_mlp_ladder/trace.log.gz"
 run "$AOTSCOPE" show "$layers" --fold
 ok "show --fold shows a repeat once" out "units_pain.py:61  4 nodes x 4"

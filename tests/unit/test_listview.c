@@ -194,7 +194,7 @@ static void a_broken_expression_is_an_error_and_changes_nothing(void **state)
     (void)state;
     aot_err err = {0};
     search("row 5", 1);
-    assert_int_equal(aot_list_search(&list, "a(b", 1, &err), AOT_E_PARSE);
+    assert_int_equal(aot_list_search(&list, "a(b", 1, &err), AOT_E_USAGE);
     assert_string_equal(list.search.text, "row 5");
     assert_int_equal(list.n_matches, 11 - 1);
 }
