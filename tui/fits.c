@@ -181,7 +181,8 @@ static void print_point(aot_table *t, const char *mark, const aot_fit_point *x)
 static bool same_point(const aot_fit_point *a, const aot_fit_point *b)
 {
     return a->forward_peak == b->forward_peak && a->backward_peak == b->backward_peak &&
-           a->saved_bytes == b->saved_bytes && a->recompute_flops == b->recompute_flops;
+           a->saved_bytes == b->saved_bytes && a->recompute_flops == b->recompute_flops &&
+           strcmp(a->rung, b->rung) == 0;
 }
 
 static void print_flips(aot_sb *out, const aot_fit *f)

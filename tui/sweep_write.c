@@ -61,7 +61,7 @@ static void text_unit(aot_sb *out, const aot_sweep *s, const aot_sweep_unit *u)
         aot_table_column(t, titles[i], i < 5 ? AOT_RIGHT : AOT_LEFT, 0);
     }
     for (size_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && p[k].same_as_before; k++) {
+        for (k = i + 1; k < n && aot_pareto_same_row(&p[k - 1], &p[k]); k++) {
         }
         text_row(t, &p[i], p[k - 1].budget, s->solvers.n > 1);
     }

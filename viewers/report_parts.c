@@ -341,7 +341,7 @@ void aot_report_lines(aot_report *r)
 {
     static const aot_html_column columns[] = {{"source", 'c'},       {"code", 'w'},
                                               {"nodes", 'n'},        {"saved", 'b'},
-                                              {"values saved", 'n'}, {"computed again", 'n'}};
+                                              {"values saved", 'n'}, {"values computed again", 'n'}};
     const aot_partition *p = r->job->in->part;
     const aot_graph *g = p ? p->cut : r->job->in->graph;
     aot_sb *out = r->job->out;

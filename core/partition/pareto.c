@@ -86,15 +86,21 @@ static void bisect(work *w, const char *solver)
     aot_vec_free(&todo);
 }
 
-/* Of equal neighbours in budget the first stays, and the last, which says how far the answer holds. */
+bool aot_pareto_same_row(const aot_pareto_point *a, const aot_pareto_point *b)
+{
+    bool same_rung = a->rung == b->rung || (a->rung != NULL && b->rung != NULL && strcmp(a->rung, b->rung) == 0);
+    return a->solver == b->solver && same_rung && same_answer(a, b);
+}
+
+/* Of equal neighbours in budget the first stays, and the last, which says how far the answer and the
+ * rung that gave it hold. */
 static void drop_repeats(aot_pareto *out)
 {
     size_t kept = 0;
     for (size_t i = 0; i < out->points.n; i++) {
         aot_pareto_point *p = out->points.d;
-        bool inner = i + 1 < out->points.n && kept > 0 && p[kept - 1].solver == p[i].solver &&
-                     p[i + 1].solver == p[i].solver && same_answer(&p[i], &p[kept - 1]) &&
-                     same_answer(&p[i], &p[i + 1]);
+        bool inner = i + 1 < out->points.n && kept > 0 && aot_pareto_same_row(&p[i], &p[kept - 1]) &&
+                     aot_pareto_same_row(&p[i], &p[i + 1]);
         if (!inner) {
             p[kept++] = p[i];
         }

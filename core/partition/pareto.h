@@ -67,6 +67,9 @@ typedef struct aot_pareto_ask {
 AOT_NODISCARD aot_status aot_pareto_make(aot_pareto **out, const aot_pareto_ask *ask, aot_err *err);
 void aot_pareto_free(aot_pareto *x);
 
+/* Whether two points of a result say the same but for the budget: solver, rung, values and cost. */
+bool aot_pareto_same_row(const aot_pareto_point *a, const aot_pareto_point *b);
+
 /* ---- for results that are put together from parts ---------------------------------------------- */
 
 /* An empty result, and a copy of a point of another one in it (its texts too; what it says against
