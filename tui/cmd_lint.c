@@ -15,7 +15,7 @@ typedef struct job {
     bool quiet;       /* collected as JSON, nothing is printed */
     json_t *list;
     unsigned n[3]; /* by level */
-    size_t n_units, n_cut;
+    size_t n_units, n_cut, n_failed; /* failed: there is a joint graph, and no cut of it */
     bool failed;
 } job;
 
@@ -63,6 +63,21 @@ static void print_rules(const aot_findings *all, const job *j)
     }
 }
 
+/* A unit that could not be looked at is named, whatever findings are asked for. */
+static void tell_failed(job *j, aot_model *m, size_t unit, const aot_findings *all, aot_err *err)
+{
+    char label[96];
+    const aot_unit *u = aot_model_unit(m, unit);
+    const char *why = err->code != AOT_OK ? err->msg : all->n > 0 ? all->d[0].message : "it cannot be cut";
+    aot_err named = {0};
+    aot_status s = AOT_FAIL(&named, err->code != AOT_OK ? err->code : AOT_E_GRAPH, "unit %zu %s failed: %.700s", unit,
+                            aot_unit_label(&u->key, label, sizeof label), why);
+    (void)s;
+    aot_err_in_file(&named, u->input);
+    aot_cmd_fail(&named);
+    j->n_failed++;
+}
+
 static void lint_unit(job *j, aot_model *m, size_t unit)
 {
     const aot_partition *p = NULL;
@@ -72,9 +87,9 @@ static void lint_unit(job *j, aot_model *m, size_t unit)
     bool head = false;
     aot_arena *arena = aot_arena_new();
     j->n_units++;
+    bool joint = aot_model_stage(m, unit, AOT_STAGE_JOINT).origin != AOT_ORIGIN_MISSING;
+    unsigned before = j->n[AOT_FINDING_ERROR];
     if (aot_lint_unit(&all, &p, m, unit, arena, &err) != AOT_OK) {
-        aot_err_in_file(&err, u->input);
-        aot_cmd_fail(&err);
         j->failed = true;
     }
     j->n_cut += p != NULL;
@@ -96,6 +111,9 @@ static void lint_unit(job *j, aot_model *m, size_t unit)
     }
     if (head) {
         print_rules(&all, j);
+    }
+    if (err.code != AOT_OK || (joint && p == NULL && j->n[AOT_FINDING_ERROR] == before)) {
+        tell_failed(j, m, unit, &all, &err); // not among the findings that were told
     }
     aot_vec_free(&all);
     aot_arena_free(arena);
@@ -227,15 +245,20 @@ static int run(const aot_args *a)
         aot_cmd_print_json(as_sarif ? sarif(j.list) : plain(&j));
     } else {
         const unsigned *n = j.n;
-        printf("%zu of %zu unit%s cut: %u error%s, %u warning%s, %u note%s\n", j.n_cut, j.n_units,
-               j.n_units == 1 ? "" : "s", n[AOT_FINDING_ERROR],
+        char failed[48] = "";
+        if (j.n_failed != 0) {
+            snprintf(failed, sizeof failed, ", %zu failed", j.n_failed);
+        }
+        printf("%zu of %zu unit%s cut%s: %u error%s, %u warning%s, %u note%s\n", j.n_cut, j.n_units,
+               j.n_units == 1 ? "" : "s", failed, n[AOT_FINDING_ERROR],
                n[AOT_FINDING_ERROR] == 1 ? "" : "s", n[AOT_FINDING_WARNING],
                n[AOT_FINDING_WARNING] == 1 ? "" : "s", n[AOT_FINDING_NOTE],
                n[AOT_FINDING_NOTE] == 1 ? "" : "s");
     }
     json_decref(j.list);
     bool findings = j.n[AOT_FINDING_ERROR] + j.n[AOT_FINDING_WARNING] != 0;
-    return j.failed ? AOT_EXIT_ERROR : findings ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;
+    bool nothing = j.n_failed != 0 && j.n_cut == 0;
+    return j.failed || nothing ? AOT_EXIT_ERROR : findings ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;
 }
 
 static const aot_option options[] = {
@@ -260,7 +283,7 @@ const aot_cmd cmd_lint = {
            "overwritten it, a joint graph that cannot be cut (the chain of constraints, or the path from a "
            "tangent, is named). Warnings are requests that did not happen: tags overruled or lost. "
            "Notes are memory. "
-           "Exit code 1 if there are errors or warnings.",
+           "Exit code 1 if there are errors or warnings, 2 if a unit failed otherwise.",
     .examples = "aotscope lint train.log --set activation_memory_budget=0.5\n"
                 "aotscope lint rank0.log rank1.log --level error\n"
                 "aotscope lint train.log --sarif > findings.sarif\n",

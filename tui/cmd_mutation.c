@@ -107,6 +107,19 @@ static const char *range_text(const aot_unit *u, size_t i, char *buf, size_t siz
 /* ---- text -------------------------------------------------------------------------------------
  */
 
+/* Autograd's graphs end in copy_ without a source: then that of the value that is written. */
+static const char *source_of_write(char *buf, size_t size, const aot_graph *g, aot_node_id id)
+{
+    const aot_node *n = aot_node_at(g, id);
+    aot_format_source(buf, size, g, id);
+    for (unsigned at = 1; buf[0] == '\0' && n->n_args > at && aot_node_args(g, n)[at].kind == AOT_ARG_NODE; at = 0) {
+        id = aot_node_args(g, n)[at].u.node;
+        n = aot_node_at(g, id);
+        aot_format_source(buf, size, g, id);
+    }
+    return buf;
+}
+
 static void print_writes(const aot_graph *g)
 {
     char source[300];
@@ -116,7 +129,7 @@ static void print_writes(const aot_graph *g)
         if (writes_input(g, aot_node_at(g, i), &input)) {
             printf("%s  %s writes %s  %s\n", head ? "" : "\nWrites in the graph\n",
                    aot_node_name(g, i), aot_node_name(g, input),
-                   aot_format_source(source, sizeof source, g, i));
+                   source_of_write(source, sizeof source, g, i));
             head = true;
         }
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/text.h"
+#include "partition/select.h"
 #include "session/derive.h"
 #include "session/saved.h"
 #include "tui/open_model.h"
@@ -95,9 +96,13 @@ static void print_assumed(const aot_partition *p, const aot_saved_row *rows, siz
 
 static void print_saved_totals(const aot_partition *p, size_t n)
 {
-    char all[32], fresh[32];
-    printf("saved: %zu value%s, %s; without what shares memory with an input: %s", n,
-           n == 1 ? "" : "s", aot_format_bytes(all, sizeof all, p->saved_bytes),
+    char all[32], fresh[32], symbols[48] = "";
+    size_t n_tensors = n - p->n_saved_sym;
+    if (p->n_saved_sym != 0) {
+        snprintf(symbols, sizeof symbols, " and %u symbol%s", p->n_saved_sym, p->n_saved_sym == 1 ? "" : "s");
+    }
+    printf("saved: %zu value%s, %s%s; without what shares memory with an input: %s", n_tensors,
+           n_tensors == 1 ? "" : "s", aot_format_bytes(all, sizeof all, aot_saved_tensor_bytes(p)), symbols,
            aot_format_bytes(fresh, sizeof fresh, p->saved_new_bytes));
     printf("  (%s)\n", p->rung);
 }
@@ -172,13 +177,16 @@ static void print_unit_head(aot_model *m, size_t unit)
     printf("# unit %zu %s\n", unit, aot_model_unit_line(m, unit));
 }
 
-static aot_status show_saved_groups(const aot_partition *p, const aot_saved_row *rows, size_t n,
+static aot_status show_saved_groups(const aot_unit *u, const aot_partition *p, const aot_saved_row *rows, size_t n,
                                     const char *label, want *w, aot_arena *a, aot_err *err)
 {
     aot_saved_group *groups;
-    int n_groups = aot_saved_groups(&groups, p, rows, n, w->by, a);
+    uint32_t n_paths;
+    const char *const *paths = aot_unit_param_paths(u, p->cut, &n_paths);
+    const char *const *modules = paths != NULL ? aot_select_modules(p->cut, paths, n_paths, a) : NULL;
+    int n_groups = aot_saved_groups(&groups, p, rows, n, w->by, modules, a);
     if (n_groups < 0) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--by takes line, op, region, reason or type, not '%s'", w->by);
+        return AOT_FAIL(err, AOT_E_USAGE, "--by takes line, op, region, reason, type or module, not '%s'", w->by);
     }
     if (w->json) {
         json_t *list = aot_saved_groups_json(groups, (size_t)n_groups);
@@ -208,7 +216,7 @@ static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot
         s = AOT_FAIL(err, AOT_E_USAGE, "--sort takes bytes, name, line, op, region, uses or reason, not '%s'",
                      w->sort);
     } else if (w->by != NULL) {
-        s = show_saved_groups(p, rows, n, label, w, a, err);
+        s = show_saved_groups(aot_model_unit(m, unit), p, rows, n, label, w, a, err);
     } else if (w->json) {
         json_t *j = saved_json(p, rows, n);
         json_object_set_new(j, "unit", json_integer((json_int_t)unit));
@@ -424,8 +432,8 @@ static aot_status show_engine(aot_model *m, size_t unit, want *w, aot_err *err)
 /* ---- the command -------------------------------------------------------------------------------
  */
 
-/* Units to show: the one asked for; else all for --saved, and the first that has the stage. */
-static aot_status choose(aot_model *m, const aot_args *a, size_t *first, size_t *end, aot_err *err)
+/* Units to show: those asked for; else all for --saved, and the first that has the stage. */
+static aot_status choose(aot_model *m, const aot_args *a, aot_unit_list *out, aot_err *err)
 {
     const char *which = aot_args_get(a, "unit");
     size_t n = aot_model_n_units(m);
@@ -434,11 +442,11 @@ static aot_status choose(aot_model *m, const aot_args *a, size_t *first, size_t 
             err, AOT_E_PIPELINE,
             "the input holds no compiled graph; `aotscope info INPUT` tells what it holds");
     }
-    *first = 0;
-    *end = n;
     if (which != NULL) {
-        AOT_TRY(aot_cmd_find_unit(first, m, which, err));
-        *end = *first + 1;
+        return aot_cmd_find_units(out, m, which, err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        aot_vec_push(out, i);
     }
     return AOT_OK;
 }
@@ -456,37 +464,39 @@ static aot_status show_filtered(aot_model *m, size_t unit, const aot_args *a, co
     return aot_show_filtered(m, unit, s, &f, err);
 }
 
+static aot_status show_one(aot_model *m, size_t unit, const aot_args *a, want *w, bool first, aot_err *err)
+{
+    const char *record = aot_args_get(a, "record");
+    return record != NULL               ? show_record(m, unit, record, w, err)
+           : aot_args_has(a, "calls")   ? show_calls(m, unit, w, err)
+           : aot_args_has(a, "engine")  ? show_engine(m, unit, w, err)
+           : aot_args_has(a, "filter") || aot_args_has(a, "fold") ? show_filtered(m, unit, a, w, first, err)
+           : aot_args_has(a, "saved") || w->by != NULL || w->sort != NULL ? show_saved(m, unit, w, first, err)
+                                        : show_stage(m, unit, aot_args_get(a, "stage"), w, err);
+}
+
 static aot_status show_units(aot_model *m, const aot_args *a, want *w, aot_err *err)
 {
-    size_t first = 0, end = 0, n_shown = 0;
-    AOT_TRY(choose(m, a, &first, &end, err));
-    bool one = end == first + 1;
-    const char *stage = aot_args_get(a, "stage"), *record = aot_args_get(a, "record");
-    bool saved = aot_args_has(a, "saved") || w->by != NULL || w->sort != NULL, calls = aot_args_has(a, "calls"),
-         filter = aot_args_has(a, "filter") || aot_args_has(a, "fold"), engine = aot_args_has(a, "engine");
+    aot_unit_list units = {0};
+    size_t n_shown = 0;
+    bool record = aot_args_get(a, "record") != NULL;
+    aot_status result = choose(m, a, &units, err);
+    bool one = units.n == 1;
     w->several = !one;
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = 0; i < units.n && result == AOT_OK; i++) {
         aot_err own = {0};
-        aot_status st = record != NULL   ? show_record(m, i, record, w, &own)
-                        : calls          ? show_calls(m, i, w, &own)
-                        : engine         ? show_engine(m, i, w, &own)
-                        : filter         ? show_filtered(m, i, a, w, n_shown == 0, &own)
-                        : saved          ? show_saved(m, i, w, n_shown == 0, &own)
-                                         : show_stage(m, i, stage, w, &own);
+        aot_status st = show_one(m, units.d[i], a, w, n_shown == 0, &own);
         n_shown += st == AOT_OK;
-        if (st != AOT_OK && (one || st == AOT_E_USAGE) && !(record != NULL && !one)) {
+        bool ends = (one || st == AOT_E_USAGE) && !(record && !one);
+        if (st != AOT_OK && (ends || (i + 1 == units.n && n_shown == 0))) {
             *err = own;
-            return st;
-        }
-        if (st != AOT_OK && st != AOT_E_PIPELINE && record == NULL) {
-            fprintf(stderr, "aotscope: unit %zu: %s\n", i, own.msg);
-        }
-        if (st != AOT_OK && i + 1 == end && n_shown == 0) {
-            *err = own;
-            return st;
+            result = st;
+        } else if (st != AOT_OK && st != AOT_E_PIPELINE && !record) {
+            fprintf(stderr, "aotscope: unit %zu: %s\n", units.d[i], own.msg);
         }
     }
-    return AOT_OK;
+    aot_vec_free(&units);
+    return result;
 }
 
 static int run(const aot_args *a)
@@ -537,7 +547,7 @@ static const aot_option options[] = {
     {"stage", 's', "STAGE", false, "The stage; without it the joint, else the inference graph."},
     {"saved", 0, NULL, false,
      "The values that the forward saves for the backward, with size, source and reason."},
-    {"by", 0, "KEY", false, "With --saved: bytes by line, op, region, reason or type, most first."},
+    {"by", 0, "KEY", false, "With --saved: bytes by line, op, region, reason, type or module, most first."},
     {"sort", 0, "KEY", false,
      "With --saved: by bytes, name, line, op, region, uses or reason; else in PyTorch's order."},
     {"calls", 0, NULL, false,

@@ -185,7 +185,7 @@ const aot_app_command aot_app_commands[] = {
 #define EDIT(id, word, arg, doc) {word, arg, doc, do_edit_##id, aot_offer_edit_##id},
 #include "partition/edit_kinds.def"
 #undef EDIT
-    {"by", "KEY", "Saved bytes in groups: by line, op, region, reason or type", aot_groups_command,
+    {"by", "KEY", "Saved bytes in groups: by line, op, region, reason, type or module", aot_groups_command,
      aot_offer_groups},
     {"note", "TEXT", "Keep a note about this node, in the session; - removes it", aot_note_here, NULL},
     {"theme", "NAME", "Other colours", do_theme, aot_offer_themes},

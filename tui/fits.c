@@ -72,6 +72,8 @@ static aot_status cut_at(aot_partition **out, aot_fit_point *point, fitter *k, c
     AOT_TRY(aot_cutter_cut(k->cutter, &p, config, err));
     find_peaks(k, point, p);
     point->saved_bytes = p->saved_bytes;
+    point->tensor_bytes = aot_saved_tensor_bytes(p);
+    point->n_symbols = p->n_saved_sym;
     point->recompute_flops = p->recompute_flops;
     point->rung = p->rung;
     *out = p;
@@ -173,7 +175,13 @@ static void print_point(aot_table *t, const char *mark, const aot_fit_point *x)
     aot_table_cell(t, x->fits ? "fits" : "does not fit");
     aot_table_bytes(t, x->forward_peak);
     aot_table_bytes(t, x->backward_peak);
-    aot_table_bytes(t, x->saved_bytes);
+    char bytes[32];
+    aot_format_bytes(bytes, sizeof bytes, x->tensor_bytes);
+    if (x->n_symbols != 0) {
+        aot_table_cellf(t, "%s and %u symbol%s", bytes, x->n_symbols, x->n_symbols == 1 ? "" : "s");
+    } else {
+        aot_table_cell(t, bytes);
+    }
     aot_table_cellf(t, "%.4g", x->recompute_flops);
     aot_table_cell(t, x->rung);
 }

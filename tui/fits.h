@@ -14,7 +14,9 @@ bool aot_fits_parse_size(int64_t *bytes, const char *text);
 /* One budget of a unit. */
 typedef struct aot_fit_point {
     double budget;
-    int64_t forward_peak, backward_peak, saved_bytes;
+    int64_t forward_peak, backward_peak, saved_bytes; /* saved_bytes: with symbols */
+    int64_t tensor_bytes; /* saved, without the symbols */
+    uint32_t n_symbols;
     double recompute_flops;
     const char *rung;
     bool fits;

@@ -162,9 +162,11 @@ static bool is_number(const char *s)
     return s[0] != 0 && strspn(s, "0123456789") == strlen(s);
 }
 
-/* The label, its part in brackets, or that part and what follows: "0/1 rank 1" is "[0/1] rank 1".
- */
-static bool label_matches(const char *label, const char *which, bool whole)
+/* The label, its part in brackets, or that part and what follows: "0/1 rank 1" is "[0/1] rank 1". A
+ * prefix ends where a part of the number does: "!0" of "[!0/1/0]". */
+typedef enum label_match { WHOLE, NUMBER, PREFIX, N_LABEL_MATCHES } label_match;
+
+static bool label_matches(const char *label, const char *which, label_match how)
 {
     const char *w = which[0] == '[' ? which + 1 : which, *l = label[0] == '[' ? label + 1 : label;
     for (;;) {
@@ -177,42 +179,52 @@ static bool label_matches(const char *label, const char *which, bool whole)
             return false;
         }
     }
-    return whole ? *l == 0 || strcmp(l, "]") == 0 : *l == 0 || *l == ']';
+    bool whole = *l == 0 || strcmp(l, "]") == 0;
+    return whole || (how >= NUMBER && *l == ']') || (how == PREFIX && (*l == '/' || *l == '_'));
+}
+
+aot_status aot_cmd_find_units(aot_unit_list *out, const aot_model *m, const char *which, aot_err *err)
+{
+    size_t n = aot_model_n_units(m);
+    char label[96];
+    if (is_number(which)) {
+        unsigned long k = strtoul(which, NULL, 10);
+        if (k >= n) {
+            return AOT_FAIL(err, AOT_E_USAGE, "there is no unit %s: the input has %zu, counted from 0", which, n);
+        }
+        aot_vec_push(out, (size_t)k);
+        return AOT_OK;
+    }
+    for (int how = WHOLE; how < N_LABEL_MATCHES && out->n == 0 && which[0] != '\0'; how++) {
+        for (size_t i = 0; i < n; i++) {
+            aot_unit_label(&aot_model_unit(m, i)->key, label, sizeof label);
+            if (label_matches(label, which, (label_match)how)) {
+                aot_vec_push(out, i);
+            }
+        }
+    }
+    return out->n != 0 ? AOT_OK
+                       : AOT_FAIL(err, AOT_E_USAGE, "no unit is called '%s'; `aotscope show INPUT --units` lists them",
+                                  which);
 }
 
 aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which, aot_err *err)
 {
-    size_t n = aot_model_n_units(m);
-    if (is_number(which)) {
-        unsigned long k = strtoul(which, NULL, 10);
-        if (k >= n) {
-            return AOT_FAIL(err, AOT_E_USAGE,
-                            "there is no unit %s: the input has %zu, counted from 0", which, n);
+    aot_unit_list all = {0};
+    aot_status st = aot_cmd_find_units(&all, m, which, err);
+    if (st == AOT_OK && all.n > 1) {
+        aot_sb found = {0};
+        char label[96];
+        for (size_t i = 0; i < all.n; i++) {
+            aot_sb_addf(&found, "%s%zu = %s", i > 0 ? ", " : "", all.d[i],
+                        aot_unit_label(&aot_model_unit(m, all.d[i])->key, label, sizeof label));
         }
-        *out = k;
-        return AOT_OK;
+        st = AOT_FAIL(err, AOT_E_USAGE, "'%s' means %zu units (%.300s); give the number", which, all.n,
+                      aot_sb_text(&found));
+        aot_sb_free(&found);
     }
-    aot_sb found = {0};
-    size_t n_found = 0;
-    char label[96];
-    for (int whole = 1; whole >= 0 && n_found == 0; whole--) {
-        for (size_t i = 0; i < n; i++) {
-            aot_unit_label(&aot_model_unit(m, i)->key, label, sizeof label);
-            if (label_matches(label, which, whole != 0)) {
-                *out = n_found++ == 0 ? i : *out;
-                aot_sb_addf(&found, "%s%zu = %s", n_found > 1 ? ", " : "", i, label);
-            }
-        }
-    }
-    aot_status st = AOT_OK;
-    if (n_found == 0) {
-        st = AOT_FAIL(err, AOT_E_USAGE,
-                      "no unit is called '%s'; `aotscope show INPUT --units` lists them", which);
-    } else if (n_found > 1) {
-        st = AOT_FAIL(err, AOT_E_USAGE, "'%s' means %zu units (%.300s); give the number", which,
-                      n_found, aot_sb_text(&found));
-    }
-    aot_sb_free(&found);
+    *out = st == AOT_OK ? all.d[0] : *out;
+    aot_vec_free(&all);
     return st;
 }
 

@@ -9,11 +9,12 @@
 #include "viewers/table.h"
 
 typedef void key_fn(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
-                    aot_arena *a);
+                    const char *const *modules, aot_arena *a);
 
 static void by_line(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
-                    aot_arena *a)
+                    const char *const *modules, aot_arena *a)
 {
+    (void)modules;
     char source[512];
     aot_format_source(source, sizeof source, p->cut, r->node);
     g->key = source[0] == '\0' ? "(no source line: an input)"
@@ -21,8 +22,10 @@ static void by_line(aot_saved_group *g, const aot_partition *p, const aot_saved_
     g->detail = r->code;
 }
 
-static void by_op(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r, aot_arena *a)
+static void by_op(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
+                    const char *const *modules, aot_arena *a)
 {
+    (void)modules;
     (void)p;
     (void)a;
     g->key = r->op;
@@ -30,33 +33,49 @@ static void by_op(aot_saved_group *g, const aot_partition *p, const aot_saved_ro
 }
 
 static void by_region(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
-                      aot_arena *a)
+                    const char *const *modules, aot_arena *a)
 {
+    (void)modules;
     int32_t region = p->cut->srcs.d[aot_node_at(p->cut, r->node)->src].ac_graph_id;
     g->key = region < 0 ? "(in no region)" : aot_arena_printf(a, "region %d", region);
     g->detail = "";
 }
 
-static void by_reason(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r, aot_arena *a)
+static void by_reason(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
+                    const char *const *modules, aot_arena *a)
 {
+    (void)modules;
     (void)p;
     (void)a;
     g->key = r->reason;
     g->detail = "";
 }
 
-static void by_type(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r, aot_arena *a)
+static void by_type(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
+                    const char *const *modules, aot_arena *a)
 {
+    (void)modules;
     (void)p;
     (void)a;
     g->key = r->dtype[0] != '\0' ? r->dtype : "(no tensor)";
     g->detail = "";
 }
 
+static void by_module(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
+                      const char *const *modules, aot_arena *a)
+{
+    const char *module = modules != NULL ? modules[r->node] : NULL;
+    (void)p;
+    (void)a;
+    g->key = module != NULL && module[0] != '\0' ? module : "(in no module)";
+    g->detail = "";
+}
+
 static const struct {
     const char *name;
     key_fn *fill;
-} keys[] = {{"line", by_line}, {"op", by_op}, {"region", by_region}, {"reason", by_reason}, {"type", by_type}};
+} keys[] = {{"line", by_line}, {"op", by_op}, {"region", by_region}, {"reason", by_reason}, {"type", by_type},
+          {"module", by_module}};
 
 const char *aot_saved_key(size_t i)
 {
@@ -83,18 +102,19 @@ static key_fn *find_key(const char *key)
     return fill;
 }
 
-const char *aot_saved_group_of(const aot_partition *p, const aot_saved_row *row, const char *key, aot_arena *a)
+const char *aot_saved_group_of(const aot_partition *p, const aot_saved_row *row, const char *key,
+                               const char *const *modules, aot_arena *a)
 {
     aot_saved_group g = {0};
     key_fn *fill = find_key(key);
     if (fill != NULL) {
-        fill(&g, p, row, a);
+        fill(&g, p, row, modules, a);
     }
     return g.key;
 }
 
 int aot_saved_groups(aot_saved_group **out, const aot_partition *p, const aot_saved_row *rows,
-                     size_t n, const char *key, aot_arena *a)
+                     size_t n, const char *key, const char *const *modules, aot_arena *a)
 {
     key_fn *fill = find_key(key);
     if (fill == NULL) {
@@ -104,7 +124,7 @@ int aot_saved_groups(aot_saved_group **out, const aot_partition *p, const aot_sa
     for (size_t i = 0; i < n; i++) {
         g[i] = (aot_saved_group){.n = 1, .bytes = rows[i].bytes};
         g[i].fresh = rows[i].primal == AOT_NO_NODE ? rows[i].bytes : 0;
-        fill(&g[i], p, &rows[i], a);
+        fill(&g[i], p, &rows[i], modules, a);
     }
     qsort(g, n, sizeof *g, by_key);
     size_t kept = 0;

@@ -86,7 +86,7 @@ void aot_units_print(FILE *f, aot_model *m, bool csv)
         } else if (csv) {
             aot_table_cellf(t, "%lld", (long long)u.partition->saved_bytes);
         } else {
-            aot_table_bytes(t, u.partition->saved_bytes);
+            aot_table_bytes(t, aot_saved_tensor_bytes(u.partition));
         }
         aot_table_cell(t, u.remark);
     }

@@ -65,8 +65,8 @@ static void text_unit(aot_sb *out, const aot_sweep *s, const aot_sweep_unit *u)
         }
         text_row(t, &p[i], p[k - 1].budget, s->solvers.n > 1);
     }
-    aot_sb_addf(out, "# unit %d %s %s: %zu points, configured budget %g\n", u->number, u->label, u->title, n,
-                u->budget_now);
+    aot_sb_addf(out, "# unit %d %s %s: %zu point%s, configured budget %g\n", u->number, u->label, u->title, n,
+                n == 1 ? "" : "s",                u->budget_now);
     aot_table_print(out, t, aot_out_table_flags(), 0, 0);
     aot_table_free(t);
 }

@@ -1,5 +1,5 @@
-/* Saved bytes in groups: by source line, operator, region, reason or type, the largest first. The same as
- * `aotscope show --saved --by KEY`. Enter opens a group; on one of its values it goes to the node. */
+/* Saved bytes in groups: by source line, operator, region, reason, type or module, the largest first. The
+ * same as `aotscope show --saved --by KEY`. Enter opens a group; on one of its values it goes to the node. */
 #include "tui/view_groups.h"
 
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tui/lines.h"
+#include "partition/select.h"
 #include "tui/saved_by.h"
 #include "viewers/format.h"
 
@@ -50,11 +51,12 @@ static void add_group(groups_view *s, const aot_saved_group *g)
     aot_sb_free(&text);
 }
 
-static void add_values(groups_view *s, const aot_partition *p, const aot_saved_row *rows, size_t n, aot_arena *a)
+static void add_values(groups_view *s, const aot_partition *p, const aot_saved_row *rows, size_t n,
+                       const char *const *modules, aot_arena *a)
 {
     char bytes[32], own[32];
     for (size_t i = 0; i < n; i++) {
-        if (strcmp(aot_saved_group_of(p, &rows[i], s->key, a), s->open) == 0) {
+        if (strcmp(aot_saved_group_of(p, &rows[i], s->key, modules, a), s->open) == 0) {
             aot_format_bytes(bytes, sizeof bytes, rows[i].bytes);
             aot_format_bytes(own, sizeof own, rows[i].primal == AOT_NO_NODE ? rows[i].bytes : 0);
             const char *line =
@@ -81,13 +83,16 @@ static void fill(aot_view *v)
         aot_saved_row *rows = NULL;
         aot_saved_group *groups = NULL;
         size_t n = aot_saved_rows(&rows, p, a);
-        int n_groups = aot_saved_groups(&groups, p, rows, n, s->key, a);
+        uint32_t n_paths;
+        const char *const *paths = aot_unit_param_paths(aot_model_unit(m, v->unit), p->cut, &n_paths);
+        const char *const *modules = paths != NULL ? aot_select_modules(p->cut, paths, n_paths, a) : NULL;
+        int n_groups = aot_saved_groups(&groups, p, rows, n, s->key, modules, a);
         for (int i = 0; i < n_groups; i++) {
             bool open = s->open != NULL && strcmp(s->open, groups[i].key) == 0;
             row = open ? s->lines.rows.n : row;
             add_group(s, &groups[i]);
             if (open) {
-                add_values(s, p, rows, n, a);
+                add_values(s, p, rows, n, modules, a);
             }
         }
         aot_arena_free(a);

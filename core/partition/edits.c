@@ -250,6 +250,45 @@ void part_merge_tags(aot_what_if **list, uint32_t *n_list, const aot_what_if *ne
     *n_list = k;
 }
 
+/* What a value of the backward trace is made of in the forward, by first inputs: a view's base. */
+static aot_node_id forward_base(const aot_partition *p, aot_node_id id)
+{
+    const aot_graph *g = p->cut;
+    while (p->nodes[id].backward_made) {
+        const aot_node *x = aot_node_at(g, id);
+        const aot_arg *first = x->n_args > 0 ? aot_node_args(g, x) : NULL;
+        if (first == NULL || first->kind != AOT_ARG_NODE) {
+            return AOT_NO_NODE;
+        }
+        id = first->u.node;
+    }
+    return id;
+}
+
+/* No operator of the forward is meant; made: one of the backward trace that is, or AOT_NO_NODE. */
+static aot_status nothing_to_tag(const aot_unit_edit *e, const aot_partition *p, aot_node_id made, aot_err *err)
+{
+    aot_node_id base = made != AOT_NO_NODE ? forward_base(p, made) : AOT_NO_NODE;
+    if (made == AOT_NO_NODE) {
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "'%.120s': no operator of the forward matches; `aotscope show INPUT --stage joint_cse "
+                        "--filter` tries a selection",
+                        e->line);
+    }
+    if (base == AOT_NO_NODE) {
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "'%.120s': no operator of the forward matches: %.60s is made by the backward, where nothing "
+                        "can be tagged",
+                        e->line, aot_node_name(p->cut, made));
+    }
+    return AOT_FAIL(err, AOT_E_USAGE,
+                    "'%.120s': no operator of the forward matches: %.60s is made by the backward, of %.60s of the "
+                    "forward%s",
+                    e->line, aot_node_name(p->cut, made), aot_node_name(p->cut, base),
+                    aot_node_at(p->cut, base)->kind == AOT_CALL_FUNCTION ? ", which can be tagged"
+                                                                         : ", an input, which needs no tag");
+}
+
 aot_status part_tag_edit(aot_what_if **tags, uint32_t *n_tags, const aot_unit_edit *e, const aot_partition *p,
                          const char *const *modules, aot_arena *a, aot_err *err)
 {
@@ -257,19 +296,22 @@ aot_status part_tag_edit(aot_what_if **tags, uint32_t *n_tags, const aot_unit_ed
     aot_select_on on;
     aot_what_if *found = AOT_NEW_ARRAY(a, aot_what_if, g->nodes.n);
     uint32_t n = 0;
+    aot_node_id made = AOT_NO_NODE;
     aot_select_begin(&on, g, p, modules);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const aot_node *x = aot_node_at(g, i);
-        if (x->kind == AOT_CALL_FUNCTION && !p->nodes[i].backward_made && aot_select_match(&e->select, &on, i)) {
+        if (x->kind != AOT_CALL_FUNCTION || !aot_select_match(&e->select, &on, i)) {
+            continue;
+        }
+        if (p->nodes[i].backward_made) {
+            made = made == AOT_NO_NODE ? i : made;
+        } else {
             found[n++] = (aot_what_if){x->name, -1, true, policy_of[e->kind]};
         }
     }
     aot_select_end(&on);
     if (n == 0) {
-        aot_status s = AOT_FAIL(err, AOT_E_USAGE,
-                                "'%.120s': no operator of the forward matches; `aotscope show INPUT --stage joint_cse "
-                                "--filter` tries a selection",
-                                e->line);
+        aot_status s = nothing_to_tag(e, p, made, err);
         return in_file(s, e->file, e->at, err);
     }
     qsort(found, n, sizeof *found, by_name);

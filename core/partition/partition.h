@@ -123,4 +123,14 @@ AOT_NODISCARD aot_status aot_partition_run(aot_partition **out, const aot_partit
 /* k.partition.json of the command line contract; keys in order. */
 json_t *aot_partition_json(const aot_partition *p, int unit);
 
+/* saved_bytes without the symbols: what texts tell, "816 B and 1 symbol". */
+static inline int64_t aot_saved_tensor_bytes(const aot_partition *p)
+{
+    int64_t bytes = p->saved_bytes;
+    for (uint32_t i = 0; i < p->n_saved_sym; i++) {
+        bytes -= p->nodes[p->saved_sym[i]].bytes;
+    }
+    return bytes;
+}
+
 #endif

@@ -11,6 +11,15 @@ ok "sweep tells people in a table" exits 0
 ok "the table says how a budget was decided" out "second cut: fusion heuristics off"
 ok "and what flips" out "+t_3 16.0 KiB"
 ok "a pipe gets no escape sequences" [ "$(tr -cd '\033' <out | wc -c)" -eq 0 ]
+run "$AOTSCOPE" sweep "$AOT_FIXTURES/logs/train_break.log.gz" --pareto --no-plot
+ok "a row holds for one rung: 0 saves the inputs only" out "* 0                  40.9 KiB       7     104.9 KiB      177.4 KiB  1.05 MFLOP  inputs only"
+ok "and 0.1 the same values by a knapsack" grep -qE "^\* 0.* to 0\.1074 +40\.9 KiB .*knapsack, then a fourth cut" out
+run "$AOTSCOPE" sweep "$mlp" --budgets 1 --no-plot
+ok "saved bytes are those of the tensors" grep -qE "^\* 1 +816 B" out
+run "$AOTSCOPE" memory "$mlp" --fits 1GiB
+ok "with --fits too, and the symbol is counted" out "816 B and 1 symbol"
+run "$AOTSCOPE" show "$mlp" --saved
+ok "and in the list" out "816 B and 1 symbol; "
 run "$AOTSCOPE" sweep "$ladder" --pareto --solvers dp,greedy -o all.json
 ok "bisection of two solvers" exits 0
 for jobs in 1 2 5; do

@@ -44,4 +44,10 @@ ok "which keeps its own" squeeze "2 CompiledFunctionBackward3 7 backward of unit
 run "$AOTSCOPE" show "$AOT_FIXTURES/logs/train_break.log.gz" --unit 0 --engine
 ok "another unit has no engine graph" exits 2
 ok "and why" err "no backward of Compiled Autograd"
+run "$AOTSCOPE" show "$AOT_FIXTURES/logs/compiled_autograd.trace.log.gz" --unit '!0' --engine
+ok "the beginning of a label names its unit" out "# unit 1 [!0/1/0]"
+run "$AOTSCOPE" show "$AOT_FIXTURES/logs/train_break.log.gz" --unit 1/ --saved
+ok "which must end where a part does" exits 2
+run "$AOTSCOPE" show "$(ls "$AOT_FIXTURES"/oracle/transformer_encoder_layer/trace.log*)" --saved --by module
+ok "saved bytes by module" out "8.0 KiB         0 B       1  linear1"
 done_testing

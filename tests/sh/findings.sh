@@ -41,4 +41,10 @@ run "$AOTSCOPE" lint "$text/two_regions.txt"
 ok "regions that live together are a note" out "recomputed values of 2 regions live at once: 192 B of"
 run "$AOTSCOPE" lint "$oracle/pain_read_after_mutation/trace.log.gz" --redact
 ok "findings can be redacted" out "file_1.py"
+run "$AOTSCOPE" lint "$AOT_FIXTURES/logs/text/infinite_cut.txt" --rule tangent-strides
+ok "a unit that cannot be cut is no success, whatever rule is asked for" exits 2
+ok "it is named" err "unit 0 [-] failed: infinite cut: native_dropout"
+ok "and counted" out "0 of 1 unit cut, 1 failed"
+run "$AOTSCOPE" mutation "$(ls "$AOT_FIXTURES"/oracle/mutate_and_train/trace.log*)"
+ok "a write of a training graph has the line of what is written" out "copy_ writes primals_1  units_corner.py:23"
 done_testing

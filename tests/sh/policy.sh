@@ -52,6 +52,11 @@ ok "and goes over --set" out "1 value"
 printf 'recompute saved op:neg\n' >"$scratch/tag"
 run "$AOTSCOPE" show "$log" --filter 'recomputed tag:MUST' --policy "$scratch/tag"
 ok "the neg of the backward trace cannot be tagged" err "no operator of the forward matches"
+ladder=$(ls "$AOT_FIXTURES"/oracle/pain_mlp_ladder/trace.log*)
+printf 'recompute node:t_8\n' >"$scratch/tag"
+run "$AOTSCOPE" show "$ladder" --saved --policy "$scratch/tag"
+ok "nor a view that the backward makes" exits 2
+ok "its base in the forward is named" err "t_8 is made by the backward, of gelu_1 of the forward, which can be tagged"
 printf 'save op:sin\n' >"$scratch/tag"
 run "$AOTSCOPE" show "$log" --filter 'tag:MUST_SAVE' --policy "$scratch/tag"
 ok "a policy's tag is on the value" out "1 of 16 nodes"
