@@ -183,6 +183,20 @@ static bool label_matches(const char *label, const char *which, label_match how)
     return whole || (how >= NUMBER && *l == ']') || (how == PREFIX && (*l == '/' || *l == '_'));
 }
 
+static aot_status several(const aot_unit_list *all, const aot_model *m, const char *which, aot_err *err)
+{
+    aot_sb found = {0};
+    char label[96];
+    for (size_t i = 0; i < all->n; i++) {
+        aot_sb_addf(&found, "%s%zu = %s", i > 0 ? ", " : "", all->d[i],
+                    aot_unit_label(&aot_model_unit(m, all->d[i])->key, label, sizeof label));
+    }
+    aot_status st = AOT_FAIL(err, AOT_E_USAGE, "'%s' means %zu units (%.300s); give the number", which, all->n,
+                             aot_sb_text(&found));
+    aot_sb_free(&found);
+    return st;
+}
+
 aot_status aot_cmd_find_units(aot_unit_list *out, const aot_model *m, const char *which, aot_err *err)
 {
     size_t n = aot_model_n_units(m);
@@ -202,6 +216,9 @@ aot_status aot_cmd_find_units(aot_unit_list *out, const aot_model *m, const char
                 aot_vec_push(out, i);
             }
         }
+        if (how != PREFIX && out->n > 1) { // of one name: a label is not guessed
+            return several(out, m, which, err);
+        }
     }
     return out->n != 0 ? AOT_OK
                        : AOT_FAIL(err, AOT_E_USAGE, "no unit is called '%s'; `aotscope show INPUT --units` lists them",
@@ -213,15 +230,7 @@ aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which,
     aot_unit_list all = {0};
     aot_status st = aot_cmd_find_units(&all, m, which, err);
     if (st == AOT_OK && all.n > 1) {
-        aot_sb found = {0};
-        char label[96];
-        for (size_t i = 0; i < all.n; i++) {
-            aot_sb_addf(&found, "%s%zu = %s", i > 0 ? ", " : "", all.d[i],
-                        aot_unit_label(&aot_model_unit(m, all.d[i])->key, label, sizeof label));
-        }
-        st = AOT_FAIL(err, AOT_E_USAGE, "'%s' means %zu units (%.300s); give the number", which, all.n,
-                      aot_sb_text(&found));
-        aot_sb_free(&found);
+        st = several(&all, m, which, err);
     }
     *out = st == AOT_OK ? all.d[0] : *out;
     aot_vec_free(&all);

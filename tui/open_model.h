@@ -63,7 +63,7 @@ AOT_NODISCARD aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
 void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, const char *backend);
 
 /* Units by number (as listed, from 0) or label: "[0/1]", "0/1", "0/1_2 rank 1"; else those whose number
- * begins so: "!0" is "[!0/1/0]". Appends to out, at least one. Errors: E_USAGE: there is none. */
+ * begins so: "!0" is "[!0/1/0]". Appends to out, at least one; freed by the caller. Errors: E_USAGE: there is none, or several of that very label. */
 typedef AOT_VEC(size_t) aot_unit_list;
 AOT_NODISCARD aot_status aot_cmd_find_units(aot_unit_list *out, const aot_model *m, const char *which,
                                             aot_err *err);
