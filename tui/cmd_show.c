@@ -487,7 +487,7 @@ static aot_status show_units(aot_model *m, const aot_args *a, want *w, aot_err *
         aot_err own = {0};
         aot_status st = show_one(m, units.d[i], a, w, n_shown == 0, &own);
         n_shown += st == AOT_OK;
-        bool ends = (one || st == AOT_E_USAGE) && !(record && !one);
+        bool ends = (one || st == AOT_E_USAGE || st == AOT_E_IO) && !(record && !one);
         if (st != AOT_OK && (ends || (i + 1 == units.n && n_shown == 0))) {
             *err = own;
             result = st;

@@ -60,6 +60,43 @@ aot_status aot_file_write(const char *path, const char *data, size_t n, aot_err 
     return s;
 }
 
+static aot_status read_blocks(aot_sb *out, FILE *f, const char *what, const char *path, aot_err *err)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    char block[65536];
+    size_t n, total = 0;
+    while ((n = fread(block, 1, sizeof block, f)) > 0) {
+        size_t skip = total == 0 && n >= 3 && memcmp(block, mark, 3) == 0 ? 3 : 0;
+        if (memchr(block, '\0', n) != NULL) {
+            return AOT_FAIL(err, AOT_E_USAGE, "%s is no %s: it holds a zero byte", path, what);
+        }
+        total += n;
+        if (total > AOT_FILE_TEXT_BYTES) {
+            return AOT_FAIL(err, AOT_E_USAGE, "%s is no %s: it has more than %d MiB", path, what,
+                            AOT_FILE_TEXT_BYTES >> 20);
+        }
+        aot_sb_add(out, block + skip, n - skip);
+    }
+    return ferror(f) ? AOT_FAIL(err, AOT_E_IO, "cannot read the %s %s: %s", what, path, strerror(errno)) : AOT_OK;
+}
+
+aot_status aot_file_read_text(aot_sb *out, const char *what, const char *path, aot_err *err)
+{
+    bool from_stdin = strcmp(path, "-") == 0;
+    FILE *f = from_stdin ? stdin : fopen(path, "rb");
+    struct stat st;
+    if (f == NULL) {
+        return AOT_FAIL(err, AOT_E_IO, "cannot read the %s %s: %s", what, path, strerror(errno));
+    }
+    aot_status s = fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)
+                       ? AOT_FAIL(err, AOT_E_IO, "cannot read the %s %s: it is a folder", what, path)
+                       : read_blocks(out, f, what, from_stdin ? "standard input" : path, err);
+    if (!from_stdin) {
+        fclose(f);
+    }
+    return s;
+}
+
 bool aot_file_same(const char *a, const char *b)
 {
     struct stat x, y;

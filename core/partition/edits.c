@@ -1,11 +1,11 @@
 /* Lists of edits: parsing, policy files, undo, and the tags that a line puts on nodes. */
 #include "partition/edits.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "partition/internal.h"
 
 static const aot_unit_edit_row kinds[AOT_N_UNIT_EDIT_KINDS] = {
@@ -173,24 +173,11 @@ aot_status aot_edits_parse(aot_unit_edits *e, const char *text, const char *name
 
 aot_status aot_edits_read(aot_unit_edits *e, const char *path, aot_err *err)
 {
-    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     aot_sb text = {0};
-    char block[4096];
-    size_t n;
-    if (f == NULL) {
-        return AOT_FAIL(err, AOT_E_IO, "cannot read the policy %s: %s", path, strerror(errno));
+    aot_status s = aot_file_read_text(&text, "policy", path, err);
+    if (s == AOT_OK) {
+        s = aot_edits_parse(e, aot_sb_text(&text), strcmp(path, "-") == 0 ? "standard input" : path, err);
     }
-    while ((n = fread(block, 1, sizeof block, f)) > 0) {
-        aot_sb_add(&text, block, n);
-    }
-    aot_status s = ferror(f) ? AOT_FAIL(err, AOT_E_IO, "cannot read the policy %s: %s", path, strerror(errno)) : AOT_OK;
-    if (f != stdin) {
-        fclose(f);
-    }
-    if (s == AOT_OK && text.n != 0 && strlen(text.d) != text.n) {
-        s = AOT_FAIL(err, AOT_E_USAGE, "%s is no policy: it holds a zero byte", path);
-    }
-    s = s == AOT_OK ? aot_edits_parse(e, aot_sb_text(&text), f == stdin ? "standard input" : path, err) : s;
     aot_sb_free(&text);
     return s;
 }

@@ -2,11 +2,13 @@
 #include "partition/times.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "base/file.h"
 
 typedef struct row {
     char *name;
@@ -95,20 +97,41 @@ static bool read_line(aot_times *t, char *line, uint32_t at)
     return true;
 }
 
-static aot_status read_rows(aot_times *t, FILE *f, const char *path, aot_err *err)
+/* The titles of the columns: words of this list alone. */
+static bool is_title(const char *line)
 {
-    char *line = NULL;
-    size_t size = 0;
-    aot_status s = AOT_OK;
-    for (uint32_t at = 1; s == AOT_OK && getline(&line, &size, f) >= 0; at++) {
-        if (!read_line(t, line, at) && at > 1) { // the first may be the titles of the columns
-            line[strcspn(line, "\r\n")] = '\0';
-            s = AOT_FAIL_POS(err, AOT_E_PARSE, ((aot_pos){at, 0}), "'%.80s' is no NAME,MILLISECONDS", line);
-            aot_err_in_file(err, path);
+    static const char *const words[] = {"name", "node", "value", "op", "operator", "kernel", "ms", "milliseconds",
+                                        "time", "times", "duration", "measured"};
+    size_t n, k;
+    for (const char *p = line;; p += n) {
+        p += strspn(p, " ,\t\r\"'()[]_");
+        n = strcspn(p, " ,\t\r\"'()[]_");
+        for (k = 0; k < sizeof words / sizeof *words; k++) {
+            if (strlen(words[k]) == n && strncasecmp(words[k], p, n) == 0) {
+                break;
+            }
+        }
+        if (n == 0 || k == sizeof words / sizeof *words) {
+            return n == 0;
         }
     }
-    free(line);
-    return s;
+}
+
+/* The text is cut into its lines. The place is in the message: who prints it may leave out the error's file. */
+static aot_status read_rows(aot_times *t, char *text, const char *path, aot_err *err)
+{
+    for (uint32_t at = 1; *text != '\0'; at++) {
+        size_t n = strcspn(text, "\n");
+        bool last = text[n] == '\0';
+        text[n] = '\0';
+        if (!read_line(t, text, at) && !(at == 1 && is_title(text))) {
+            text[strcspn(text, "\r")] = '\0';
+            return AOT_FAIL(err, AOT_E_USAGE, "%s:%u: '%.80s' is no NAME,MILLISECONDS such as addmm_3,0.13", path, at,
+                            text);
+        }
+        text += n + !last;
+    }
+    return AOT_OK;
 }
 
 /* Sorts, and refuses a name that has two lines: which of them holds would be chance. */
@@ -120,11 +143,9 @@ static aot_status sort_rows(aot_times *t, const char *path, aot_err *err)
     for (size_t i = 1; i < t->rows.n; i++) {
         const row *a = &t->rows.d[i - 1], *b = &t->rows.d[i];
         if (strcmp(a->name, b->name) == 0) {
-            aot_status s = AOT_FAIL_POS(err, AOT_E_PARSE, ((aot_pos){b->line, 0}),
-                                        "'%.80s' has a time in line %u and another in line %u: %g and %g ms; keep one",
-                                        a->name, a->line, b->line, a->ms, b->ms);
-            aot_err_in_file(err, path);
-            return s;
+            return AOT_FAIL(err, AOT_E_USAGE,
+                            "%s:%u: '%.80s' has a time in line %u and another in line %u: %g and %g ms; keep one", path,
+                            b->line, a->name, a->line, b->line, a->ms, b->ms);
         }
     }
     return AOT_OK;
@@ -151,13 +172,11 @@ static aot_status finish(aot_times *t, const char *path, const aot_graph *g, con
 
 aot_status aot_times_read(aot_times **out, const char *path, const aot_graph *g, const double *flops, aot_err *err)
 {
-    FILE *f = fopen(path, "rb");
-    if (f == NULL) {
-        return AOT_FAIL(err, AOT_E_IO, "cannot read the times %s: %s", path, strerror(errno));
-    }
+    aot_sb text = {0};
     aot_times *t = aot_xcalloc(1, sizeof *t);
-    aot_status s = read_rows(t, f, path, err);
-    fclose(f);
+    aot_status s = aot_file_read_text(&text, "times", path, err);
+    s = s == AOT_OK && text.n != 0 ? read_rows(t, text.d, path, err) : s;
+    aot_sb_free(&text);
     s = s == AOT_OK ? sort_rows(t, path, err) : s;
     s = s == AOT_OK ? finish(t, path, g, flops, err) : s;
     if (s != AOT_OK) {

@@ -14,8 +14,8 @@
 
 typedef struct aot_times aot_times;
 
-/* Reads a file for a graph; flops by node of it. Errors: E_IO; E_PARSE (file and line; a line that is no
- * NAME,NUMBER; a name that has two; no line is of a value or operator of the graph). */
+/* Reads a file for a graph; flops by node of it. Errors: E_IO; E_USAGE (file and line; a line that is no
+ * NAME,NUMBER; a name that has two); E_PARSE (no line is of a value or operator of the graph). */
 AOT_NODISCARD aot_status aot_times_read(aot_times **out, const char *path, const aot_graph *g,
                                         const double *flops, aot_err *err);
 void aot_times_free(aot_times *t); /* NULL is fine */

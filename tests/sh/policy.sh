@@ -92,6 +92,26 @@ printf 'aten.mm,0.5\nmm_1,7\naten.mm,0.25\n' >"$scratch/times"
 run "$AOTSCOPE" partition "$ladder" --set activation_memory_budget=0.3 --times "$scratch/times" -o "$scratch/cut"
 ok "a name with two times is an error" exits 2
 ok "that names both lines" err "times:3: 'aten.mm' has a time in line 1 and another in line 3"
+cut_times() { run "$AOTSCOPE" partition "$ladder" --set activation_memory_budget=0.3 --times "$1" -o "$scratch/cut"; }
+printf 'mm,nan\naten.mm,0.5\n' >"$scratch/times"
+cut_times "$scratch/times"
+ok "a first line that is wrong is no title" err "times:1: 'mm,nan' is no NAME,MILLISECONDS"
+printf '\357\273\277"Name","Time ms"\r\naten.mm,0.5\r\n' >"$scratch/times"
+cut_times "$scratch/times"
+ok "titles and a byte order mark are skipped" exits 0
+for what in policy times; do
+    run "$AOTSCOPE" partition "$ladder" --set activation_memory_budget=0.3 "--$what" "$scratch" -o "$scratch/cut"
+    ok "a folder is no $what" err "it is a folder"
+    run "$AOTSCOPE" partition "$ladder" --set activation_memory_budget=0.3 "--$what" /dev/zero -o "$scratch/cut"
+    ok "nor is a device of zeros" err "/dev/zero is no $what: it holds a zero byte"
+    yes '# long' | head -c 67108865 >"$scratch/long"
+    run "$AOTSCOPE" partition "$ladder" --set activation_memory_budget=0.3 "--$what" "$scratch/long" -o "$scratch/cut"
+    ok "nor what is too long" err "long is no $what: it has more than 64 MiB"
+    rm -f "$scratch/long"
+done
+printf '\357\273\277set activation_memory_budget=0\n' >"$scratch/bom"
+run "$AOTSCOPE" show "$log" --saved --policy "$scratch/bom"
+ok "a policy may begin with a byte order mark" out "1 value"
 
 printf 'set cse=True\nsave op:conv2d\n' >"$scratch/bad"
 run "$AOTSCOPE" show "$log" --saved --policy "$scratch/bad"
