@@ -100,6 +100,8 @@ static aot_status read_data(const reader *r, const json_t *data, aot_array *x)
     return AOT_OK;
 }
 
+enum { MOST_BYTES = 1 << 30 }; // of a value with its gaps; a few numbers could ask for all memory
+
 static aot_status read_array(const reader *r, const json_t *j, aot_array **out)
 {
     int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
@@ -129,8 +131,10 @@ static aot_status read_array(const reader *r, const json_t *j, aot_array **out)
     }
     aot_array *flat = aot_array_new(NULL, d, ndim, size);
     aot_status s = read_data(r, json_object_get(j, "data"), flat);
-    if (s == AOT_OK && aot_extent(ndim, size, stride) > (int64_t)1 << 32) {
-        s = fault(r, "stride reaches too far");
+    int64_t bytes = aot_extent(ndim, size, stride) * aot_dtype_get(d)->bytes;
+    if (s == AOT_OK && bytes > MOST_BYTES) {
+        s = fault(r, "stride reaches over %" PRId64 " bytes; the storage of a value has at most %d MiB", bytes,
+                  MOST_BYTES >> 20);
     }
     if (s == AOT_OK) {
         *out = aot_array_new_strided(NULL, d, ndim, size, stride);
