@@ -144,7 +144,9 @@ void *aot_arena_calloc(aot_arena *a, size_t n, size_t size)
 char *aot_arena_strndup(aot_arena *a, const char *s, size_t n)
 {
     char *p = aot_arena_alloc(a, n + 1);
-    memcpy(p, s, n);
+    if (n > 0) { // s may be NULL then
+        memcpy(p, s, n);
+    }
     p[n] = '\0';
     return p;
 }
