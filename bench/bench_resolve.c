@@ -7,34 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "bench/bench.h"
 #include "import/unit.h"
 #include "ir/text.h"
 #include "partition/partitioner.h"
 #include "session/model.h"
 
 enum { RUNS = 9 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); // not wall time: other work on the machine does not count
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *v, size_t n)
-{
-    qsort(v, n, sizeof *v, compare_doubles);
-    return n == 0 ? 0 : n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
 
 /* ---- changes: each solve differs from the one before in this alone ------------------------------- */
 
@@ -274,20 +254,12 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
 
 static void bench_unit(result *r, const char *dir)
 {
-    char path[4096];
-    aot_err err = {0};
-    json_error_t je;
-    snprintf(path, sizeof path, "%s/oracle.json", dir);
     r->dir = dir;
     r->next = 0;
-    r->oracle = json_load_file(path, 0, &je);
+    r->oracle = load_oracle(dir);
     aot_import_sink sink = {.arg = r, .on_unit = on_unit};
-    snprintf(path, sizeof path, "%s/trace.log", dir);
-    if (access(path, R_OK) != 0) {
-        snprintf(path, sizeof path, "%s/trace.log.gz", dir);
-    }
-    if (r->oracle != NULL && aot_import(path, &sink, NULL, &err) != AOT_OK) {
-        fprintf(stderr, "%s: %s\n", path, err.msg);
+    if (r->oracle != NULL) {
+        import_log(dir, &sink);
     }
     json_decref(r->oracle);
 }

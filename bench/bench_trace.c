@@ -5,17 +5,10 @@
  *   bench_trace LOG... */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "bench/bench.h"
 #include "capture/capture.h"
 #include "session/derive.h"
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); // other work on the machine does not count
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* The best of some runs; < 0 if it cannot be traced. */
 static double best_of(const aot_unit *u, const aot_record *rec, size_t *nodes)

@@ -101,17 +101,24 @@ static aot_array *complex_copy(aot_kern *k, aot_array *x)
     return z;
 }
 
-void kern_fft_c2c(aot_kern *k)
+/* Along each dimension that argument 1 lists; how many elements they have in all. */
+static double along_all(aot_kern *k, aot_array *z, bool forward)
 {
-    aot_array *x = k_need(k, 0), *z = complex_copy(k, x);
     unsigned n;
     double all = 1;
     const int64_t *dims = k_ints(k, 1, &n);
     for (unsigned i = 0; i < n; i++) {
-        unsigned d = k_wrap(k, dims[i], x->ndim);
-        all *= (double)x->size[d];
-        along(k, z, d, k_bool(k, 3));
+        unsigned d = k_wrap(k, dims[i], z->ndim);
+        all *= (double)z->size[d];
+        along(k, z, d, forward);
     }
+    return all;
+}
+
+void kern_fft_c2c(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *z = complex_copy(k, x);
+    double all = along_all(k, z, k_bool(k, 3));
     give_scaled(k, z, (aot_dtype)x->dtype, k_int(k, 2, 0), all);
 }
 
@@ -119,13 +126,8 @@ void kern_fft_r2c(aot_kern *k)
 {
     aot_array *x = k_need(k, 0), *z = complex_copy(k, x);
     unsigned n;
-    double all = 1;
     const int64_t *dims = k_ints(k, 1, &n);
-    for (unsigned i = 0; i < n; i++) {
-        unsigned d = k_wrap(k, dims[i], x->ndim);
-        all *= (double)x->size[d];
-        along(k, z, d, true);
-    }
+    double all = along_all(k, z, true);
     if (k_bool(k, 3) && n > 0) { // half of the last dimension says all
         unsigned d = k_wrap(k, dims[n - 1], x->ndim);
         int64_t size[AOT_ARRAY_MAX_NDIM];

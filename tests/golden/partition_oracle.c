@@ -3,7 +3,7 @@
  *
  *   partition_oracle [DIR]    DIR/UNIT/{trace.log.gz, oracle.json, G.V<i>.{fw,bw}.txt.gz}
  *
- * The ilp solver is not built yet; any optimum would count. */
+ * The solver ilp is left out: any optimum counts, and GLPK may choose another one than HiGHS. */
 #include <dirent.h>
 #include <jansson.h>
 
@@ -28,7 +28,7 @@ static void result(bool ok, const char *unit_name, size_t graph, const char *set
     printf("%sok %d - %s graph %zu, %s: %s\n", ok ? "" : "not ", ++n_tests, unit_name, graph, setting, what);
 }
 
-/* Applies the setting of a variant; its label. False if it needs the ilp solver. */
+/* Applies the setting of a variant; its label. False if it asks for the solver ilp. */
 static bool apply(json_t *variant, aot_config *c, aot_sb *label)
 {
     const char *key;
