@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "viewers/canvas.h"
 
 static const aot_cmd *const commands[] = {
 #define CMD(name) &cmd_##name,
@@ -283,12 +284,30 @@ const char *aot_args_nth(const aot_args *a, const char *name, size_t i)
     return NULL;
 }
 
+/* What input is quoted in a message must not steer the terminal. Line breaks stay. */
+static void print_safe(const char *text)
+{
+    aot_sb safe = {0};
+    for (size_t n; *text != '\0'; text += n) {
+        n = strcspn(text, "\n");
+        aot_text_safe(&safe, text, n);
+        if (text[n] == '\n') {
+            aot_sb_addc(&safe, '\n');
+            n++;
+        }
+    }
+    fputs(aot_sb_text(&safe), stderr);
+    aot_sb_free(&safe);
+}
+
 int aot_cmd_fail(const aot_err *err)
 {
     char text[sizeof err->file + sizeof err->msg + 32];
     aot_cmd_progress_end();
     fflush(stdout); // so that what was printed stands before the error
-    fprintf(stderr, "aotscope: %s\n", aot_err_text(err, text, sizeof text));
+    fputs("aotscope: ", stderr);
+    print_safe(aot_err_text(err, text, sizeof text));
+    fputc('\n', stderr);
     const aot_diagnosis *d = aot_diagnosis_of(err->msg);
     if (d != NULL) {
         fprintf(stderr, "  likely cause: %s\n  see: %s\n", d->cause, d->command);
@@ -298,6 +317,7 @@ int aot_cmd_fail(const aot_err *err)
 
 int aot_cmd_usage(const aot_cmd *cmd, const char *fmt, ...)
 {
+    char text[1000]; // a long quotation is cut
     va_list ap;
     aot_cmd_progress_end();
     fflush(stdout);
@@ -306,8 +326,10 @@ int aot_cmd_usage(const aot_cmd *cmd, const char *fmt, ...)
         fprintf(stderr, "%s: ", cmd->name);
     }
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    print_safe(text);
+    fputs(n >= (int)sizeof text ? "..." : "", stderr);
     fprintf(stderr, "\nTry 'aotscope help%s%s'.\n", cmd != NULL ? " " : "",
             cmd != NULL ? cmd->name : "");
     return AOT_EXIT_ERROR;

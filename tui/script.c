@@ -133,7 +133,7 @@ int aot_tui_script(aot_app *app, const char *path, aot_err *err)
     uint32_t number = 0;
     aot_status st = AOT_OK;
     if (!f) {
-        (void)AOT_FAIL(err, AOT_E_IO, "%s: %s", path, strerror(errno));
+        (void)AOT_FAIL(err, AOT_E_IO, "cannot read the script %s: %s", path, strerror(errno));
         return AOT_EXIT_ERROR;
     }
     settle(app);
@@ -143,6 +143,9 @@ int aot_tui_script(aot_app *app, const char *path, aot_err *err)
         if (line[0] && line[0] != '#') {
             st = run_line(app, line, number, err);
         }
+    }
+    if (st == AOT_OK && ferror(f)) { // a folder, for example
+        st = AOT_FAIL(err, AOT_E_IO, "cannot read the script: %s", strerror(errno));
     }
     if (f != stdin) {
         fclose(f);

@@ -38,6 +38,7 @@ static int run_script(const aot_args *a)
     }
     aot_app *app = aot_app_new(m, aot_args_has(a, "ascii"), false, &err);
     aot_app_resize(app, rows, cols);
+    err = (aot_err){0}; // opening names its input in it; from here on errors are the script's
     int code = aot_tui_script(app, aot_args_get(a, "script"), &err);
     aot_app_free(app);
     return code == AOT_EXIT_SAME ? code : aot_cmd_fail(&err);

@@ -39,7 +39,8 @@ int aot_text_fit(aot_sb *out, const char *s, int cols, bool ascii);
 /* Appends s with what is not ASCII spelled out: "…" as "~", "×" as "x", "³" as "^3", "·" as "-", box
  * lines as + - |; anything else as "?". */
 void aot_text_to_ascii(aot_sb *out, const char *s);
-/* Appends s with control characters and broken UTF-8 replaced: safe for a terminal. */
+/* Appends s with control characters, broken UTF-8 and what is no character replaced: safe for a
+ * terminal and in XML. */
 void aot_text_safe(aot_sb *out, const char *s, size_t n);
 
 /* ---- the grid --------------------------------------------------------------------------- */

@@ -47,7 +47,7 @@ static void add_escaped(aot_sb *out, uint32_t ch)
     case '>': aot_sb_addz(out, "&gt;"); break;
     case '&': aot_sb_addz(out, "&amp;"); break;
     case '"': aot_sb_addz(out, "&quot;"); break;
-    default: aot_utf8_add(out, ch); break;
+    default: aot_utf8_add(out, ch < 0x20 || (ch & 0xfffe) == 0xfffe ? 0xfffd : ch); break;
     }
 }
 

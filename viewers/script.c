@@ -196,8 +196,10 @@ aot_status aot_write_policy(aot_export_job *j, aot_err *err)
     if (u->config != NULL) {
         aot_config_from_json(&recorded, u->config);
     }
-    aot_sb_addf(j->out, "# %s\n# what differs from the recorded settings, and the edits; --policy takes it\n",
-                j->in->label != NULL ? j->in->label : "");
+    const char *label = j->in->label != NULL ? j->in->label : "";
+    aot_sb_addz(j->out, "# ");
+    aot_text_safe(j->out, label, strlen(label)); // a line break in a file's name would begin a line of the policy
+    aot_sb_addz(j->out, "\n# what differs from the recorded settings, and the edits; --policy takes it\n");
     for (size_t i = 0; i < aot_config_count(); i++) {
         const aot_config_row *r = aot_config_row_at(i);
         aot_sb value = {0}, was = {0};

@@ -186,7 +186,8 @@ void aot_text_safe(aot_sb *out, const char *s, size_t n)
     char *copy = aot_xstrndup(s, n); // ends at the first 0 byte, as every text here
     const char *p = copy;
     for (uint32_t ch; (ch = aot_utf8_next(&p)) != 0;) {
-        bool control = ch < 0x20 || (ch >= 0x7f && ch < 0xa0) || (ch >= 0x202a && ch <= 0x202e);
+        bool control = ch < 0x20 || (ch >= 0x7f && ch < 0xa0) || (ch >= 0x202a && ch <= 0x202e) ||
+                       (ch & 0xfffe) == 0xfffe; // no characters; XML forbids two of them
         aot_utf8_add(out, ch == '\t' ? ' ' : control ? 0xfffd : ch);
     }
     free(copy);

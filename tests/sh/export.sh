@@ -106,4 +106,11 @@ ok "a comparison of which the filter leaves no row has no next change" exits 0
 printf 'keys <Enter>\ntype /((((a{1,100}){1,100}){1,100}){1,100})<Enter>\nscreen bomb\n' >"$scratch/bomb.keys"
 run "$AOTSCOPE" "$log" --size 200x30 --script "$scratch/bomb.keys"
 ok "a search that would not end is refused" out "written out it has"
+printf 'keys d\nnonsense\n' >"$scratch/wrong.keys"
+run "$AOTSCOPE" "$log" --script "$scratch/wrong.keys"
+ok "an error of a script names the script" err "wrong.keys:2:1: expected 'keys'"
+run "$AOTSCOPE" "$log" --script "$scratch"
+ok "a folder is no script" exits 2
+run "$AOTSCOPE" show "$(printf 'a\033[31mb')"
+ok "what a message quotes does not steer the terminal" sh -c "! grep -q '$(printf '\033')' '$scratch/err'"
 done_testing
