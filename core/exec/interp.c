@@ -369,6 +369,9 @@ static void walk_nodes(walk *w, unsigned n, const aot_xval *inputs, const aot_ex
             take_output(w, id, out, n_out);
             return;
         }
+        if (o != NULL && o->before != NULL) {
+            o->before(o->arg, w->x, w->g, id);
+        }
         if (node->kind == AOT_PLACEHOLDER) {
             if (next >= n) {
                 ex_fail(w->x, AOT_E_GRAPH, "the graph takes more inputs than the %u given", n);
@@ -378,9 +381,13 @@ static void walk_nodes(walk *w, unsigned n, const aot_xval *inputs, const aot_ex
             w->env[id] = aot_xv_keep(run_node(w, id));
             release(w->x, owned);
             aot_arena_reset(w->x->scratch, mark);
-            if (o != NULL && o->observer != NULL && !o->observer(o->arg, w->g, id, &w->env[id], &w->x->live)) {
-                return;
+            if (o != NULL && o->replace != NULL) {
+                o->replace(o->arg, w->x, w->g, id, &w->env[id]);
             }
+        }
+        bool seen = o != NULL && o->observer != NULL && (node->kind != AOT_PLACEHOLDER || o->inputs);
+        if (seen && !o->observer(o->arg, w->g, id, &w->env[id], &w->x->live)) {
+            return;
         }
         bury(w, id);
         if (o != NULL && o->until != NULL && strcmp(o->until, aot_node_name(w->g, id)) == 0) {

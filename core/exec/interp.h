@@ -15,9 +15,19 @@ typedef struct aot_exec aot_exec;
 typedef bool aot_exec_observer(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value,
                                const aot_live_bytes *live);
 
+/* Called before each node and input. It may set the generator. */
+typedef void aot_exec_before(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id);
+
+/* Called behind each node that computes, before the observer: it may write into the value, or drop it and
+ * put another in its place, which the walk then owns. */
+typedef void aot_exec_replace(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id, aot_xval *value);
+
 typedef struct aot_exec_options {
     aot_exec_observer *observer; /* NULL: nobody looks */
     void *arg;
+    aot_exec_before *before;     /* NULL */
+    aot_exec_replace *replace;   /* NULL */
+    bool inputs;                 /* the observer sees the inputs, too */
     const char *until;           /* stop behind the node of that name; NULL: run to the end */
 } aot_exec_options;
 

@@ -257,6 +257,63 @@ static void random_operators_draw_from_it(void **state)
            array_of(AOT_F32, 1, SIZES(5), VALUES(1, 1, 1, 1, 1)), NULL, AOT_B8, 5, VALUES(0, 0, 1, 0, 0));
 }
 
+/* ---- hooks ------------------------------------------------------------------------------------------- */
+
+typedef struct hooks {
+    unsigned n_before, n_seen;
+    double seen; /* of the node that was replaced */
+} hooks;
+
+static void count_before(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id)
+{
+    (void)x, (void)g, (void)id;
+    ((hooks *)arg)->n_before++;
+}
+
+static void sevens(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id, aot_xval *value)
+{
+    (void)arg;
+    if (strcmp(aot_node_name(g, id), "a") == 0) {
+        aot_array *other = aot_array_new(aot_exec_live(x), AOT_F32, value->u.array->ndim, value->u.array->size);
+        aot_array_fill(other, 7);
+        aot_xv_drop(value);
+        *value = aot_xv_array(other);
+    }
+}
+
+static bool look(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value, const aot_live_bytes *live)
+{
+    hooks *h = arg;
+    (void)live;
+    h->n_seen++;
+    if (strcmp(aot_node_name(g, id), "a") == 0) {
+        h->seen = aot_get_real(AOT_F32, aot_array_data(value->u.array));
+    }
+    return true;
+}
+
+static void a_value_can_be_replaced_and_every_node_is_seen(void **state)
+{
+    static const char text[] = "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[2][1]cpu\"):\n"
+                               "        a: \"f32[2][1]cpu\" = torch.ops.aten.neg.default(x)\n"
+                               "        b: \"f32[2][1]cpu\" = torch.ops.aten.neg.default(a)\n        return (b,)\n";
+    aot_array *x = array_of(AOT_F32, 1, (const int64_t[]){2}, VALUES(1, 2));
+    fixture f = {.ctx = aot_ctx_new(), .x = aot_exec_new()};
+    aot_graph *g;
+    hooks h = {0};
+    aot_xval in = aot_xv_array(x);
+    aot_exec_options o = {.observer = look, .arg = &h, .before = count_before, .replace = sevens, .inputs = true};
+    (void)state;
+    assert_int_equal(aot_parse_graph(&g, f.ctx, text, sizeof text - 1, 1, &f.err), AOT_OK);
+    assert_int_equal(aot_exec_run(&f.out, &f.n_out, f.x, g, 1, &in, &o, &f.err), AOT_OK);
+    expect(&f, 0, AOT_F32, 2, VALUES(-7, -7));
+    assert_int_equal(h.n_before, 3);
+    assert_int_equal(h.n_seen, 3);
+    assert_true(h.seen == 7);
+    end(&f);
+    aot_array_unref(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +329,7 @@ int main(void)
         cmocka_unit_test(an_operator_without_a_way_is_named),
         cmocka_unit_test(numbers_of_the_generator),
         cmocka_unit_test(philox_gives_its_known_answer),
+        cmocka_unit_test(a_value_can_be_replaced_and_every_node_is_seen),
         cmocka_unit_test(random_operators_draw_from_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
