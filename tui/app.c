@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "session/kept_edits.h"
 #include "tui/edit.h"
 #include "tui/frame.h"
 #include "tui/screen.h"
@@ -33,6 +34,7 @@ struct aot_app {
     void *later_arg;
     aot_budget budget;
     bool live, end;
+    bool asked; /* that edits would be lost, by the key before */
 };
 
 /* ---- what views ask ---- */
@@ -124,12 +126,19 @@ bool aot_app_push(aot_app *app, const aot_view_ops *ops, size_t unit, aot_stage 
     return true;
 }
 
+/* The first key that leaves only says what would be lost; the one after it leaves. */
+static void leave(aot_app *app)
+{
+    app->end = app->asked || !aot_edit_would_lose(app);
+    app->asked = !app->end;
+}
+
 void aot_app_pop(aot_app *app)
 {
     if (app->n_views > 1) {
         free_view(app->views[--app->n_views]);
     } else {
-        app->end = true;
+        leave(app);
     }
 }
 
@@ -426,7 +435,7 @@ static void do_own(aot_app *app, aot_action a)
     case AOT_ACT_CANCEL: cancel(app); break;
     case AOT_ACT_BACK: cancel(app); break;
     case AOT_ACT_CLOSE: aot_app_pop(app); break;
-    case AOT_ACT_QUIT: app->end = true; break;
+    case AOT_ACT_QUIT: leave(app); break;
     case AOT_ACT_REDRAW: if (app->live) { screen_redraw(); } break;
     case AOT_ACT_SUSPEND: if (app->live) { screen_suspend(); } break;
     default: aot_app_say(app, "'%s' does nothing here; ? shows the keys", aot_action_name(a)); break;
@@ -484,6 +493,9 @@ void aot_app_key(aot_app *app, aot_key key)
     }
     frame_maps(aot_app_top(app), maps);
     aot_action a = aot_keymap_find(app->keys, maps, key);
+    if (a != AOT_ACT_QUIT && a != AOT_ACT_CLOSE) {
+        app->asked = false;
+    }
     if (a != AOT_ACT_NONE) {
         aot_app_do(app, a);
     } else if (key != AOT_KEY_NONE) {
@@ -566,9 +578,19 @@ aot_app *aot_app_new(aot_model *model, bool ascii, bool live, aot_err *err)
         aot_app_free(app);
         return NULL;
     }
+    aot_err kept = {0};
+    size_t n_kept = 0;
+    aot_status st = aot_kept_edits_restore(model, &n_kept, &kept);
+    (void)st; // kept says it
     aot_app_push(app, &view_units_ops, AOT_NO_UNIT, AOT_N_STAGES);
     if (aot_model_n_units(model) == 1) { // no choice to make
         aot_app_push(app, &view_graph_ops, 0, AOT_N_STAGES);
+    }
+    if (kept.code != AOT_OK) {
+        aot_app_fail(app, &kept);
+    } else if (n_kept > 0) {
+        aot_app_say(app, "Edits of %zu unit%s are in force again, as kept in the session; u lists them", n_kept,
+                    n_kept == 1 ? "" : "s");
     }
     return app;
 }

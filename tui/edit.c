@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/kept_edits.h"
 #include "viewers/format.h"
 
 static int64_t saved_bytes(aot_app *app, size_t unit, aot_err *err)
@@ -40,17 +41,58 @@ static void say_effect(aot_app *app, size_t unit, const char *what, int64_t befo
     }
 }
 
-bool aot_edit(aot_app *app, size_t unit, const char *line)
+/* Into the session, where there is one; what is not kept is said when aotscope is left. */
+static void keep_edits(aot_app *app, size_t unit)
 {
-    aot_err err = {0}, none = {0};
-    int64_t before = saved_bytes(app, unit, &none);
+    aot_kept_edits_write(aot_app_model(app), unit, NULL);
+}
+
+bool aot_edit_quiet(aot_app *app, size_t unit, const char *line)
+{
+    aot_err err = {0};
     before_edit(app, unit);
     if (aot_model_edit(aot_app_model(app), unit, line, &err) != AOT_OK) {
         aot_app_fail(app, &err);
         return false;
     }
-    say_effect(app, unit, line, before);
+    keep_edits(app, unit);
     return true;
+}
+
+bool aot_edit(aot_app *app, size_t unit, const char *line)
+{
+    aot_err none = {0};
+    int64_t before = saved_bytes(app, unit, &none);
+    bool ok = aot_edit_quiet(app, unit, line);
+    if (ok) {
+        say_effect(app, unit, line, before);
+    }
+    return ok;
+}
+
+bool aot_edit_would_lose(aot_app *app)
+{
+    size_t units, n = aot_kept_edits_lost(aot_app_model(app), &units);
+    if (n > 0) {
+        aot_app_say(app, "%zu edit%s of %zu unit%s would be lost: ':export report FILE.policy' writes a unit's "
+                         "for --policy, a session ('aotscope import -o S.aots') keeps them. Again to leave",
+                    n, n == 1 ? "" : "s", units, units == 1 ? "" : "s");
+    }
+    return n > 0;
+}
+
+void aot_edit_delta(aot_app *app, size_t unit, aot_sb *out)
+{
+    char change[64];
+    aot_err none = {0};
+    aot_model *m = aot_app_model(app);
+    if (aot_model_n_edits(m, unit) == 0) {
+        return;
+    }
+    int64_t now = saved_bytes(app, unit, &none), plain = now < 0 ? -1 : aot_model_unedited_bytes(m, unit);
+    if (plain >= 0 && plain != now) {
+        aot_sb_addf(out, " (%s)", aot_format_change(change, sizeof change, now - plain));
+    }
 }
 
 static void step(aot_app *app, size_t unit, bool back)
@@ -72,6 +114,7 @@ static void step(aot_app *app, size_t unit, bool back)
     } else {
         aot_model_redo(m, unit);
     }
+    keep_edits(app, unit);
     say_effect(app, unit, what, before);
 }
 
@@ -96,6 +139,7 @@ void aot_edit_go(aot_app *app, size_t unit, size_t n)
     }
     while (aot_model_n_edits(m, unit) < n && aot_model_redo(m, unit)) {
     }
+    keep_edits(app, unit);
     snprintf(what, sizeof what, "%zu edit%s in force", n, n == 1 ? "" : "s");
     say_effect(app, unit, what, before);
 }
@@ -181,6 +225,7 @@ void aot_budget_end(aot_app *app, bool keep)
         take_back(app, b);
         return;
     }
+    keep_edits(app, b->unit);
     snprintf(what, sizeof what, "budget %s", *text ? text : "unchanged");
     say_effect(app, b->unit, what, -1);
 }

@@ -1,5 +1,5 @@
 /* Edits as the graph view sees them: which values a key means, what was before (so that what flips is
- * marked, and the title says the change), and showing the same place again afterwards. */
+ * marked; the title's change is from no edits at all), and showing the same place again afterwards. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +46,6 @@ static void take_base(graph_view *gv)
     }
     b->slots = aot_xcalloc(size, sizeof *b->slots);
     b->mask = size - 1;
-    b->saved_bytes = p->saved_bytes;
     for (uint32_t i = 0; i < p->cut->nodes.n; i++) {
         *base_slot(b, aot_node_name(p->cut, i)) |= p->nodes[i].verdict == AOT_V_SAVED ? 3u : 1u;
     }
@@ -128,7 +127,7 @@ void graph_follow_edits(graph_view *gv)
 
 void graph_title_right(graph_view *gv, aot_sb *right)
 {
-    char buf[64], change[64];
+    char buf[64];
     const aot_partition *p = gv->part;
     aot_model *m = aot_app_model(gv->v->app);
     size_t n = aot_model_n_edits(m, gv->v->unit);
@@ -143,10 +142,7 @@ void graph_title_right(graph_view *gv, aot_sb *right)
             aot_sb_addf(right, "%s · budget %.2f: ", p->rung, budget);
         }
         aot_sb_addf(right, "saved %s", aot_format_bytes(buf, sizeof buf, p->saved_bytes));
-        if (gv->base.slots && p->saved_bytes != gv->base.saved_bytes) {
-            aot_sb_addf(right, " (%s)",
-                        aot_format_change(change, sizeof change, p->saved_bytes - gv->base.saved_bytes));
-        }
+        aot_edit_delta(gv->v->app, gv->v->unit, right);
     } else if (gv->part_asked && gv->status[AOT_STAGE_JOINT].origin != AOT_ORIGIN_MISSING) {
         aot_sb_addz(right, "no partition: see the saved list (s)");
     }

@@ -40,7 +40,6 @@ typedef struct graph_place {
 typedef struct graph_base {
     uint64_t *slots; /* NULL: there is none */
     size_t mask;
-    int64_t saved_bytes;
 } graph_base;
 
 /* What is held on to when the stage changes. */

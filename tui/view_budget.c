@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "session/budget_curve.h"
+#include "tui/edit.h"
 #include "tui/lines.h"
-#include "tui/view.h"
 #include "viewers/chart_text.h"
 #include "viewers/format.h"
 
@@ -438,17 +438,15 @@ static void next_flip(budget_view *s, int dir)
 static void set_budget(budget_view *s)
 {
     char line[80];
-    aot_err err = {0};
-    aot_model *m = aot_app_model(s->v->app);
+    aot_app *app = s->v->app;
+    aot_model *m = aot_app_model(app);
     snprintf(line, sizeof line, "set activation_memory_budget=%.3g", (double)s->at / AOT_BUDGET_STEPS);
-    if (aot_model_edit(m, s->v->unit, line, &err) != AOT_OK) {
-        aot_app_fail(s->v->app, &err);
-    } else {
+    if (aot_edit_quiet(app, s->v->unit, line)) {
         if (aot_budget_curve_renew(s->curve, m, s->v->unit)) { // else refresh finds another one
             s->version = aot_model_version(m, s->v->unit);
             s->now = s->at;
         }
-        aot_app_say(s->v->app, "Budget %.3g is in force for this unit", (double)s->at / AOT_BUDGET_STEPS);
+        aot_app_say(app, "Budget %.3g is in force for this unit", (double)s->at / AOT_BUDGET_STEPS);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "session/saved.h"
 #include "tui/app.h"
 #include "tui/explain_words.h"
+#include "tui/edit.h"
 #include "tui/lines.h"
 #include "viewers/chart.h"
 #include "viewers/format.h"
@@ -357,11 +358,8 @@ static bool work(aot_view *v)
 static void apply(explain_view *s, const aot_change *c)
 {
     aot_sb line = {0};
-    aot_err err = {0};
     explain_edit_line(&line, &s->x, c);
-    if (aot_model_edit(aot_app_model(s->v->app), s->v->unit, aot_sb_text(&line), &err) != AOT_OK) {
-        aot_app_fail(s->v->app, &err);
-    } else {
+    if (aot_edit_quiet(s->v->app, s->v->unit, aot_sb_text(&line))) {
         aot_app_say(s->v->app, "In force for this unit: %s", aot_sb_text(&line));
     }
     aot_sb_free(&line);

@@ -14,11 +14,12 @@ typedef struct unit_facts {
     bool known, has_part;
     uint32_t n_nodes, n_saved;
     int64_t saved_bytes;
+    unsigned version;  /* of the unit, when they were found */
     const char *path;  /* "autograd", "inference", ... */
     char trouble[512]; /* why there is no partition; "" if there is one or none is expected */
 } unit_facts;
 
-enum { N_COLUMNS = 8, PATH_COLS = 9, NODES_COLS = 7, BYTES_COLS = 10, TIME_COLS = 8, NOTE_COLS = 7 };
+enum { N_COLUMNS = 8, PATH_COLS = 9, NODES_COLS = 7, BYTES_COLS = 10, TIME_COLS = 8, NOTE_COLS = 7, EDIT_COLS = 9 };
 
 typedef struct units_view {
     aot_view *v;
@@ -31,6 +32,7 @@ typedef struct units_view {
     size_t detail_of;   /* what the detail lines are about; SIZE_MAX: nothing */
     int detail_cols;
     bool detail_known;
+    unsigned detail_version;
 } units_view;
 
 static const char *const columns[] = {"order in the input", "nodes", "saved bytes", "function",
@@ -60,7 +62,7 @@ static void find_facts(units_view *uv, size_t i)
     static const char *const paths[] = {"autograd", "inference", "export", "autograd", "dynamo"};
     aot_model *m = aot_app_model(uv->v->app);
     unit_facts *f = &uv->facts[i];
-    f->known = true;
+    *f = (unit_facts){.known = true, .version = aot_model_version(m, i)};
     f->path = "no graph";
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
         const aot_graph *g;
@@ -87,6 +89,13 @@ static void find_facts(units_view *uv, size_t i)
         }
         break;
     }
+}
+
+/* Known, and of the edits that are in force now. */
+static bool is_known(const units_view *uv, size_t i)
+{
+    const unit_facts *f = &uv->facts[i];
+    return f->known && f->version == aot_model_version(aot_app_model(uv->v->app), i);
 }
 
 /* ---- rows ---- */
@@ -137,6 +146,27 @@ static void draw_columns(const units_view *uv, aot_canvas *c, int y, int x, int 
     field(c, y, x, end, end - x, style[7], text[7], false);
 }
 
+/* What is unusual about a unit, what the reader did to it first. */
+static void add_note(const units_view *uv, size_t row, aot_sb *out)
+{
+    const aot_unit *u = unit_at(uv, row);
+    const unit_facts *f = &uv->facts[row];
+    size_t edits = aot_model_n_edits(aot_app_model(uv->v->app), row);
+    if (edits) {
+        aot_sb_addf(out, "%zu edit%s", edits, edits == 1 ? "" : "s");
+    }
+    if (*f->trouble) {
+        aot_sb_addf(out, "%s%s", out->n ? ", " : "", f->trouble);
+        return;
+    }
+    if (u->cache && f->known) {
+        aot_sb_addf(out, "%scache %s", out->n ? ", " : "", u->cache);
+    }
+    if (u->notes.n && f->known) {
+        aot_sb_addf(out, "%s%zu note%s", out->n ? ", " : "", u->notes.n, u->notes.n == 1 ? "" : "s");
+    }
+}
+
 static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t row)
 {
     static const aot_style styles[N_COLUMNS] = {
@@ -145,28 +175,24 @@ static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t ro
     const units_view *uv = arg;
     const aot_unit *u = unit_at(uv, row);
     const unit_facts *f = &uv->facts[row];
-    char number[16], name[64], nodes[32] = "…", bytes[32] = "…", note[200] = "", time[32] = "-";
-    aot_sb title = {0};
+    char number[16], name[64], nodes[32] = "…", bytes[32] = "…", time[32] = "-";
+    aot_sb title = {0}, note = {0};
     snprintf(number, sizeof number, "%zu", row);
     if (f->known) {
         aot_format_count(nodes, sizeof nodes, f->n_nodes);
         aot_format_bytes(bytes, sizeof bytes, f->saved_bytes);
-        snprintf(note, sizeof note, "%s%s%s", u->cache ? "cache " : "", u->cache ? u->cache : "",
-                 u->cache && u->notes.n ? ", " : "");
-        if (u->notes.n) {
-            size_t n = strlen(note);
-            snprintf(note + n, sizeof note - n, "%zu note%s", u->notes.n, u->notes.n == 1 ? "" : "s");
-        }
     }
+    add_note(uv, row, &note);
     if (u->seconds >= 0) {
         aot_format_duration(time, sizeof time, u->seconds);
     }
     fit_title(&title, u->title && *u->title ? u->title : "-", uv->title_now, c->ascii);
     const char *text[N_COLUMNS] = {number, label(u, name, sizeof name), aot_sb_text(&title),
                                    f->known ? f->path : "", nodes, f->known && !f->has_part ? "-" : bytes,
-                                   time, *f->trouble ? f->trouble : note};
+                                   time, aot_sb_text(&note)};
     draw_columns(uv, c, y, x, cols, text, styles);
     aot_sb_free(&title);
+    aot_sb_free(&note);
 }
 
 static void text_of_row(void *arg, size_t row, aot_sb *out)
@@ -191,10 +217,10 @@ static int compare(void *arg, int column, size_t a, size_t b)
     if (column == 4) {
         return (ua->seconds < ub->seconds) - (ua->seconds > ub->seconds);
     }
-    if (!uv->facts[a].known) {
+    if (!is_known(uv, a)) {
         find_facts(uv, a);
     }
-    if (!uv->facts[b].known) {
+    if (!is_known(uv, b)) {
         find_facts(uv, b);
     }
     int64_t x = column == 1 ? uv->facts[b].n_nodes : uv->facts[b].saved_bytes;
@@ -346,12 +372,14 @@ static void fill_detail(units_view *uv, int cols)
         return;
     }
     const unit_facts *f = &uv->facts[row];
-    if (uv->detail_of == row && uv->detail_cols == cols && uv->detail_known == f->known) {
+    if (uv->detail_of == row && uv->detail_cols == cols && uv->detail_known == f->known &&
+        uv->detail_version == aot_model_version(aot_app_model(uv->v->app), row)) {
         return;
     }
     uv->detail_of = row;
     uv->detail_cols = cols;
     uv->detail_known = f->known;
+    uv->detail_version = aot_model_version(aot_app_model(uv->v->app), row);
     const aot_unit *u = unit_at(uv, row);
     aot_lines *l = &uv->detail;
     char buf[64];
@@ -388,11 +416,21 @@ static void draw_empty(aot_canvas *c, int y)
     }
 }
 
+static bool any_edit(const units_view *uv)
+{
+    size_t i = 0, n = uv->list.n;
+    while (i < n && aot_model_n_edits(aot_app_model(uv->v->app), i) == 0) {
+        i++;
+    }
+    return i < n;
+}
+
 /* Functions get what the other columns leave; the time is shown where they still fit. */
 static void fit_columns(units_view *uv, int cols)
 {
     int room = cols - 1 - (uv->number_cols + uv->label_cols + PATH_COLS + NODES_COLS + BYTES_COLS + 6 * 2);
-    room -= uv->any_note ? NOTE_COLS : 0;
+    bool edits = any_edit(uv);
+    room -= uv->any_note && edits ? NOTE_COLS + EDIT_COLS : uv->any_note || edits ? NOTE_COLS : 0;
     bool time = uv->any_time && (room - TIME_COLS - 2 >= uv->title_cols || cols >= 100);
     uv->time_now = time ? TIME_COLS : 0;
     room -= time ? TIME_COLS + 2 : 0;
@@ -443,14 +481,14 @@ static bool work(aot_view *v)
     units_view *uv = state(v);
     bool more = aot_list_work(&uv->list, AOT_SLICE_NS);
     uint32_t now = aot_list_row(&uv->list);
-    if (now != AOT_NO_ROW && !uv->facts[now].known) {
+    if (now != AOT_NO_ROW && !is_known(uv, now)) {
         find_facts(uv, now);
         return true;
     }
     size_t n = aot_list_n_shown(&uv->list);
     for (size_t i = uv->list.top; i < n && i < uv->list.top + (size_t)uv->list.height; i++) {
         size_t row = uv->list.mapped ? uv->list.shown.d[i] : i;
-        if (!uv->facts[row].known) {
+        if (!is_known(uv, row)) {
             find_facts(uv, row);
             return true;
         }

@@ -17,9 +17,8 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "session/reader_tables.h"
 #include "session/session.h"
-
-extern const char aot_schema_sql[];
 
 typedef struct unit_name {
     const char *label; /* NULL: not asked yet */
@@ -106,21 +105,15 @@ static void look_up(aot_marks *k)
 
 /* ---- reading ---- */
 
-static const char *column(sqlite3_stmt *q, int i)
-{
-    const char *s = (const char *)sqlite3_column_text(q, i);
-    return s != NULL ? s : "";
-}
-
 static void read_row(aot_marks *k, const char *session, sqlite3_stmt *q)
 {
-    aot_stage s = aot_stage_find(column(q, 2));
+    aot_stage s = aot_stage_find(aot_reader_column(q, 2));
     if (s == AOT_N_STAGES) {
         return; // of another aotscope
     }
     const char *text[7];
     for (int i = 0; i < 7; i++) {
-        text[i] = aot_arena_printf(k->arena, "%s", column(q, i));
+        text[i] = aot_arena_printf(k->arena, "%s", aot_reader_column(q, i));
     }
     row r = {{SIZE_MAX, s, text[3], text[4][0], text[5], text[6]}, text[0], text[1], session};
     aot_vec_push(&k->rows, r);
@@ -129,7 +122,6 @@ static void read_row(aot_marks *k, const char *session, sqlite3_stmt *q)
 static int read_rows(aot_marks *k, sqlite3 *db, const char *session)
 {
     sqlite3_stmt *q = NULL;
-    sqlite3_busy_timeout(db, 2000);
     int rc = sqlite3_prepare_v2(db, "SELECT input, label, stage, node, letter, text, made FROM mark "
                                     "ORDER BY id", -1, &q, NULL);
     while (rc == SQLITE_OK || rc == SQLITE_ROW) {
@@ -144,19 +136,10 @@ static int read_rows(aot_marks *k, sqlite3 *db, const char *session)
 
 static void read_file(aot_marks *k, const char *path, const char *session, aot_err *err)
 {
-    sqlite3 *db = NULL;
-    if (access(path, F_OK) != 0) {
-        return;
-    }
-    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL);
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_table_column_metadata(db, "main", "mark", NULL, NULL, NULL, NULL, NULL, NULL);
-        rc = rc == SQLITE_OK      ? read_rows(k, db, session)
-             : rc == SQLITE_ERROR ? SQLITE_DONE // there is no such table: nothing was marked
-                                  : rc;
-    }
-    if (rc != SQLITE_DONE) {
-        aot_status ignored = AOT_FAIL(err, AOT_E_SESSION, "marks cannot be read: %s", sqlite3_errmsg(db));
+    sqlite3 *db = aot_reader_read(path, "mark", err);
+    if (db != NULL && read_rows(k, db, session) != SQLITE_DONE) {
+        aot_status ignored =
+            AOT_FAIL(err, AOT_E_SESSION, "marks cannot be read: %s", sqlite3_errmsg(db));
         (void)ignored;
         aot_err_in_file(err, path);
     }
@@ -256,25 +239,6 @@ const aot_mark *aot_marks_find(aot_marks *k, char letter)
 
 /* ---- writing ---- */
 
-/* The statement that makes table mark, as the schema has it: sessions of older programs lack it. */
-static bool make_table(sqlite3 *db)
-{
-    sqlite3 *ours = NULL;
-    sqlite3_stmt *q = NULL;
-    bool ok = sqlite3_table_column_metadata(db, "main", "mark", NULL, NULL, NULL, NULL, NULL, NULL) ==
-              SQLITE_OK;
-    if (!ok && sqlite3_open(":memory:", &ours) == SQLITE_OK &&
-        sqlite3_exec(ours, aot_schema_sql, NULL, NULL, NULL) == SQLITE_OK &&
-        sqlite3_prepare_v2(ours, "SELECT sql FROM sqlite_master WHERE name = 'mark'", -1, &q, NULL) ==
-            SQLITE_OK &&
-        sqlite3_step(q) == SQLITE_ROW) {
-        ok = sqlite3_exec(db, column(q, 0), NULL, NULL, NULL) == SQLITE_OK;
-    }
-    sqlite3_finalize(q);
-    sqlite3_close(ours);
-    return ok;
-}
-
 static bool run_bound(sqlite3 *db, const char *sql, const char *input, const char *label,
                       const aot_mark *m)
 {
@@ -297,14 +261,11 @@ static bool run_bound(sqlite3 *db, const char *sql, const char *input, const cha
 static bool write_row(const char *path, const char *input, const char *label, const aot_mark *m, bool create,
                       aot_sb *why)
 {
-    sqlite3 *db = NULL;
-    int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
-    bool ok = sqlite3_open_v2(path, &db, flags, NULL) == SQLITE_OK;
-    if (ok) {
-        sqlite3_busy_timeout(db, 2000);
-        ok = make_table(db) && sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
+    sqlite3 *db = aot_reader_begin(path, "mark", create, why);
+    if (db == NULL) {
+        return false;
     }
-    ok = ok && run_bound(db,
+    bool ok = run_bound(db,
                          m->letter != 0
                              ? "DELETE FROM mark WHERE letter = ?5 AND input = ?1"
                              : "DELETE FROM mark WHERE letter IS NULL AND input = ?1 AND label = ?2 AND "
@@ -314,12 +275,7 @@ static bool write_row(const char *path, const char *input, const char *label, co
         ok = run_bound(db, "INSERT INTO mark (input, label, stage, node, letter, text, made) VALUES "
                            "(?1, ?2, ?3, ?4, ?5, ?6, ?7)", input, label, m);
     }
-    ok = ok && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
-    if (!ok) {
-        aot_sb_addz(why, db != NULL ? sqlite3_errmsg(db) : "no memory");
-    }
-    sqlite3_close(db); // rolls back what was not committed
-    return ok;
+    return aot_reader_end(db, ok, why);
 }
 
 static void make_folder(const char *file)

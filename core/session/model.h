@@ -96,6 +96,12 @@ bool aot_model_redo(aot_model *m, size_t unit);
 size_t aot_model_n_edits(const aot_model *m, size_t unit); /* in force; those behind were undone */
 size_t aot_model_n_undone(const aot_model *m, size_t unit);
 const aot_unit_edit *aot_model_edit_at(const aot_model *m, size_t unit, size_t i); /* undone ones too */
+/* Adds lines to a unit that has none of its own yet, without trying them; the first n_in_force of all its
+ * lines hold then, the rest counts as undone. Errors: E_USAGE (a line is none: nothing is changed). */
+AOT_NODISCARD aot_status aot_model_restore_edits(aot_model *m, size_t unit, const char *const *lines,
+                                                 size_t n, size_t n_in_force, aot_err *err);
+/* Saved bytes of the unit without any edit; -1: not known. One more cut, when first asked. */
+int64_t aot_model_unedited_bytes(aot_model *m, size_t unit);
 /* Counts the changes of a unit, so that a view sees that what it shows is old. */
 unsigned aot_model_version(const aot_model *m, size_t unit);
 

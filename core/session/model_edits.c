@@ -63,6 +63,10 @@ aot_status aot_model_edit(aot_model *m, size_t unit, const char *line, aot_err *
     const aot_partition *p;
     aot_err mine = {0};
     AOT_TRY(aot_model_config(m, unit, &was, err));
+    if (s->edits->n == 0 && s->partition != NULL) {
+        s->plain_bytes = s->partition->saved_bytes;
+        s->plain_tried = true;
+    }
     AOT_TRY(aot_edits_add(s->edits, line, NULL, 0, err));
     if (aot_model_config(m, unit, &now, &mine) != AOT_OK) {
         aot_edits_drop(s->edits);
@@ -80,6 +84,63 @@ aot_status aot_model_edit(aot_model *m, size_t unit, const char *line, aot_err *
         return aot_model_take_err(&mine, err);
     }
     return AOT_OK;
+}
+
+aot_status aot_model_restore_edits(aot_model *m, size_t unit, const char *const *lines, size_t n,
+                                   size_t n_in_force, aot_err *err)
+{
+    slot *s = aot_model_slot(m, unit);
+    aot_config was;
+    size_t before = s->edits->n;
+    AOT_TRY(aot_model_config(m, unit, &was, err));
+    for (size_t i = 0; i < n; i++) {
+        aot_status st = aot_edits_add(s->edits, lines[i], NULL, 0, err);
+        if (st != AOT_OK) {
+            while (s->edits->n > before) {
+                aot_edits_drop(s->edits);
+            }
+            return st;
+        }
+    }
+    while (s->edits->n > n_in_force && aot_edits_undo(s->edits)) {
+    }
+    follow_edits(m, unit, &was);
+    return AOT_OK;
+}
+
+/* The list counts as empty meanwhile; nothing of the slot is made anew but the partitioner's caches. */
+static int64_t bytes_without(aot_model *m, size_t unit)
+{
+    slot *s = aot_model_slot(m, unit);
+    const aot_partition *now = NULL;
+    aot_partition *p = NULL;
+    aot_config config, plain;
+    size_t n = s->edits->n;
+    bool known = aot_model_partition(m, unit, &now, NULL) == AOT_OK || s->partitioner != NULL;
+    if (n == 0) {
+        return now != NULL ? now->saved_bytes : -1;
+    }
+    if (!known || aot_model_config(m, unit, &config, NULL) != AOT_OK) {
+        return -1;
+    }
+    s->edits->n = 0;
+    bool same = aot_model_config(m, unit, &plain, NULL) == AOT_OK && traces_alike(&config, &plain) &&
+                config.fallback_random == plain.fallback_random;
+    bool cut = same && aot_partitioner_solve(s->partitioner, &p, &plain, NULL, 0, NULL) == AOT_OK;
+    s->edits->n = n;
+    int64_t bytes = cut ? p->saved_bytes : -1;
+    aot_partition_release(cut ? p : NULL);
+    return bytes;
+}
+
+int64_t aot_model_unedited_bytes(aot_model *m, size_t unit)
+{
+    slot *s = aot_model_slot(m, unit);
+    if (!s->plain_tried) {
+        s->plain_bytes = bytes_without(m, unit);
+        s->plain_tried = s->plain_bytes >= 0; // what was traced otherwise is known once it is undone
+    }
+    return s->plain_tried ? s->plain_bytes : -1;
 }
 
 bool aot_model_undo(aot_model *m, size_t unit)

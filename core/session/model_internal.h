@@ -38,7 +38,10 @@ typedef struct slot {
     aot_err runtime_err;
     bool runtime_tried;
     aot_unit_edits *edits; /* the unit's; NULL until the unit was asked for */
-    unsigned version;
+    size_t n_opened;       /* edits that the unit was opened with: a policy's, the session's */
+    unsigned version, kept_version; /* the latter: when its edits were last written */
+    int64_t plain_bytes;   /* saved without edits; -1: not known */
+    bool plain_tried;
     aot_ctx *before; /* that of a capture under other settings, until the next change */
 } slot;
 

@@ -24,6 +24,7 @@ static void begin_edits(const aot_model *m, slot *s)
     }
     aot_status st = aot_edits_copy(s->edits, &m->policy, NULL);
     (void)st; /* they were parsed before */
+    s->n_opened = s->edits->n;
 }
 
 slot *aot_model_slot(const aot_model *m, size_t i)

@@ -226,10 +226,15 @@ FROM random_output b JOIN call c ON c.id = b.call
 WHERE b.of IS NOT NULL ORDER BY b.call, b.idx, b.output;
 -- <<<
 -- What a reader marked (letter) or noted (text) about a node. By the unit's file and label, so that rows
--- outlive another import. Viewers write this table alone.
+-- outlive another import. Viewers write this table and the next.
 CREATE TABLE mark (
     id INTEGER PRIMARY KEY, input TEXT NOT NULL, label TEXT NOT NULL, stage TEXT NOT NULL,
     node TEXT NOT NULL, letter TEXT, text TEXT, made TEXT NOT NULL);
+-- The edits that a reader made in the interface, in order (idx): lines of a policy, of which those that
+-- were undone come last (in_force 0). Named as the rows of mark are.
+CREATE TABLE kept_edit (
+    id INTEGER PRIMARY KEY, input TEXT NOT NULL, label TEXT NOT NULL, idx INTEGER NOT NULL,
+    line TEXT NOT NULL, in_force INTEGER NOT NULL, made TEXT NOT NULL);
 
 -- ---- views for people -----------------------------------------------------------------------
 

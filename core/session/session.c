@@ -475,20 +475,25 @@ static aot_status seal(aot_session *s, aot_err *err)
     return AOT_OK;
 }
 
-/* What readers marked and noted in the session that is replaced goes on, where its unit does: a redacted
- * session has other names and takes none of it. An older session has no such table. */
-static void carry_marks(aot_session *s)
+/* What readers marked, noted and edited in the session that is replaced goes on, where its unit does: a
+ * redacted session has other names and takes none of it. An older session has no such tables. */
+static void carry_readers(aot_session *s)
 {
+    static const char *const tables[] = {"mark", "kept_edit"};
     sqlite3_stmt *q = NULL;
     if (sqlite3_prepare_v2(s->db, "ATTACH ? AS old", -1, &q, NULL) == SQLITE_OK) {
         sqlite3_bind_text(q, 1, s->place.file, -1, SQLITE_STATIC);
         sqlite3_step(q);
     }
     sqlite3_finalize(q);
-    sqlite3_exec(s->db,
-                 "INSERT INTO main.mark SELECT * FROM old.mark m WHERE EXISTS (SELECT 1 FROM main.unit u "
-                 "WHERE u.label = m.label AND coalesce(u.input, '') = m.input)",
-                 NULL, NULL, NULL);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        char sql[300];
+        snprintf(sql, sizeof sql,
+                 "INSERT INTO main.%s SELECT * FROM old.%s r WHERE EXISTS (SELECT 1 FROM main.unit u "
+                 "WHERE u.label = r.label AND coalesce(u.input, '') = r.input)",
+                 tables[i], tables[i]);
+        sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+    }
     sqlite3_exec(s->db, "DETACH old", NULL, NULL, NULL);
 }
 
@@ -504,7 +509,7 @@ aot_status aot_session_finish(aot_session *s, aot_err *err)
     }
     aot_err own = {0};
     if (s->temp != NULL) {
-        carry_marks(s);
+        carry_readers(s);
     }
     st = seal(s, &own);
     if (st == AOT_OK && s->temp != NULL) {
