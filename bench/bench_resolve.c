@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "base/memory.h"
 #include "import/unit.h"
 #include "ir/text.h"
 #include "partition/partitioner.h"
@@ -267,6 +268,7 @@ static void bench_unit(result *r, const char *dir)
 int main(int argc, char **argv)
 {
     int max = 300000, first = 1;
+    aot_keep_freed_memory(); // as the program does
     if (argc > 2 && strcmp(argv[1], "--nodes") == 0) {
         max = atoi(argv[2]);
         first = 3;

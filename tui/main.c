@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/str.h"
 #include "tui/cmd.h"
 #include "tui/help.h"
@@ -100,6 +101,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN); /* a file size limit is a write error, to be told as one */
     setlocale(LC_CTYPE, "");
+    aot_keep_freed_memory();
     theme_of_environment();
     int code = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {

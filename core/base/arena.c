@@ -6,8 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "base/err.h"
+#include "base/memory.h"
 
 enum { ALIGN = 16, FIRST_CHUNK = 4096, LAST_CHUNK = 1 << 20 };
 
@@ -22,6 +26,15 @@ struct aot_arena {
     chunk *last;
     size_t bytes;
 };
+
+void aot_keep_freed_memory(void)
+{
+#ifdef __GLIBC__
+    enum { BLOCK = 64 << 20, REST = 512 << 20 };
+    mallopt(M_MMAP_THRESHOLD, BLOCK);
+    mallopt(M_TRIM_THRESHOLD, REST);
+#endif
+}
 
 void *aot_xmalloc(size_t n)
 {

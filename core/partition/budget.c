@@ -58,7 +58,11 @@ static void collect(const part *p, const uint8_t *banned, items *out)
             aot_vec_push(&out->v, ((item){i, p->st->bytes[i]}));
         }
     }
-    if (out->v.n != 0) {
+    bool sorted = true; // as equal layers are
+    for (size_t i = 1; i < out->v.n && sorted; i++) {
+        sorted = out->v.d[i - 1].bytes >= out->v.d[i].bytes;
+    }
+    if (!sorted) {
         qsort(out->v.d, out->v.n, sizeof *out->v.d, by_bytes);
     }
 }

@@ -175,6 +175,7 @@ static uint32_t find_seeds(piece *p, uint32_t lo, uint32_t hi)
     aot_flow_net *net = p->net;
     scratch *w = p->w;
     uint32_t n_seeds = 0;
+    bool sorted = true; // as those beside the end are
     for (uint32_t v = lo; v < hi; v++) {
         uint32_t best = p->dead;
         w->old[v] = w->vs[v].label;
@@ -193,9 +194,12 @@ static uint32_t find_seeds(piece *p, uint32_t lo, uint32_t hi)
         }
         if (best < p->dead) {
             w->seeds[n_seeds++] = (uint64_t)best << 32 | v;
+            sorted = sorted && (n_seeds == 1 || w->seeds[n_seeds - 2] < w->seeds[n_seeds - 1]);
         }
     }
-    qsort(w->seeds, n_seeds, sizeof *w->seeds, compare_seeds);
+    if (!sorted) {
+        qsort(w->seeds, n_seeds, sizeof *w->seeds, compare_seeds);
+    }
     return n_seeds;
 }
 

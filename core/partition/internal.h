@@ -224,7 +224,10 @@ typedef struct part_network {
     const int64_t *weight;  /* in -> out; AOT_WEIGHT_INF; -1: no edge out of the node at all */
     const uint8_t *banned;  /* source -> in, infinite */
     const uint8_t *sink;    /* aot_sink: in or out -> sink, infinite */
+    const uint8_t *sinks;   /* part_network_sinks of these weights and sinks; NULL: found anew */
 } part_network;
+/* What reaches the sink whatever is banned; freed by the caller. */
+uint8_t *part_network_sinks(const part_network *x);
 /* Nodes whose edge in -> out is cut, ascending; value of the cut.
  * Errors: E_UNBOUNDED (without a message), E_RANGE. */
 AOT_NODISCARD aot_status part_network_cut(const part_network *x, int64_t *value, part_ids *cut, aot_err *err);
@@ -242,6 +245,8 @@ void part_memo_free(part_memo *m);
 size_t part_memo_bytes(const part_memo *m);
 /* The knapsack's table, for budget.c. */
 struct aot_knapsack_memo *part_memo_knapsack(part_memo *m);
+/* part_network_sinks, the same in all cuts of a ladder. */
+const uint8_t *part_memo_sinks(const part *p);
 /* ---- budget.c: the last rung, a knapsack over what the third cut bans and a fourth cut. range is the
  * gigabytes between the inputs and the default cut. */
 AOT_NODISCARD aot_status part_spend_budget(part *p, const part_cut_options *o, const uint8_t *banned,

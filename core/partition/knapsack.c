@@ -128,24 +128,67 @@ static void add_item(float *next, const float *best, int64_t size, int64_t m, fl
     }
 }
 
-/* The answers for every capacity up to `max` units: best[j], and what walking back from j needs. */
+/* Units of the first `n` items together, at most max: above that a row is the same everywhere. */
+typedef struct dp_row {
+    size_t at; /* first byte in changed */
+    int64_t top;
+} dp_row;
+
+/* The answers for every capacity up to `max` units: best[j], and what walking back from j needs. Items
+ * without a whole unit at the end of the list move no j: they are added at the walk's own j. */
 typedef struct dp_table {
-    float *best;
-    uint8_t *changed; /* a row of bits an item */
-    size_t row;
+    float *best;      /* of the first n_rows items */
+    uint8_t *changed; /* a row of bits an item, as far as its top */
+    dp_row *rows;
+    uint32_t n_rows;
+    size_t bytes; /* of changed and rows */
 } dp_table;
+
+/* Adds an item to *best as far as the new top; from there on both rows are what they are at their tops. */
+static int64_t raise_row(float **best, float **next, int64_t top, int64_t max, int64_t m, float runtime, uint8_t *bits)
+{
+    int64_t now = top + m < max ? top + m : max;
+    for (int64_t j = top + 1; j <= now; j++) {
+        (*best)[j] = (*best)[top];
+    }
+    add_item(*next, *best, now + 1, m, runtime, bits);
+    float *other = *best;
+    *best = *next;
+    *next = other;
+    return now;
+}
+
+static void dp_rows(dp_table *t, const aot_knapsack *k, int64_t max)
+{
+    size_t at = 0;
+    int64_t top = 0;
+    t->n_rows = k->n;
+    while (t->n_rows != 0 && units(k->memory[t->n_rows - 1]) == 0) {
+        t->n_rows--;
+    }
+    t->rows = aot_xmalloc(((size_t)t->n_rows + 1) * sizeof *t->rows);
+    for (uint32_t i = 0; i < t->n_rows; i++) {
+        int64_t m = units(k->memory[i]);
+        top = top + m < max ? top + m : max;
+        t->rows[i] = (dp_row){at, top};
+        at += (size_t)(top + 8) / 8;
+    }
+    t->changed = aot_xmalloc(at + 1);
+    t->bytes = at + t->n_rows * sizeof *t->rows;
+}
 
 static dp_table dp_fill(const aot_knapsack *k, int64_t max)
 {
-    dp_table t = {.row = (size_t)(max + 8) / 8};
-    int64_t size = max + 1;
-    float *best = aot_xcalloc((size_t)size, sizeof *best), *next = aot_xcalloc((size_t)size, sizeof *next);
-    t.changed = aot_xmalloc(((size_t)k->n + 1) * t.row);
-    for (uint32_t i = 0; i < k->n; i++) {
-        add_item(next, best, size, units(k->memory[i]), (float)k->runtime[i], t.changed + i * t.row);
-        float *other = best;
-        best = next;
-        next = other;
+    dp_table t = {0};
+    size_t size = (size_t)max + 1;
+    float *best = aot_xcalloc(size, sizeof *best), *next = aot_xcalloc(size, sizeof *next);
+    int64_t top = 0;
+    dp_rows(&t, k, max);
+    for (uint32_t i = 0; i < t.n_rows; i++) {
+        top = raise_row(&best, &next, top, max, units(k->memory[i]), (float)k->runtime[i], t.changed + t.rows[i].at);
+    }
+    for (int64_t j = top + 1; j <= max; j++) {
+        best[j] = best[top];
     }
     t.best = best;
     free(next);
@@ -155,27 +198,54 @@ static dp_table dp_fill(const aot_knapsack *k, int64_t max)
 static void dp_free(dp_table *t)
 {
     free(t->changed);
+    free(t->rows);
     free(t->best);
+}
+
+static void take_or_leave(aot_knapsack_choice *out, uint32_t i, bool taken)
+{
+    if (taken) {
+        out->saved[out->n_saved++] = i;
+    } else {
+        out->recomputed[out->n_recomputed++] = i;
+    }
+}
+
+static void reverse(uint32_t *v, uint32_t n)
+{
+    for (uint32_t a = 0, b = n; a + 1 < b; a++) {
+        uint32_t item = v[--b];
+        v[b] = v[a];
+        v[a] = item;
+    }
+}
+
+/* Items at the end that take no whole unit, and what they add to the best at j. */
+static float walk_weightless(aot_knapsack_choice *out, const aot_knapsack *k, const dp_table *t, float best)
+{
+    for (uint32_t i = t->n_rows; i < k->n; i++) {
+        float with = best + (float)k->runtime[i];
+        take_or_leave(out, i, with != best); // a time too small for a float changes nothing
+        best = with;
+    }
+    reverse(out->saved, out->n_saved);
+    reverse(out->recomputed, out->n_recomputed);
+    return best;
 }
 
 static void dp_walk_back(aot_knapsack_choice *out, const aot_knapsack *k, const dp_table *t,
                          int64_t j)
 {
     out->n_saved = out->n_recomputed = 0;
-    out->runtime = (double)t->best[j];
-    for (uint32_t i = k->n; i-- > 0;) {
-        if ((t->changed[i * t->row + (size_t)j / 8] >> j % 8 & 1) != 0) {
-            out->saved[out->n_saved++] = i;
-            j -= units(k->memory[i]);
-        } else {
-            out->recomputed[out->n_recomputed++] = i;
-        }
+    out->runtime = (double)walk_weightless(out, k, t, t->best[j]);
+    for (uint32_t i = t->n_rows; i-- > 0;) {
+        const dp_row *r = &t->rows[i];
+        int64_t bit = j < r->top ? j : r->top;
+        bool taken = (t->changed[r->at + (size_t)bit / 8] >> bit % 8 & 1) != 0;
+        take_or_leave(out, i, taken);
+        j -= taken ? units(k->memory[i]) : 0;
     }
-    for (uint32_t a = 0, b = out->n_saved; a + 1 < b; a++) {
-        uint32_t item = out->saved[--b];
-        out->saved[b] = out->saved[a];
-        out->saved[a] = item;
-    }
+    reverse(out->saved, out->n_saved);
 }
 
 /* dp's table of the items that were asked for last. */
@@ -209,7 +279,7 @@ void aot_knapsack_memo_free(aot_knapsack_memo *m)
 
 size_t aot_knapsack_memo_bytes(const aot_knapsack_memo *m)
 {
-    return m->memory != NULL ? m->n * (2 * sizeof(double) + m->table.row) + (size_t)m->max * sizeof(float) : 0;
+    return m->memory != NULL ? m->n * 2 * sizeof(double) + m->table.bytes + (size_t)m->max * sizeof(float) : 0;
 }
 
 /* The table of these items for capacities up to max: what is there, or a new one. It is filled for every
@@ -321,15 +391,16 @@ typedef struct segment {
 static void best_row(float *row, float *other, int64_t size, const aot_knapsack *k, uint32_t start, uint32_t end)
 {
     float *best = row, *next = other;
-    memset(best, 0, (size_t)size * sizeof *best);
+    int64_t top = 0;
+    best[0] = 0;
     for (uint32_t i = start; i < end; i++) {
-        add_item(next, best, size, units(k->memory[i]), (float)k->runtime[i], NULL);
-        float *t = best;
-        best = next;
-        next = t;
+        top = raise_row(&best, &next, top, size - 1, units(k->memory[i]), (float)k->runtime[i], NULL);
     }
     if (best != row) {
-        memcpy(row, best, (size_t)size * sizeof *row);
+        memcpy(row, best, ((size_t)top + 1) * sizeof *row);
+    }
+    for (int64_t j = top + 1; j < size; j++) {
+        row[j] = row[top];
     }
 }
 

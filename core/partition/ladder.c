@@ -21,6 +21,7 @@ struct part_memo {
     key key;
     uint8_t *policy;   /* of key.g; NULL: nothing is kept */
     int64_t *weight;
+    uint8_t *sinks; /* NULL: not asked for yet */
     uint32_t n;
     part_cut cuts[N_RUNGS];
     part_cut_options options[N_RUNGS];
@@ -52,7 +53,8 @@ static void forget(part_memo *m)
     }
     free(m->policy);
     free(m->weight);
-    m->policy = NULL;
+    free(m->sinks);
+    m->policy = m->sinks = NULL;
     m->weight = NULL;
 }
 
@@ -70,9 +72,18 @@ aot_knapsack_memo *part_memo_knapsack(part_memo *m)
     return m != NULL ? m->knapsack : NULL;
 }
 
+const uint8_t *part_memo_sinks(const part *p)
+{
+    part_memo *m = p->memo;
+    if (m->sinks == NULL) {
+        m->sinks = part_network_sinks(&(part_network){.g = p->g, .weight = p->weight, .sink = p->sink});
+    }
+    return m->sinks;
+}
+
 size_t part_memo_bytes(const part_memo *m)
 {
-    size_t n = m->policy != NULL ? m->n * (sizeof *m->policy + sizeof *m->weight) : 0;
+    size_t n = m->policy != NULL ? m->n * (sizeof *m->policy + sizeof *m->weight + 2 * sizeof *m->sinks) : 0;
     for (int i = 0; i < N_RUNGS; i++) {
         n += m->arena[i] != NULL ? aot_arena_bytes(m->arena[i]) : 0;
         n += m->cuts[i].saved.cap * sizeof *m->cuts[i].saved.d;

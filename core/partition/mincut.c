@@ -243,7 +243,7 @@ aot_status part_solve(part *p, const part_cut_options *o, const uint8_t *dont_ba
     part_cut c = {.ban = AOT_NEW_ARRAY(a, uint8_t, n + 1), .ban_asked = AOT_NEW_ARRAY(a, uint8_t, n + 1)};
     banner b = {.p = p, .o = o, .dont_ban = dont_ban, .c = &c};
     find_bans(&b);
-    part_network x = {.g = p->g, .weight = p->weight, .banned = c.ban, .sink = p->sink};
+    part_network x = {.g = p->g, .weight = p->weight, .banned = c.ban, .sink = p->sink, .sinks = part_memo_sinks(p)};
     aot_status status = part_network_cut(&x, &c.value, &saved, p->err);
     if (status == AOT_E_UNBOUNDED) {
         status = explain_unbounded(p, &c);

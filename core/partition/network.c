@@ -34,14 +34,39 @@ typedef struct cut {
 } cut;
 
 /* Edges out of a node exist at all. */
-static bool leads(const cut *c, uint32_t node)
+static bool leads(const part_network *x, uint32_t node)
 {
-    return c->x->weight[node] >= 0;
+    return x->weight[node] >= 0;
 }
 
-static bool at_sink(const cut *c, uint32_t v)
+uint8_t *part_network_sinks(const part_network *x)
 {
-    return c->x->sink[v / 2] == (v % 2 != 0 ? AOT_SINK_OUT : AOT_SINK_IN);
+    const aot_graph *g = x->g;
+    uint32_t n_nodes = (uint32_t)g->nodes.n, *stack = aot_xmalloc((2 * (size_t)n_nodes + 2) * sizeof *stack);
+    uint8_t *mark = aot_xcalloc(2 * (size_t)n_nodes + 2, 1);
+    for (uint32_t i = n_nodes; i-- > 0;) {
+        uint32_t n = 0, start = x->sink[i] == AOT_SINK_OUT ? 2 * i + 1 : 2 * i;
+        if (x->sink[i] != AOT_SINK_NONE && (mark[start] & SINK) == 0) {
+            mark[start] |= SINK;
+            stack[n++] = start;
+        }
+        while (n != 0) {
+            uint32_t v = stack[--n], node = v / 2;
+            if (v % 2 != 0 && x->weight[node] == AOT_WEIGHT_INF && (mark[v - 1] & SINK) == 0) {
+                mark[v - 1] |= SINK;
+                stack[n++] = v - 1;
+            }
+            for (uint32_t k = g->in_off[node]; v % 2 == 0 && k < g->in_off[node + 1]; k++) {
+                uint32_t u = 2 * g->in[k] + 1;
+                if (leads(x, g->in[k]) && (mark[u] & SINK) == 0) {
+                    mark[u] |= SINK;
+                    stack[n++] = u;
+                }
+            }
+        }
+    }
+    free(stack);
+    return mark;
 }
 
 /* Marks what the source reaches over infinite edges. False: the sink is among it. */
@@ -56,7 +81,7 @@ static bool mark_source(cut *c)
         }
         while (n != 0) {
             uint32_t v = c->stack[--n], node = v / 2;
-            if (at_sink(c, v)) {
+            if ((c->mark[v] & SINK) != 0) {
                 return false;
             }
             if (v % 2 == 0 && c->x->weight[node] == AOT_WEIGHT_INF && (c->mark[v + 1] & SOURCE) == 0) {
@@ -73,33 +98,6 @@ static bool mark_source(cut *c)
         }
     }
     return true;
-}
-
-/* Marks what reaches the sink over infinite edges. */
-static void mark_sink(cut *c)
-{
-    const aot_graph *g = c->g;
-    for (uint32_t i = c->n / 2; i-- > 0;) {
-        uint32_t n = 0, start = c->x->sink[i] == AOT_SINK_OUT ? 2 * i + 1 : 2 * i;
-        if (c->x->sink[i] != AOT_SINK_NONE && (c->mark[start] & SINK) == 0) {
-            c->mark[start] |= SINK;
-            c->stack[n++] = start;
-        }
-        while (n != 0) {
-            uint32_t v = c->stack[--n], node = v / 2;
-            if (v % 2 != 0 && c->x->weight[node] == AOT_WEIGHT_INF && (c->mark[v - 1] & SINK) == 0) {
-                c->mark[v - 1] |= SINK;
-                c->stack[n++] = v - 1;
-            }
-            for (uint32_t k = g->in_off[node]; v % 2 == 0 && k < g->in_off[node + 1]; k++) {
-                uint32_t u = 2 * g->in[k] + 1;
-                if (leads(c, g->in[k]) && (c->mark[u] & SINK) == 0) {
-                    c->mark[u] |= SINK;
-                    c->stack[n++] = u;
-                }
-            }
-        }
-    }
 }
 
 /* From the forced vertices through others that lead on. */
@@ -147,7 +145,7 @@ static void mark_to_sink(cut *c)
             }
             for (uint32_t k = g->in_off[node]; v % 2 == 0 && k < g->in_off[node + 1]; k++) {
                 uint32_t u = 2 * g->in[k] + 1;
-                if (leads(c, g->in[k]) && c->mark[u] == FROM_SOURCE) {
+                if (leads(c->x, g->in[k]) && c->mark[u] == FROM_SOURCE) {
                     c->mark[u] = INSIDE;
                     c->stack[n++] = u;
                 }
@@ -159,7 +157,7 @@ static void mark_to_sink(cut *c)
 /* Neighbours inside: of an in its out, else the ins of the users; only edges between two inside. */
 typedef void edge_fn(cut *c, uint32_t from, uint32_t to, int64_t capacity);
 
-static void each_inside_edge(cut *c, uint32_t v, edge_fn *fn)
+static inline __attribute__((always_inline)) void each_inside_edge(cut *c, uint32_t v, edge_fn *fn)
 {
     const aot_graph *g = c->g;
     uint32_t node = v / 2;
@@ -358,7 +356,7 @@ static void find_side(cut *c)
                 }
             }
             for (uint32_t k = g->in_off[node]; w % 2 == 0 && k < g->in_off[node + 1]; k++) {
-                if (leads(c, g->in[k])) {
+                if (leads(c->x, g->in[k])) {
                     take_side(c, &n, 2 * g->in[k] + 1); // infinite: always open
                 }
             }
@@ -371,14 +369,18 @@ aot_status part_network_cut(const part_network *x, int64_t *value, part_ids *lis
     const aot_graph *g = x->g;
     cut c = {.x = x, .g = g, .n = 2 * (uint32_t)g->nodes.n};
     aot_status status = AOT_OK;
-    c.mark = aot_xcalloc((size_t)c.n + 2, 1);
+    if (x->sinks != NULL) {
+        c.mark = aot_xmalloc((size_t)c.n + 2);
+        memcpy(c.mark, x->sinks, c.n);
+    } else {
+        c.mark = part_network_sinks(x);
+    }
     c.stack = aot_xmalloc(((size_t)c.n + 2) * sizeof *c.stack);
     c.id = aot_xmalloc(((size_t)c.n + 2) * sizeof *c.id);
     if (!mark_source(&c)) {
         status = AOT_E_UNBOUNDED;
     }
     if (status == AOT_OK) {
-        mark_sink(&c);
         mark_from_source(&c);
         mark_to_sink(&c);
         number_pieces(&c);

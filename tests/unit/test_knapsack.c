@@ -188,11 +188,73 @@ static void a_solver_that_does_not_exist_is_named(void **state)
     assert_non_null(strstr(err.msg, "'simplex'"));
 }
 
+/* dp by the book: a row for every item and every capacity. */
+static uint32_t plain_dp(const aot_knapsack *k, uint32_t *saved)
+{
+    int64_t max = aot_knapsack_units(k->max_memory), size = max + 1;
+    float *row = calloc((k->n + 1) * (size_t)size, sizeof *row);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < k->n; i++) {
+        const float *from = row + i * size;
+        float *to = row + (i + 1) * size;
+        int64_t m = aot_knapsack_units(k->memory[i]);
+        for (int64_t j = 0; j < size; j++) {
+            float with = j >= m ? from[j - m] + (float)k->runtime[i] : 0;
+            to[j] = m == 0 || with > from[j] ? with : from[j];
+        }
+    }
+    for (uint32_t i = k->n; i-- > 0;) {
+        if (row[(i + 1) * size + max] != row[i * size + max]) {
+            saved[n++] = i;
+            max -= aot_knapsack_units(k->memory[i]);
+        }
+    }
+    free(row);
+    for (uint32_t i = 0; i < n / 2; i++) {
+        uint32_t t = saved[i];
+        saved[i] = saved[n - 1 - i];
+        saved[n - 1 - i] = t;
+    }
+    return n;
+}
+
+/* Items of less than half a unit between and behind the others, and more memory than all take. */
+static void kept_tables_answer_every_capacity_as_the_plain_program(void **state)
+{
+    enum { N = 40 };
+    uint64_t seed = 7;
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        double memory[N], runtime[N];
+        aot_knapsack_memo *memo = aot_knapsack_memo_new();
+        for (int i = 0; i < N; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            uint32_t r = (uint32_t)(seed >> 33);
+            memory[i] = r % 3 == 0 || i > N - 4 ? 0.00003 : r % (round % 2 == 0 ? 40 : 900) / 1e4;
+            runtime[i] = r % 7 == 0 ? 1e-3 : r % 100000; // some too short to count beside the rest
+        }
+        for (int b = 0; b <= 20; b++) {
+            uint32_t saved[N], recomputed[N], want[N];
+            aot_knapsack k = {memory, runtime, N, b * b / 400.};
+            aot_knapsack_choice got = {.saved = saved, .recomputed = recomputed};
+            aot_err err = {0};
+            assert_int_equal(aot_knapsack_solve_with(memo, &got, &k, "dp", &err), AOT_OK);
+            assert_int_equal(got.n_saved, plain_dp(&k, want));
+            assert_memory_equal(saved, want, got.n_saved * sizeof *want);
+            assert_int_equal(got.n_saved + got.n_recomputed, N);
+            assert_int_equal(aot_knapsack_solve(&got, &k, "dp", &err), AOT_OK);
+            assert_memory_equal(saved, want, got.n_saved * sizeof *want);
+        }
+        aot_knapsack_memo_free(memo);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(greedy_chooses_as_pytorch_does),
         cmocka_unit_test(dp_chooses_as_pytorch_does),
+        cmocka_unit_test(kept_tables_answer_every_capacity_as_the_plain_program),
         cmocka_unit_test(hirschberg_chooses_as_pytorch_does),
         cmocka_unit_test(hirschberg_exceeds_its_capacity_as_pytorch_does),
         cmocka_unit_test(greedy_refuses_items_without_memory),
