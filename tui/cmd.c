@@ -133,6 +133,11 @@ static aot_status add_option(aot_args *a, const aot_option *o, const char *value
         return AOT_FAIL(err, AOT_E_USAGE, "--%s is given twice: '%s' and '%s'", o->name,
                         aot_args_get(a, o->name), value);
     }
+    bool file = o->arg != NULL && strcmp(o->arg, "FILE") == 0;
+    if (value != NULL && *value == '\0' && (file || (o->arg != NULL && strcmp(o->arg, "DIR") == 0))) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--%s has an empty value: it needs the name of a %s", o->name,
+                        file ? "file" : "folder");
+    }
     a->opts = aot_xrealloc(a->opts, (a->n_opts + 1) * sizeof *a->opts);
     a->opts[a->n_opts].name = o->name;
     a->opts[a->n_opts].value = value;

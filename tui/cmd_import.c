@@ -37,9 +37,6 @@ static int run(const aot_args *a)
     if (path == NULL) {
         return aot_cmd_usage(a->cmd, "the session to write is missing: -o S.aots");
     }
-    if (path[0] == 0) {
-        return aot_cmd_usage(a->cmd, "-o has an empty value: it needs the name of a file");
-    }
     aot_model_options opt = {.session_path = path, .progress = aot_cmd_progress,
                              .edits = a->edits, .redact = aot_args_has(a, "redact")};
     const char **settings = aot_cmd_settings(a, &opt.n_settings);

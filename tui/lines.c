@@ -123,6 +123,22 @@ static void wrap(aot_lines *l, int cols, const char *label, aot_style style, con
     } while (*text);
 }
 
+void aot_lines_link_fold(aot_lines *l, int cols, int indent, uint32_t link, aot_style style,
+                         const char *text)
+{
+    aot_sb line = {0};
+    for (int before = 0; *text; before = indent) {
+        int room = cols - before;
+        size_t n = fitting(text, room < 8 ? 8 : room);
+        aot_sb_clear(&line);
+        aot_sb_addf(&line, "%*s%.*s", before, "", (int)n, text);
+        push(l, link, NULL, style, aot_sb_text(&line), line.n);
+        text += n;
+        text += strspn(text, " ");
+    }
+    aot_sb_free(&line);
+}
+
 void aot_lines_take(aot_lines *l, aot_sb *text)
 {
     aot_sb_free(&l->taken);

@@ -36,6 +36,10 @@ void aot_lines_addf(aot_lines *l, aot_style style, const char *fmt, ...) AOT_PRI
 void aot_lines_pair(aot_lines *l, int cols, const char *label, aot_style style, const char *text);
 /* A line that Enter follows; label NULL: the text starts at the left, "": under the other texts. */
 void aot_lines_link(aot_lines *l, uint32_t link, const char *label, aot_style style, const char *text);
+/* The same without a label, folded to cols columns; what goes on below is indented, and Enter follows it
+ * too. */
+void aot_lines_link_fold(aot_lines *l, int cols, int indent, uint32_t link, aot_style style,
+                         const char *text);
 /* One line for each line of a text, which is taken over; comments get their own style. */
 void aot_lines_take(aot_lines *l, aot_sb *text);
 /* Plain text wrapped to cols. */

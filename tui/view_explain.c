@@ -15,7 +15,7 @@
 #include "viewers/chart.h"
 #include "viewers/format.h"
 
-enum { LABEL_COLS = 12, MOST_NAMES = 40, WHAT_COLS = 41 };
+enum { LABEL_COLS = 12, MOST_NAMES = 40, WHAT_COLS = 41, SUM_COLS = 98 };
 #define CHANGE_LINK 0x80000000u /* links at and above it are changes, below nodes */
 
 typedef struct explain_view {
@@ -174,15 +174,15 @@ static void add_network(explain_view *s)
     pair(s, "held by", AOT_STYLE_NORMAL, aot_sb_text(&text));
     for (size_t i = 0; i < x->path.n; i++) {
         const aot_net_edge *e = &x->path.d[i];
-        char line[400];
-        aot_sb capacity = {0};
+        aot_sb capacity = {0}, line = {0};
         aot_sb_clear(&text);
         explain_edge_words(&text, x, e);
         explain_capacity_words(&capacity, e);
-        snprintf(line, sizeof line, "%s %-36s %14s  %s", e->cut ? "*" : " ", aot_sb_text(&text), aot_sb_text(&capacity),
-                 e->why != NULL ? e->why : "");
-        aot_lines_link(&s->lines, e->to != AOT_NO_NODE ? e->to : e->from, NULL,
-                       e->cut ? AOT_STYLE_BOLD : AOT_STYLE_NORMAL, line);
+        aot_sb_addf(&line, "%s %-36s %14s  %s", e->cut ? "*" : " ", aot_sb_text(&text),
+                    aot_sb_text(&capacity), e->why != NULL ? e->why : "");
+        aot_lines_link_fold(&s->lines, s->cols, LABEL_COLS, e->to != AOT_NO_NODE ? e->to : e->from,
+                            e->cut ? AOT_STYLE_BOLD : AOT_STYLE_NORMAL, aot_sb_text(&line));
+        aot_sb_free(&line);
         aot_sb_free(&capacity);
     }
     aot_sb_free(&text);
@@ -197,7 +197,8 @@ static void add_smallest(explain_view *s)
     if (s->x.flip_change != AOT_NO_CHANGE) { // Enter sets it, as it does below
         aot_sb_addf(&text, "%-*s", LABEL_COLS, "smallest");
         explain_flip_change_words(&text, &s->x);
-        aot_lines_link(&s->lines, CHANGE_LINK + (uint32_t)s->x.flip_change, NULL, AOT_STYLE_BOLD, aot_sb_text(&text));
+        aot_lines_link_fold(&s->lines, s->cols, LABEL_COLS, CHANGE_LINK + (uint32_t)s->x.flip_change,
+                            AOT_STYLE_BOLD, aot_sb_text(&text));
     }
     aot_sb_free(&text);
 }
@@ -214,31 +215,39 @@ static void add_names(explain_view *s, const char *title, const aot_node_id *ids
         snprintf(line, sizeof line, "%-24s %-26s %10s  %s", aot_node_name(g, ids[i]),
                  aot_format_type(type, sizeof type, g->ctx, aot_node_at(g, ids[i])->meta),
                  aot_format_bytes(bytes, sizeof bytes, info->bytes), aot_verdict_words(s->x.p, ids[i]));
-        aot_lines_link(&s->lines, ids[i], NULL, AOT_STYLE_NORMAL, line);
+        aot_lines_link_fold(&s->lines, s->cols, LABEL_COLS, ids[i], AOT_STYLE_NORMAL, line);
     }
     if (n > MOST_NAMES) {
         aot_lines_addf(&s->lines, AOT_STYLE_DIM, "and %zu more", n - MOST_NAMES);
     }
 }
 
+/* Columns by importance: what is saved then is left out where there is no room, as the change tells it. */
 static void add_change(explain_view *s, uint32_t i)
 {
     const aot_change *c = &s->x.changes.d[i];
-    char bytes[32], by[32], flops[32], line[1200];
+    char bytes[32], by[32], flops[32];
     bool flips = explain_flips(&s->x, c);
+    aot_sb line = {0};
     if (c->failed) {
-        snprintf(line, sizeof line, "  %-*s impossible: %s", WHAT_COLS, c->what, c->failure);
-        aot_lines_link(&s->lines, AOT_NO_LINK, NULL, AOT_STYLE_DIM, line);
+        aot_sb_addf(&line, "  %-*s impossible: %s", WHAT_COLS, c->what, c->failure);
+        aot_lines_link_fold(&s->lines, s->cols, LABEL_COLS, AOT_NO_LINK, AOT_STYLE_DIM,
+                            aot_sb_text(&line));
+        aot_sb_free(&line);
         return;
     }
     int64_t d = c->saved_bytes - s->x.p->saved_bytes;
     aot_format_bytes(by + 1, sizeof by - 1, d < 0 ? -d : d);
     by[0] = d < 0 ? '-' : '+';
-    snprintf(line, sizeof line, "%s %-*s %-11s%10s %10s  saved then %s", flips ? "*" : " ", WHAT_COLS, c->what,
-             aot_verdict_name(c->verdict), d == 0 ? "" : by,
-             aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, c->recompute_flops),
-             aot_format_bytes(bytes, sizeof bytes, c->saved_bytes));
-    aot_lines_link(&s->lines, CHANGE_LINK + i, NULL, flips ? AOT_STYLE_BOLD : AOT_STYLE_NORMAL, line);
+    aot_sb_addf(&line, "%s %-*s %-11s%10s %10s", flips ? "*" : " ", WHAT_COLS, c->what,
+                aot_verdict_name(c->verdict), d == 0 ? "" : by,
+                aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, c->recompute_flops));
+    if (s->cols >= SUM_COLS) {
+        aot_sb_addf(&line, "  saved then %s", aot_format_bytes(bytes, sizeof bytes, c->saved_bytes));
+    }
+    aot_lines_link_fold(&s->lines, s->cols, LABEL_COLS, CHANGE_LINK + i,
+                        flips ? AOT_STYLE_BOLD : AOT_STYLE_NORMAL, aot_sb_text(&line));
+    aot_sb_free(&line);
 }
 
 static void fill(explain_view *s, int cols)

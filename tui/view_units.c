@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/profile.h"
+#include "session/derive.h"
 #include "tui/lines.h"
 #include "tui/view.h"
 #include "viewers/format.h"
@@ -14,8 +16,9 @@ typedef struct unit_facts {
     bool known, has_part;
     uint32_t n_nodes, n_saved;
     int64_t saved_bytes;
+    double seconds;    /* of the compile, as profile tells them; < 0: not known */
     unsigned version;  /* of the unit, when they were found */
-    const char *path;  /* "autograd", "inference", ... */
+    const char *path;  /* aot_unit_path's, or what is there instead */
     char trouble[512]; /* why there is no partition; "" if there is one or none is expected */
 } unit_facts;
 
@@ -59,18 +62,19 @@ static void find_facts(units_view *uv, size_t i)
 {
     static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_EXPORT, AOT_STAGE_INFERENCE,
                                       AOT_STAGE_FORWARD, AOT_STAGE_DYNAMO};
-    static const char *const paths[] = {"autograd", "inference", "export", "autograd", "dynamo"};
     aot_model *m = aot_app_model(uv->v->app);
     unit_facts *f = &uv->facts[i];
     *f = (unit_facts){.known = true, .version = aot_model_version(m, i)};
-    f->path = "no graph";
+    const aot_unit *u = aot_model_unit(m, i);
+    f->seconds = aot_profile_unit_seconds(u);
+    f->path = aot_unit_path(u);
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
         const aot_graph *g;
         aot_err err = {0};
         if (aot_model_stage(m, i, order[k]).origin == AOT_ORIGIN_MISSING) {
             continue;
         }
-        f->path = paths[k];
+        f->path = *f->path ? f->path : aot_stage_get(order[k])->name;
         if (aot_model_graph(m, i, order[k], &g, &err) == AOT_OK) {
             f->n_nodes = (uint32_t)g->nodes.n;
         } else {
@@ -89,6 +93,7 @@ static void find_facts(units_view *uv, size_t i)
         }
         break;
     }
+    f->path = *f->path ? f->path : "no graph";
 }
 
 /* Known, and of the edits that are in force now. */
@@ -183,8 +188,8 @@ static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t ro
         aot_format_bytes(bytes, sizeof bytes, f->saved_bytes);
     }
     add_note(uv, row, &note);
-    if (u->seconds >= 0) {
-        aot_format_duration(time, sizeof time, u->seconds);
+    if (f->known && f->seconds >= 0) {
+        aot_format_duration(time, sizeof time, f->seconds);
     }
     fit_title(&title, u->title && *u->title ? u->title : "-", uv->title_now, c->ascii);
     const char *text[N_COLUMNS] = {number, label(u, name, sizeof name), aot_sb_text(&title),
@@ -214,17 +219,18 @@ static int compare(void *arg, int column, size_t a, size_t b)
     if (column == 3) { // lines as numbers
         return strverscmp(ua->title ? ua->title : "", ub->title ? ub->title : "");
     }
-    if (column == 4) {
-        return (ua->seconds < ub->seconds) - (ua->seconds > ub->seconds);
-    }
     if (!is_known(uv, a)) {
         find_facts(uv, a);
     }
     if (!is_known(uv, b)) {
         find_facts(uv, b);
     }
-    int64_t x = column == 1 ? uv->facts[b].n_nodes : uv->facts[b].saved_bytes;
-    int64_t y = column == 1 ? uv->facts[a].n_nodes : uv->facts[a].saved_bytes;
+    const unit_facts *fa = &uv->facts[a], *fb = &uv->facts[b];
+    if (column == 4) {
+        return (fa->seconds < fb->seconds) - (fa->seconds > fb->seconds);
+    }
+    int64_t x = column == 1 ? fb->n_nodes : fb->saved_bytes;
+    int64_t y = column == 1 ? fa->n_nodes : fa->saved_bytes;
     return (x > y) - (x < y);
 }
 
@@ -392,9 +398,9 @@ static void fill_detail(units_view *uv, int cols)
     if (u->torch_version && *u->torch_version) {
         aot_lines_pair(l, 0, "  written by", AOT_STYLE_NORMAL, u->torch_version);
     }
-    if (u->seconds >= 0) {
+    if (f->known && f->seconds >= 0) {
         aot_lines_pair(l, 0, "  compile time", AOT_STYLE_NORMAL,
-                       aot_format_duration(buf, sizeof buf, u->seconds));
+                       aot_format_duration(buf, sizeof buf, f->seconds));
     }
     aot_lines_end(l, 0);
 }

@@ -103,21 +103,40 @@ void aot_canvas_html(aot_sb *out, const aot_canvas *c, const char *title)
     aot_sb_addz(out, "</pre>\n</body></html>\n");
 }
 
-static bool is_blank(const aot_canvas *c, int row, int from, int to)
+static bool is_blank(const aot_canvas *c, int row, int i)
 {
-    for (int i = from; i < to; i++) {
-        if (aot_canvas_at(c, row, i)->ch != ' ') {
-            return false;
+    const aot_cell *x = aot_canvas_at(c, row, i);
+    return x->ch == ' ' && !x->mark;
+}
+
+/* Texts of [from, to): browsers drop blanks at the ends and all but one between, so each text begins at a
+ * column of its own and holds no two blanks in a row. */
+static void add_texts(aot_sb *out, const aot_canvas *c, int row, int from, int to, const paint *p)
+{
+    for (int i = from, end; i < to; i = end) {
+        while (i < to && is_blank(c, row, i)) {
+            i++;
+        }
+        end = i;
+        while (end < to && !(is_blank(c, row, end) && (end + 1 == to || is_blank(c, row, end + 1)))) {
+            end++;
+        }
+        if (end > i) {
+            aot_sb_addf(out, "<text x=\"%d\" y=\"%d\" textLength=\"%d\" fill=\"%s\"%s%s%s>",
+                        i * CELL_W + CELL_W / 2, row * CELL_H + 4 + BASE, (end - i) * CELL_W, p->fg,
+                        p->bold ? " font-weight=\"bold\"" : "", p->dim ? " opacity=\"0.6\"" : "",
+                        p->underline ? " text-decoration=\"underline\"" : "");
+            add_cells(out, c, row, i, end);
+            aot_sb_addz(out, "</text>\n");
         }
     }
-    return true;
 }
 
 void aot_canvas_svg(aot_sb *out, const aot_canvas *c)
 {
     const aot_theme_info *theme = aot_theme_get(aot_theme_now());
     aot_sb_addf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                     "font-family=\"monospace\" font-size=\"%d\" xml:space=\"preserve\">\n"
+                     "font-family=\"monospace\" font-size=\"%d\">\n"
                      "<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n",
                 c->cols * CELL_W + CELL_W, c->rows * CELL_H + 8, FONT, theme->background);
     for (int r = 0; r < c->rows; r++) {
@@ -129,15 +148,7 @@ void aot_canvas_svg(aot_sb *out, const aot_canvas *c)
                 aot_sb_addf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n", x,
                             r * CELL_H + 4, w, CELL_H, p.bg);
             }
-            if (is_blank(c, r, i, end)) {
-                continue;
-            }
-            aot_sb_addf(out, "<text x=\"%d\" y=\"%d\" textLength=\"%d\" fill=\"%s\"%s%s%s>", x,
-                        r * CELL_H + 4 + BASE, w, p.fg, p.bold ? " font-weight=\"bold\"" : "",
-                        p.dim ? " opacity=\"0.6\"" : "",
-                        p.underline ? " text-decoration=\"underline\"" : "");
-            add_cells(out, c, r, i, end);
-            aot_sb_addz(out, "</text>\n");
+            add_texts(out, c, r, i, end, &p);
         }
     }
     aot_sb_addz(out, "</svg>\n");

@@ -206,3 +206,15 @@ void aot_profile_finish(aot_profile *p)
         p->total += p->seconds[k];
     }
 }
+
+double aot_profile_unit_seconds(const aot_unit *u)
+{
+    aot_profile *p = aot_profile_new();
+    for (size_t i = 0; i < u->records.n; i++) {
+        aot_profile_add(p, &u->records.d[i]);
+    }
+    aot_profile_finish(p);
+    double seconds = p->source != AOT_PROFILE_NONE ? p->total : -1;
+    aot_profile_free(p);
+    return seconds;
+}

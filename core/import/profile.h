@@ -50,6 +50,9 @@ aot_profile *aot_profile_new(void);
 void aot_profile_free(aot_profile *p); /* NULL is fine */
 /* Takes what a record tells of times; others are passed over. */
 void aot_profile_add(aot_profile *p, const aot_record *r);
+/* Seconds that a unit's own records tell of its compile; -1: none do. A backward that was compiled later
+ * is beside them. */
+double aot_profile_unit_seconds(const aot_unit *u);
 /* Ends what is open and adds up. */
 void aot_profile_finish(aot_profile *p);
 

@@ -148,4 +148,10 @@ if script -qec true /dev/null >/dev/null 2>&1; then
 else
     skip "NO_COLOR turns colour off" "script(1) is not installed"
 fi
+for c in "export --what partition" "partition" "run" "sweep"; do
+    # shellcheck disable=SC2086 -- words
+    run "$AOTSCOPE" $c "$AOT_FIXTURES/logs/train_break.log.gz" -o ''
+    ok "an empty place to write to is named: $c" err "--output has an empty value: it needs the name of a f"
+done
+
 done_testing

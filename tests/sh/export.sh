@@ -113,4 +113,10 @@ run "$AOTSCOPE" "$log" --script "$scratch"
 ok "a folder is no script" exits 2
 run "$AOTSCOPE" show "$(printf 'a\033[31mb')"
 ok "what a message quotes does not steer the terminal" sh -c "! grep -q '$(printf '\033')' '$scratch/err'"
+printf 'type <Enter>:export-screen %s<Enter>\n' "$scratch/screen.svg" >"$scratch/svg.keys"
+run "$AOTSCOPE" "$AOT_FIXTURES/logs/train_break.log.gz" --size 100x30 --script "$scratch/svg.keys"
+ok "a screen as SVG has a text for each column" \
+    grep -q '<text x="60"[^>]*textLength="72"[^>]*>primals_1</text>' "$scratch/screen.svg"
+ok "without blanks that a browser would drop" sh -c '! grep -q ">[^<]*  \|> \| </text>" "$1"' - "$scratch/screen.svg"
+
 done_testing

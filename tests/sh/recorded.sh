@@ -8,6 +8,16 @@ gzip -dc "$AOT_FIXTURES/recorded/train.aots.gz" >"$s" || exit 99
 run "$AOTSCOPE" show "$s" --units
 ok "a recorded session opens" exits 0
 ok "its units are those of the program" out "checkpointed train.py:"
+printf 'size 110x24\nscreen units\n' >"$scratch/units.keys"
+run "$AOTSCOPE" "$s" --script "$scratch/units.keys"
+ok "the interface's list has the path that the commands name" \
+    grep -q "3  .0/0_1.  broken train.py:30 .* inference " "$scratch/out"
+for unit in 0 1 3; do
+    total=$("$AOTSCOPE" profile "$s" | awk -v unit=$unit 'NR == 1 { end = index($0, "total") + 4 }
+        $1 == unit { n = split(substr($0, 1, end), word, " "); print word[n - 1], word[n] }')
+    ok "and the compile time that profile tells: unit $unit, $total" \
+        grep -q "^. $unit  .*  $total *\$" "$scratch/out"
+done
 run "$AOTSCOPE" check "$s"
 ok "every recorded stage follows from the one before" exits 0
 ok "none of them differs" out "0 differ, 0 left out"
