@@ -125,13 +125,15 @@ static json_t *tally_json(json_t *j, const tally *t)
 }
 
 /* One input; adds to the sum. Units are let go of with their input: memory is that of one input. */
-static void check_input(const aot_args *a, const char *input, tally *sum, json_t *inputs)
+static void check_input(const aot_args *a, size_t at, tally *sum, json_t *inputs)
 {
+    char shown[32];
+    const char *input = aot_cmd_shown_input(a, at, shown, sizeof shown);
     aot_model *m = NULL;
     aot_err err = {0};
     tally t = {0};
     json_t *graphs = inputs != NULL ? json_array() : NULL;
-    if (aot_cmd_open_recorded(&m, a, input, &err) != AOT_OK) {
+    if (aot_cmd_open_recorded(&m, a, a->inputs[at], &err) != AOT_OK) {
         sum->failed = true;
         aot_cmd_fail(&err);
         if (inputs != NULL) {
@@ -162,16 +164,17 @@ static void check_input(const aot_args *a, const char *input, tally *sum, json_t
 static int run(const aot_args *a)
 {
     tally sum = {0};
+    char shown[32];
     json_t *inputs = aot_args_has(a, "json") ? json_array() : NULL;
     for (size_t i = 0; i < a->n_inputs; i++) {
-        check_input(a, a->inputs[i], &sum, inputs);
+        check_input(a, i, &sum, inputs);
     }
     if (inputs != NULL) {
         json_t *j = aot_cmd_json();
         json_object_set_new(j, "inputs", inputs);
         aot_cmd_print_json(tally_json(j, &sum));
     } else if (a->n_inputs > 1 || !sum.failed) {
-        print_tally(a->n_inputs > 1 ? "all inputs" : a->inputs[0], &sum);
+        print_tally(a->n_inputs > 1 ? "all inputs" : aot_cmd_shown_input(a, 0, shown, sizeof shown), &sum);
     }
     return exit_code(&sum, aot_args_has(a, "strict"));
 }
@@ -184,7 +187,7 @@ static const aot_option options[] = {
     {"verbose", 'v', NULL, false, "Name the graphs that are the same, too."},
     {"strict", 0, NULL, false,
      "Exit with 1, too, if a graph was left out or nothing was compared."},
-    AOT_OPTION_SET,
+    AOT_OPTIONS_INPUT,
     {0},
 };
 

@@ -419,8 +419,7 @@ static const aot_option options[] = {
     {"unit", 'u', "N|LABEL", false,
      "The unit, by number or label; without it the first that has the value."},
     {"json", 0, NULL, false, "Print JSON."},
-    AOT_OPTION_SET,
-    AOT_OPTION_REDACT,
+    AOT_OPTIONS_INPUT,
     {0},
 };
 

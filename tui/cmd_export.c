@@ -25,8 +25,7 @@ static const aot_option options[] = {
     {"max-nodes", 0, "N", false, "Boxes at most (400 in pictures, 120 in mermaid); a notice tells what was left out."},
     {"time-limit", 0, "SECONDS", false, "Time for laying out (20); after it DOT is written instead."},
     {"color", 0, "SCHEME", false, "light, dark or mono."},
-    AOT_OPTION_SET,
-    AOT_OPTION_REDACT,
+    AOT_OPTIONS_INPUT,
     {0},
 };
 

@@ -56,8 +56,7 @@ static int run(const aot_args *a)
 static const aot_option options[] = {
     {"output", 'o', "FILE", false,
      "The session to write. An older session there is replaced at the end."},
-    AOT_OPTION_SET,
-    AOT_OPTION_REDACT,
+    AOT_OPTIONS_INPUT,
     {0},
 };
 

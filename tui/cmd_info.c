@@ -511,7 +511,7 @@ static const aot_option options[] = {
      "List every record of the units, with its line in the input and its size."},
     {"notes", 0, NULL, false, "Print all notes, not only the first ones."},
     {"json", 0, NULL, false, "Print JSON."},
-    AOT_OPTION_SET,
+    AOT_OPTIONS_INPUT,
     {0},
 };
 

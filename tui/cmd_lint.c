@@ -267,8 +267,7 @@ static const aot_option options[] = {
     {"rule", 0, "NAME", false, "Look for one rule only."},
     {"json", 0, NULL, false, "Print JSON."},
     {"sarif", 0, NULL, false, "Print SARIF 2.1.0, as code hosts read it."},
-    AOT_OPTION_SET,
-    AOT_OPTION_REDACT,
+    AOT_OPTIONS_INPUT,
     {0},
 };
 

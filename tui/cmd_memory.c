@@ -191,7 +191,7 @@ static const aot_option options[] = {
     {"fits", 0, "SIZE", false, "Whether each unit fits SIZE (24GiB, 500MB), and the budget at which it would; a table, or JSON with --format json."},
     AOT_OPTIONS_MEMORY,
     {"unit", 'u', "N|LABEL", false, "One unit, by number or label; all if absent."},
-    AOT_OPTION_SET,
+    AOT_OPTIONS_INPUT,
     {"format", 0, "FORMAT", false, "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "
                                    "files, text to standard output."},
     AOT_OPTION_COLOR,

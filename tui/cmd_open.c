@@ -15,7 +15,7 @@ static int summary(const aot_args *a)
         return aot_cmd_fail(&err);
     }
     aot_cmd_progress_end();
-    int code = aot_summary_print(stdout, m, a->inputs, a->n_inputs);
+    int code = aot_summary_print(stdout, m, a);
     aot_model_free(m);
     return code;
 }

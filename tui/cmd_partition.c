@@ -188,7 +188,7 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"output", 'o', "DIR", false, "Folder for k.forward.txt, k.backward.txt and k.partition.json; made if missing."},
-    AOT_OPTION_SET,
+    AOT_OPTIONS_INPUT,
     {"explain-knapsack", 0, NULL, false,
      "Print what the knapsack of a budget chose from: memory, runtime and choice of each value."},
     {"static-inputs", 0, "I,J,...", false, "Indices of parameters and buffers, where the input does not say."},

@@ -138,7 +138,7 @@ static int run(const aot_args *a)
 static const aot_option options[] = {
     {"output", 'o', "DIR", false, "Folder for k.joint_passes.txt and k.inference_passes.txt; made if missing."},
     {"json", 0, NULL, false, "Every rewrite to standard output: pass, rule, what was done to which node."},
-    AOT_OPTION_SET,
+    AOT_OPTIONS_INPUT,
     {0},
 };
 

@@ -336,6 +336,9 @@ static int run(const aot_args *a)
         aot_profiles_read(&p, a->inputs, a->n_inputs, &err) != AOT_OK) {
         return aot_cmd_fail(&err);
     }
+    for (size_t i = 0; i < p->compiles.n && aot_args_has(a, "redact"); i++) {
+        p->compiles.d[i].title = "(redacted)";
+    }
     aot_status st = find_unit(&unit, p, aot_args_get(a, "unit"), &err);
     if (st == AOT_OK && p->compiles.n == 0) {
         st = AOT_FAIL(&err, AOT_E_PIPELINE,
@@ -359,6 +362,7 @@ static const aot_option options[] = {
     {"least", 0, "PERCENT", false,
      "With --timeline: leave out steps below this share (default 1)."},
     {"json", 0, NULL, false, "Print JSON, with all steps."},
+    AOT_OPTION_REDACT,
     {0},
 };
 

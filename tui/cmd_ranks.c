@@ -133,7 +133,7 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"json", 0, NULL, false, "Print JSON."},
-    AOT_OPTION_SET,
+    AOT_OPTIONS_INPUT,
     {0},
 };
 

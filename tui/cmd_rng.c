@@ -339,8 +339,7 @@ static int run(const aot_args *a)
 static const aot_option options[] = {
     {"unit", 'u', "N|LABEL", false, "One unit; else all that draw."},
     {"json", 0, NULL, false, "Print JSON."},
-    AOT_OPTION_SET,
-    AOT_OPTION_REDACT,
+    AOT_OPTIONS_INPUT,
     {0},
 };
 

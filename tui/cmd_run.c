@@ -43,7 +43,8 @@ static void print_summary(const aot_record_summary *s, const char *path)
 static int record(const aot_args *a, const char *path)
 {
     aot_model_options opt = {
-        .session_path = path, .progress = aot_cmd_progress, .from_dynamo = true, .edits = a->edits};
+        .session_path = path, .progress = aot_cmd_progress, .from_dynamo = true, .edits = a->edits,
+        .redact = aot_args_has(a, "redact")};
     const char **settings = aot_cmd_settings(a, &opt.n_settings);
     opt.settings = settings;
     aot_record_summary sum;
@@ -76,7 +77,7 @@ static const aot_option options[] = {
     {"backend", 0, "NAME", false,
      "Whose decompositions and passes: aot_eager, decomp, inductor_joint; as recorded by default."},
     AOT_OPTIONS_TRACE,
-    AOT_OPTION_SET,
+    AOT_OPTIONS_INPUT,
     {0},
 };
 

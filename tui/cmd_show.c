@@ -562,8 +562,7 @@ static const aot_option options[] = {
     {"record", 'r', "NAME", false, "A record or artifact of the log, as it is."},
     {"json", 0, NULL, false, "Print JSON."},
     {"csv", 0, NULL, false, "Print comma-separated values (--saved, --units, --marks)."},
-    AOT_OPTION_SET,
-    AOT_OPTION_REDACT,
+    AOT_OPTIONS_INPUT,
     {0},
 };
 

@@ -173,7 +173,7 @@ static const aot_option options[] = {
     {"pareto", 0, NULL, false, "Find every budget at which the answer changes, by bisection to 0.001."},
     {"step", 0, "S", false, "How far --pareto bisects: 0.01 for a quick look at a large graph; 0.001 if absent."},
     {"solvers", 0, "S,...", false, "Knapsack solvers to try; dp if absent."},
-    AOT_OPTION_SET,
+    AOT_OPTIONS_INPUT,
     {"jobs", 'j', "N", false, "Processes at once; as many as there are processors if absent."},
     {"shard", 0, "PART/OF", false, "Only this part of the points, for a cluster: 2/8; `aotscope merge` joins the parts."},
     {"format", 0, "FORMAT", false, "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "

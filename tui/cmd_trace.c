@@ -141,7 +141,7 @@ static const aot_option options[] = {
     {"backend", 0, "NAME", false,
      "Whose decompositions: aot_eager (none), decomp or inductor_joint (Inductor's table)."},
     AOT_OPTIONS_TRACE,
-    AOT_OPTION_SET,
+    AOT_OPTIONS_INPUT,
     {"stages", 0, NULL, false,
      "Also k.aten.txt, k.joint_traced.txt and k.joint_functional.txt."},
     {0},

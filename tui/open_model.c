@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "ir/text.h"
 #include "session/check.h"
+#include "session/redact.h"
 #include "session/session.h"
 
 /* Options that are settings of their own name. */
@@ -108,10 +109,20 @@ aot_status aot_cmd_open_recorded(aot_model **out, const aot_args *a, const char 
     return open_inputs(out, a, &input, 1, true, err);
 }
 
+const char *aot_cmd_shown_input(const aot_args *a, size_t i, char *buf, size_t size)
+{
+    if (!aot_args_has(a, "redact")) {
+        return a->inputs[i];
+    }
+    snprintf(buf, size, "input_%zu", i + 1);
+    return buf;
+}
+
 typedef struct visitor {
     void (*visit)(void *arg, const aot_unit *u);
     void *arg;
     const aot_unit_edits *edits;
+    aot_redactor *redactor; /* NULL: nothing is redacted */
 } visitor;
 
 static aot_status visit_unit(void *arg, aot_unit *u, aot_err *err)
@@ -119,6 +130,9 @@ static aot_status visit_unit(void *arg, aot_unit *u, aot_err *err)
     visitor *v = arg;
     (void)err;
     u->edits = v->edits;
+    if (v->redactor != NULL) {
+        aot_redact_unit(v->redactor, u);
+    }
     v->visit(v->arg, u);
     aot_unit_free(u);
     return AOT_OK;
@@ -128,12 +142,14 @@ aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
                              void (*visit)(void *arg, const aot_unit *u), void *arg, aot_err *err)
 {
     if (strcmp(input, "-") == 0 || !aot_session_sniff(input)) {
-        visitor v = {visit, arg, a->edits};
+        visitor v = {visit, arg, a->edits, aot_args_has(a, "redact") ? aot_redactor_new() : NULL};
         aot_import_sink sink = {.arg = &v, .on_unit = visit_unit};
-        return aot_import(input, &sink, NULL, err);
+        aot_status st = aot_import(input, &sink, NULL, err);
+        aot_redactor_free(v.redactor);
+        return st;
     }
     aot_model *m = NULL;
-    aot_model_options opt = {.edits = a->edits};
+    aot_model_options opt = {.edits = a->edits, .redact = aot_args_has(a, "redact")};
     AOT_TRY(aot_model_open(&m, &input, 1, &opt, err));
     warn_incomplete(m);
     for (size_t i = 0; i < aot_model_n_units(m); i++) {

@@ -17,12 +17,15 @@
             "Lines set NAME=VALUE, save, recompute or clear SELECTION; they go over --set."        \
     }
 
-/* Row of commands whose output may be shared: opening takes the user's names out of all that is read. */
+/* Output may be shared: opening takes the user's names out of all that is read. */
 #define AOT_OPTION_REDACT                                                                          \
     {                                                                                              \
         "redact", 0, NULL, false,                                                                  \
             "Take source lines, paths and the user's names out: made-up names take their place."   \
     }
+
+/* Rows of every command that opens units and prints what is in them. */
+#define AOT_OPTIONS_INPUT AOT_OPTION_SET, AOT_OPTION_REDACT
 
 /* Rows of commands that trace. */
 #define AOT_OPTIONS_TRACE                                                                          \
@@ -52,6 +55,8 @@ AOT_NODISCARD aot_status aot_cmd_open_one(aot_model **out, const aot_args *a, co
 AOT_NODISCARD aot_status aot_cmd_open_recorded(aot_model **out, const aot_args *a,
                                                const char *input, aot_err *err);
 
+/* The name of the i-th input that may be shown: as given, "input_1" with --redact. Borrows from a or buf. */
+const char *aot_cmd_shown_input(const aot_args *a, size_t i, char *buf, size_t size);
 /* Calls visit for each unit of an input, log or session alike, under the policy of the command line; a log's units are let go of one by
  * one, so memory is that of the units that are open. */
 AOT_NODISCARD aot_status aot_cmd_each_unit(const aot_args *a, const char *input,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "session/derive.h"
-#include "tui/cmd.h"
+#include "tui/open_model.h"
 #include "viewers/canvas.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -213,7 +213,7 @@ static bool is_offered(const offers *o, need n)
     return true;
 }
 
-int aot_summary_print(FILE *f, aot_model *m, const char *const *inputs, size_t n_inputs)
+int aot_summary_print(FILE *f, aot_model *m, const aot_args *a)
 {
     offers o = offers_of(m);
     char stage[64] = "", picture[96] = "", cut[96];
@@ -241,8 +241,9 @@ int aot_summary_print(FILE *f, aot_model *m, const char *const *inputs, size_t n
         {"import", " -o S.aots", "keep everything in a session", NEED_NO_SESSION},
     };
     aot_sb words = {0};
-    for (size_t i = 0; i < n_inputs; i++) {
-        add_word(&words, inputs[i]);
+    char shown[32];
+    for (size_t i = 0; i < a->n_inputs; i++) {
+        add_word(&words, aot_cmd_shown_input(a, i, shown, sizeof shown));
     }
     size_t n = aot_model_n_units(m), n_notes = aot_model_n_notes(m);
     fprintf(f, "%zu unit%s", n, n == 1 ? "" : "s");
@@ -257,7 +258,7 @@ int aot_summary_print(FILE *f, aot_model *m, const char *const *inputs, size_t n
           f);
     for (size_t i = 0; i < sizeof next / sizeof next[0]; i++) {
         bool takes_one = aot_cmd_find(next[i].command)->max_inputs == 1;
-        if (!is_offered(&o, next[i].needs) || (takes_one && n_inputs > 1)) {
+        if (!is_offered(&o, next[i].needs) || (takes_one && a->n_inputs > 1)) {
             continue;
         }
         aot_sb line = {0};

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "session/model.h"
+#include "tui/cmd.h"
 
 /* One row a unit: number, label, function, path, nodes, saved bytes, notes. */
 void aot_units_print(FILE *f, aot_model *m, bool csv);
@@ -14,7 +15,7 @@ void aot_units_print(FILE *f, aot_model *m, bool csv);
 json_t *aot_units_json(aot_model *m);
 
 /* What `aotscope INPUT` prints where there is no terminal: the units and the commands to use next.
- * inputs: as given, for the commands. Returns an exit code. */
-int aot_summary_print(FILE *f, aot_model *m, const char *const *inputs, size_t n_inputs);
+ * a: the command line, for the inputs. Returns an exit code. */
+int aot_summary_print(FILE *f, aot_model *m, const aot_args *a);
 
 #endif

@@ -13,7 +13,7 @@
 #include "viewers/theme.h"
 
 const aot_option aot_tui_options[] = {
-    AOT_OPTION_SET,
+    AOT_OPTIONS_INPUT,
     {"ascii", 0, NULL, false, "Draw with ASCII characters only (the default unless the locale is UTF-8)."},
     {"mouse", 0, NULL, false, "Let the mouse select and scroll (Shift then selects text)."},
     {"theme", 0, "NAME", false,

@@ -12,8 +12,8 @@
  *
  * How to use it: nobody calls this but the model and the recorder. Set aot_model_options.redact,
  * and every unit is redacted as it is read, before anything is made of it: pictures, texts, JSON
- * and sessions follow. A command gets that by the row AOT_OPTION_REDACT in its options
- * (tui/open_model.h) and opening its inputs with aot_cmd_open or aot_cmd_open_one. Nothing of a new
+ * and sessions follow. A command gets that by the rows AOT_OPTIONS_INPUT in its options
+ * (tui/open_model.h) and opening its inputs with what open_model.h has. Nothing of a new
  * session was ever written unredacted, so there is nothing to clean from the file's free pages. */
 #ifndef AOT_SESSION_REDACT_H
 #define AOT_SESSION_REDACT_H

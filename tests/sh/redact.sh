@@ -38,6 +38,62 @@ cp "$scratch/out" "$scratch/shown"
 ok "what is shown is redacted too" clean "$scratch/shown"
 ok "and not empty" out "relu("
 
+# Every command that reads units: whatever it prints or writes has none of the names.
+cat >"$scratch/secretjoint.txt" <<'END'
+class joint_helper(torch.nn.Module):
+    def forward(self, primals, tangents):
+        primals_1: "f32[4, 4][4, 1]cpu"; tangents_1: "f32[4, 4][4, 1]cpu";
+        primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)
+        # File: /home/secretuser/secretproject/secretmodel.py:12 in secretfunction, code: secretvalue = F.relu(secretinput)
+        sin: "f32[4, 4][4, 1]cpu" = torch.ops.aten.sin.default(primals_1)
+        cos: "f32[4, 4][4, 1]cpu" = torch.ops.aten.cos.default(primals_1);  primals_1 = None
+        mul: "f32[4, 4][4, 1]cpu" = torch.ops.aten.mul.Tensor(tangents_1, cos);  tangents_1 = cos = None
+        return pytree.tree_unflatten([sin, mul], self._out_spec)
+END
+cat "$scratch/secretfile.txt" "$scratch/secretjoint.txt" >"$scratch/secret.txt"
+tries=0
+all_redacted()
+{
+    for name in open info show explain lint rng mutation diff ranks check run trace passes partition sweep memory \
+        profile export; do
+        set -- "$scratch/secret.txt"
+        rm -rf "$scratch/written"
+        case $name in
+        explain) set -- "$@" cos ;;
+        diff) set -- "$@" --stage joint --other-stage forward ;;
+        ranks) set -- "$@" "$@" ;;
+        run) set -- "$@" -o "$scratch/written" ;;
+        trace | passes | partition) set -- "$@" -o "$scratch/written" ;;
+        export) set -- "$@" --what partition --format dot ;;
+        esac
+        run "$AOTSCOPE" "$name" "$@" --redact
+        ! grep -q "unknown option" "$scratch/err" || { echo "$name: no --redact"; return 1; }
+        [ -s "$scratch/out" ] || [ -s "$scratch/err" ] || [ -e "$scratch/written" ] || { echo "$name: nothing"; return 1; }
+        # the person's own folder, in the file name that they typed, is no name of the input's
+        sed "s|$scratch/secret[a-z]*.txt||g" "$scratch/out" "$scratch/err" >"$scratch/printed"
+        clean "$scratch/printed" || { echo "$name prints it"; return 1; }
+        if [ -e "$scratch/written" ]; then
+            ! grep -raio '[a-z_]*secret[a-z_]*' "$scratch/written" || { echo "$name writes it"; return 1; }
+        fi
+        tries=$((tries + 1))
+    done
+}
+ok "no command prints or writes a name of the user" all_redacted
+run "$AOTSCOPE" open "$scratch/secretfile.txt" --redact
+ok "not even the name of the input" grep -q "aotscope info input_1 " "$scratch/out"
+run "$AOTSCOPE" memory "$scratch/secret.txt" --redact
+ok "memory is that of the graph" out "cos"
+has_redact() { grep -q -- "--redact" "$scratch/out"; }
+lacking()
+{
+    for name in $(sed -n 's/^CMD(\([a-z]*\)).*/\1/p' "$AOT_SRC/tui/commands.def"); do
+        case $name in merge | exec | knapsack | ops | help) continue ;; esac # they print no unit, or values by name
+        run "$AOTSCOPE" help "$name"
+        has_redact || { echo "$name"; return 1; }
+    done
+}
+ok "every command that prints units has the option" lacking
+
 # A session that was not redacted is copied redacted.
 log=$AOT_FIXTURES/logs/train_break.log.gz
 "$AOTSCOPE" import "$log" -o "$scratch/plain.aots" 2>"$scratch/err"
