@@ -162,7 +162,7 @@ static int run(const aot_args *a)
     }
     aot_sweep_free(p.s);
     aot_vec_free(&p.budgets);
-    return st == AOT_E_USAGE  ? aot_cmd_usage(a->cmd, "%s", err.msg)
+    return st == AOT_E_USAGE && err.file[0] == 0 ? aot_cmd_usage(a->cmd, "%s", err.msg)
            : st != AOT_OK     ? aot_cmd_fail(&err)
            : n_failed + n_unread != 0 ? AOT_EXIT_ERROR
                                       : AOT_EXIT_SAME;

@@ -2,6 +2,7 @@
 #include "tui/open_model.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,13 +68,16 @@ aot_status aot_cmd_unit_config(aot_config *out, const aot_args *a, const aot_uni
     return s;
 }
 
-/* What a session that was not finished holds must not pass for all there was. */
-static void warn_incomplete(const aot_model *m)
+/* What a session that was not finished holds must not pass for all there was, nor a policy as followed
+ * where a line of it matches nothing. */
+static void warn_of_notes(const aot_model *m)
 {
     for (size_t i = 0; i < aot_model_n_notes(m); i++) {
         const aot_import_note *n = aot_model_note(m, i);
         if (n->kind != NULL && strcmp(n->kind, "incomplete") == 0) {
             fprintf(stderr, "aotscope: %s: %s\n", n->file, n->text);
+        } else if (n->kind != NULL && strcmp(n->kind, "policy") == 0) {
+            fprintf(stderr, "aotscope: %s:%" PRIu64 ": %s\n", n->file, (uint64_t)n->line, n->text);
         }
     }
 }
@@ -89,7 +93,7 @@ static aot_status open_inputs(aot_model **out, const aot_args *a, const char *co
     aot_cmd_progress_end();
     free(settings);
     if (st == AOT_OK) {
-        warn_incomplete(*out);
+        warn_of_notes(*out);
     }
     return st;
 }
@@ -141,7 +145,9 @@ static aot_status visit_unit(void *arg, aot_unit *u, aot_err *err)
 aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
                              void (*visit)(void *arg, const aot_unit *u), void *arg, aot_err *err)
 {
-    if (strcmp(input, "-") == 0 || !aot_session_sniff(input)) {
+    /* whether a line of a policy matches in any unit is known when all are there */
+    bool all_first = a->edits != NULL && aot_edits_tag_any(a->edits);
+    if (!all_first && (strcmp(input, "-") == 0 || !aot_session_sniff(input))) {
         visitor v = {visit, arg, a->edits, aot_args_has(a, "redact") ? aot_redactor_new() : NULL};
         aot_import_sink sink = {.arg = &v, .on_unit = visit_unit};
         aot_status st = aot_import(input, &sink, NULL, err);
@@ -149,9 +155,7 @@ aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
         return st;
     }
     aot_model *m = NULL;
-    aot_model_options opt = {.edits = a->edits, .redact = aot_args_has(a, "redact")};
-    AOT_TRY(aot_model_open(&m, &input, 1, &opt, err));
-    warn_incomplete(m);
+    AOT_TRY(aot_cmd_open_one(&m, a, input, err));
     for (size_t i = 0; i < aot_model_n_units(m); i++) {
         visit(arg, aot_model_unit(m, i));
     }

@@ -23,6 +23,7 @@ static void free_edit(aot_unit_edit *e)
 {
     free(e->line);
     free(e->file);
+    free(e->fate);
     aot_select_free(&e->select);
 }
 
@@ -45,6 +46,15 @@ void aot_edits_free(aot_unit_edits *e)
 void aot_edits_drop(aot_unit_edits *e)
 {
     forget(e, e->n > 0 ? e->n - 1 : 0);
+}
+
+void aot_edits_may_miss(aot_unit_edits *e)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        if (e->d[i].kind != AOT_UNIT_EDIT_SET && e->d[i].fate == NULL) {
+            e->d[i].fate = aot_xcalloc(1, sizeof *e->d[i].fate);
+        }
+    }
 }
 
 bool aot_edits_undo(aot_unit_edits *e)
@@ -297,7 +307,10 @@ aot_status part_tag_edit(aot_what_if **tags, uint32_t *n_tags, const aot_unit_ed
         }
     }
     aot_select_end(&on);
-    if (n == 0) {
+    if (e->fate != NULL) {
+        *(n != 0 ? &e->fate->matched : &e->fate->missed) = true;
+    }
+    if (n == 0 && e->fate == NULL) {
         aot_status s = nothing_to_tag(e, p, made, err);
         return in_file(s, e->file, e->at, err);
     }

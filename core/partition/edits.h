@@ -25,6 +25,11 @@ typedef struct aot_unit_edit_row {
 } aot_unit_edit_row;
 const aot_unit_edit_row *aot_unit_edit_kind_get(aot_unit_edit_kind k);
 
+/* What became of a line in the graphs that it was tried on. */
+typedef struct aot_edit_fate {
+    bool matched, missed;
+} aot_edit_fate;
+
 typedef struct aot_unit_edit {
     aot_unit_edit_kind kind;
     char *line;        /* the whole line, blanks around it dropped */
@@ -32,6 +37,7 @@ typedef struct aot_unit_edit {
     aot_select select; /* of all kinds but SET */
     char *file;        /* the policy file that it comes from; NULL */
     uint32_t at;       /* its line there */
+    aot_edit_fate *fate; /* NULL: where it matches nothing, that is an error; else it is kept here */
 } aot_unit_edit;
 
 /* d[0 .. n) are in force, d[n .. n_all) were undone. All zero is an empty list. */
@@ -48,7 +54,9 @@ AOT_NODISCARD aot_status aot_edits_add(aot_unit_edits *e, const char *line, cons
 AOT_NODISCARD aot_status aot_edits_read(aot_unit_edits *e, const char *path, aot_err *err);
 /* The same of a text; name stands in errors. */
 AOT_NODISCARD aot_status aot_edits_parse(aot_unit_edits *e, const char *text, const char *name, aot_err *err);
-/* Appends the lines of another list that are in force; from may be NULL. */
+/* Lines of one policy for several units: where one matches nothing it is passed over, which d[i].fate says. */
+void aot_edits_may_miss(aot_unit_edits *e);
+/* Appends the lines of another list that are in force; from may be NULL. What became of them is not copied. */
 AOT_NODISCARD aot_status aot_edits_copy(aot_unit_edits *e, const aot_unit_edits *from, aot_err *err);
 void aot_edits_drop(aot_unit_edits *e); /* the last line in force, and all undone ones, as if never added */
 bool aot_edits_undo(aot_unit_edits *e); /* false: there is nothing to undo */

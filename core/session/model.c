@@ -211,6 +211,7 @@ aot_status aot_model_open(aot_model **out, const char *const *inputs, size_t n_i
     /* a session made now holds them */
     aot_status st = aot_edits_copy(&m->policy, opt->session_path == NULL ? opt->edits : NULL, err);
     st = st == AOT_OK ? open_all(m, inputs, n_inputs, err) : st;
+    st = st == AOT_OK ? aot_model_try_policy(m, err) : st;
     m->opening = NULL;
     if (st != AOT_OK) {
         aot_model_free(m);

@@ -1,4 +1,6 @@
 /* Edits of a unit: what follows from what a line changes is forgotten, and made when asked for. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "session/model_internal.h"
@@ -35,6 +37,62 @@ static void forget_derived(slot *s, bool passes, bool retraced)
     s->calling = NULL;
     s->capture_err = none;
     s->capture_tried = false;
+}
+
+/* The i-th line of the policy in a unit's list: the last ones are the policy's. */
+static aot_unit_edit *policy_line(aot_model *m, size_t unit, size_t i)
+{
+    aot_unit_edits *e = aot_model_slot(m, unit)->edits;
+    return &e->d[e->n - m->policy.n + i];
+}
+
+/* A line that matched nothing in `missed` units, first in unit `first`: an error if it matched in none. */
+static aot_status judge_line(aot_model *m, size_t i, bool matched, size_t missed, size_t first, aot_err *err)
+{
+    aot_unit_edit *e = policy_line(m, first, i);
+    if (!matched) {
+        const aot_partition *p;
+        free(e->fate);
+        e->fate = NULL;
+        forget_derived(aot_model_slot(m, first), true, false);
+        aot_status s = aot_model_partition(m, first, &p, err);
+        return s == AOT_E_USAGE ? s : AOT_OK; // another error is the unit's own
+    }
+    char label[96], more[64] = "";
+    if (missed > 1) {
+        snprintf(more, sizeof more, " and %zu more of %zu", missed - 1, m->slots.n);
+    }
+    aot_import_note note = {.kind = "policy", .line = e->at, .file = aot_arena_printf(m->arena, "%s", e->file)};
+    note.text = aot_arena_printf(m->arena, "'%.120s' matches nothing in unit %zu %s%s", e->line, first,
+                                 aot_unit_label(&aot_model_unit(m, first)->key, label, sizeof label), more);
+    aot_vec_push(&m->notes, note);
+    return AOT_OK;
+}
+
+aot_status aot_model_try_policy(aot_model *m, aot_err *err)
+{
+    if (m->slots.n < 2 || !aot_edits_tag_any(&m->policy)) {
+        return AOT_OK;
+    }
+    for (size_t k = 0; k < m->slots.n; k++) {
+        const aot_partition *p;
+        aot_status s = aot_model_partition(m, k, &p, NULL);
+        (void)s; // a unit that cannot be cut says so where it is asked for
+    }
+    for (size_t i = 0; i < m->policy.n; i++) {
+        bool matched = false;
+        size_t missed = 0, first = 0;
+        for (size_t k = 0; k < m->slots.n && m->policy.d[i].kind != AOT_UNIT_EDIT_SET; k++) {
+            const aot_edit_fate *f = policy_line(m, k, i)->fate;
+            matched |= f->matched;
+            first = f->missed && missed == 0 ? k : first;
+            missed += f->missed;
+        }
+        if (missed > 0) {
+            AOT_TRY(judge_line(m, i, matched, missed, first, err));
+        }
+    }
+    return AOT_OK;
 }
 
 /* Settings that the capture reads. */

@@ -22,8 +22,12 @@ static void begin_edits(const aot_model *m, slot *s)
             (void)st; /* a line of another version is passed over */
         }
     }
+    aot_edits_may_miss(s->edits); /* when the session was made they matched somewhere */
     aot_status st = aot_edits_copy(s->edits, &m->policy, NULL);
     (void)st; /* they were parsed before */
+    if (m->slots.n > 1) {
+        aot_edits_may_miss(s->edits);
+    }
     s->n_opened = s->edits->n;
 }
 

@@ -18,6 +18,7 @@ typedef struct job {
     aot_record_summary *sum;
     const char *input;
     aot_redactor *redactor; /* NULL: nothing is redacted */
+    aot_unit_edits edits;   /* the policy */
     bool is_recording; /* the input is a recorder's own file */
 } job;
 
@@ -125,8 +126,8 @@ static void record_runtime(job *j, const aot_unit *u, const aot_calling *calling
  * Redacted, it keeps settings alone: selections may hold the user's names. */
 static void take_edits(const job *j, aot_unit *u)
 {
-    u->edits = j->opt->edits;
-    for (size_t i = 0; u->edits != NULL && i < u->edits->n; i++) {
+    u->edits = &j->edits;
+    for (size_t i = 0; i < u->edits->n; i++) {
         const char *line = u->edits->d[i].line;
         if (j->redactor != NULL && u->edits->d[i].kind != AOT_UNIT_EDIT_SET) {
             continue;
@@ -347,6 +348,31 @@ static aot_status record_one(job *j, const char *input, aot_status *input_st, ao
     return AOT_OK;
 }
 
+/* Lines that matched nothing: in no unit, which is an error, or in some, which a note says. */
+static void judge_policy(job *j, aot_err *err)
+{
+    for (size_t i = 0; i < j->edits.n && j->recorder != NULL; i++) {
+        const aot_unit_edit *e = &j->edits.d[i];
+        if (e->fate == NULL || !e->fate->missed) {
+            continue;
+        }
+        if (e->fate->matched) {
+            aot_arena *a = aot_arena_new();
+            aot_import_note n = {.kind = "policy", .file = e->file, .line = e->at};
+            n.text = aot_arena_printf(a, "'%.120s' matches nothing in some of the units", e->line);
+            aot_recorder_begin(j->recorder);
+            on_note(j, &n);
+            aot_recorder_commit(j->recorder);
+            aot_arena_free(a);
+        } else if (err->code == AOT_OK) {
+            aot_status s = AOT_FAIL(err, AOT_E_USAGE, "'%.120s': no operator of the forward matches in any unit", e->line);
+            (void)s;
+            err->at = (aot_pos){e->at, 0};
+            aot_err_in_file(err, e->file != NULL ? e->file : "policy");
+        }
+    }
+}
+
 aot_status aot_record_inputs(const char *const *inputs, size_t n_inputs,
                              const aot_model_options *opt, aot_record_summary *sum, aot_err *err)
 {
@@ -359,16 +385,20 @@ aot_status aot_record_inputs(const char *const *inputs, size_t n_inputs,
     job j = {.opt = opt, .sum = sum, .redactor = opt->redact ? aot_redactor_new() : NULL};
     aot_err input_err = {0}, own_err = {0};
     aot_status st = aot_recorder_new(&j.recorder, s, &own_err);
+    st = st == AOT_OK ? aot_edits_copy(&j.edits, opt->edits, &own_err) : st;
+    aot_edits_may_miss(&j.edits);
     for (size_t i = 0; i < n_inputs && st == AOT_OK; i++) {
         aot_status input_st = AOT_OK;
         st = record_one(&j, inputs[i], &input_st, &input_err, &own_err);
         sum->n_failed_inputs += input_st != AOT_OK;
     }
+    judge_policy(&j, &input_err);
     for (int s = 0; s < AOT_N_STAGES && j.recorder != NULL; s++) {
         sum->n_unchanged[s] = aot_recorder_unchanged(j.recorder, (aot_stage)s);
     }
     aot_recorder_free(j.recorder);
     aot_redactor_free(j.redactor);
+    aot_edits_free(&j.edits);
     bool nothing = st == AOT_OK && sum->n_failed_inputs == n_inputs && sum->stats.units == 0;
     const aot_err *first = st != AOT_OK ? &own_err : &input_err;
     if (nothing) {

@@ -117,6 +117,28 @@ printf 'set cse=True\nsave op:conv2d\n' >"$scratch/bad"
 run "$AOTSCOPE" show "$log" --saved --policy "$scratch/bad"
 ok "a line that matches nothing is an error" exits 2
 ok "that says where and what" err "bad:2: 'save op:conv2d': no operator of the forward matches"
+several="$AOT_FIXTURES/logs/three_units.stderr.gz"
+printf 'recompute op:relu\nsave op:sin\nrecompute op:conv2d\n' >"$scratch/nowhere"
+printf 'set cse=True\nrecompute op:addmm\nrecompute op:sin\n' >"$scratch/some"
+for what in show memory "sweep --no-plot" lint "partition -o $scratch/cut" "import -o $scratch/p.aots"; do
+    # shellcheck disable=SC2086
+    run "$AOTSCOPE" $what "$several" --policy "$scratch/some"
+    case $what in
+    import*) run "$AOTSCOPE" info "$scratch/p.aots" --notes && cp "$scratch/out" "$scratch/err" ;;
+    esac
+    ok "${what%% *}: a line that matches in some units is passed over in the others" exits 0
+    ok "${what%% *}: which is said once" test "$(grep -c "op:addmm' matches nothing in " "$scratch/err")" = 1
+    # shellcheck disable=SC2086
+    run "$AOTSCOPE" $what "$several" --policy "$scratch/nowhere"
+    ok "${what%% *}: one that matches in none is an error" exits 2
+    ok "${what%% *}: at its line" err "nowhere:3: 'recompute op:conv2d': no operator of the forward matches"
+done
+run "$AOTSCOPE" show "$several" --unit 0 --filter "op:addmm tag:MUST_RECOMPUTE" --policy "$scratch/some"
+ok "where it matches it holds" out "addmm"
+run "$AOTSCOPE" show "$several" --unit 1 --saved --policy "$scratch/some"
+ok "the warning names a unit" err "some:2: 'recompute op:addmm' matches nothing in unit 1 [0/0] and 1 more of 3"
+run "$AOTSCOPE" show "$scratch/p.aots" --unit 1 --saved
+ok "a session made under the policy is shown under it" exits 0
 printf 'sav op:mm\n' >"$scratch/bad"
 run "$AOTSCOPE" partition "$log" --policy "$scratch/bad" -o "$scratch/cut"
 ok "a line that is no edit says where and what there is" err "bad:1: 'sav' is no edit; there are: set NAME=VALUE"
