@@ -1,4 +1,4 @@
-/* State of the graph view, shared by its files: view_graph.c (layout, actions), graph_stage.c
+/* State of the graph view, shared by its files: view_graph.c (actions), graph_draw.c (layout), graph_stage.c
  * (stages, finding a node again), pane_node.c and pane_saved.c. */
 #ifndef AOT_TUI_GRAPH_VIEW_H
 #define AOT_TUI_GRAPH_VIEW_H
@@ -124,6 +124,10 @@ void graph_draw_missing(graph_view *gv, aot_canvas *c, int y, int x, int rows, i
 
 /* Everything anew after an edit, the anchored node selected. */
 void graph_reload(graph_view *gv);
+
+/* ---- graph_draw.c ---- */
+
+void graph_draw(aot_view *v, aot_canvas *c, int y, int rows);
 
 /* ---- graph_edit.c ---- */
 

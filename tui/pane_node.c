@@ -8,6 +8,7 @@
 #include "session/marks.h"
 #include "tui/graph_view.h"
 #include "viewers/format.h"
+#include "viewers/node_tags.h"
 
 enum { LABEL_COLS = 11, MAX_USERS = 100 };
 
@@ -172,20 +173,25 @@ static void add_note(pane *p)
     }
 }
 
+/* What node.meta holds for the partitioner, by its names. */
+static void add_tags(pane *p)
+{
+    char value[64], buf[160];
+    const char *label = "tags";
+    for (int t = 0; t < AOT_N_NODE_TAGS; t++) {
+        aot_node_tag tag = (aot_node_tag)t;
+        if (*aot_node_tag_value(value, sizeof value, tag, p->g, p->id, p->info)) {
+            snprintf(buf, sizeof buf, "%s = %s", aot_node_tag_name(tag), value);
+            aot_lines_pair(p->l, p->cols, label, AOT_STYLE_NORMAL, buf);
+            label = "";
+        }
+    }
+}
+
 static void add_source(pane *p)
 {
     const aot_src *src = &p->g->srcs.d[p->n->src];
-    aot_policy policy = (aot_policy)(p->info ? p->info->policy : p->n->policy);
     char buf[600];
-    if (policy != AOT_POLICY_NONE || src->ac_graph_id >= 0) {
-        aot_sb sb = {0};
-        aot_sb_addz(&sb, policy != AOT_POLICY_NONE ? aot_policy_name(policy) : "none");
-        if (src->ac_graph_id >= 0) {
-            aot_sb_addf(&sb, " (checkpoint region %d)", (int)src->ac_graph_id);
-        }
-        aot_lines_pair(p->l, p->cols, "policy", AOT_STYLE_NORMAL, aot_sb_text(&sb));
-        aot_sb_free(&sb);
-    }
     if (src->file) {
         const char *func = aot_text(p->g->ctx, src->func);
         snprintf(buf, sizeof buf, "%s:%u%s%s", aot_text(p->g->ctx, src->file), src->line,
@@ -350,6 +356,7 @@ void graph_fill_node(graph_view *gv, int cols)
         add_note(&p);
         add_what(&p);
         add_partition(&p);
+        add_tags(&p);
         add_source(&p);
         if (p.n->subgraph) {
             aot_lines_add(p.l, AOT_STYLE_NOTICE, "A submodule: Enter on its line opens it");

@@ -6,6 +6,7 @@
 
 #include "partition/select.h"
 #include "viewers/format.h"
+#include "viewers/node_tags.h"
 #include "viewers/repeats.h"
 #include "viewers/table.h"
 
@@ -22,6 +23,37 @@ static const char *verdict_of(const found *f, aot_node_id id)
 {
     aot_node_id cut = f->cut != NULL ? f->cut[id] : AOT_NO_NODE;
     return cut != AOT_NO_NODE ? aot_verdict_name((aot_verdict)f->p->nodes[cut].verdict) : "";
+}
+
+static const aot_node_info *info_of(const found *f, aot_node_id id)
+{
+    aot_node_id cut = f->cut != NULL ? f->cut[id] : AOT_NO_NODE;
+    return cut != AOT_NO_NODE ? &f->p->nodes[cut] : NULL;
+}
+
+/* Whether any of the nodes is tagged: then there is a column. */
+static bool any_tag(const found *f)
+{
+    aot_sb tags = {0};
+    for (size_t i = 0; i < f->ids.n && tags.n == 0; i++) {
+        aot_node_tags_asked(&tags, f->g, f->ids.d[i], info_of(f, f->ids.d[i]));
+    }
+    bool any = tags.n > 0;
+    aot_sb_free(&tags);
+    return any;
+}
+
+static json_t *tags_json(const found *f, aot_node_id id)
+{
+    json_t *tags = json_object();
+    char value[64];
+    for (int t = 0; t < AOT_N_NODE_TAGS; t++) {
+        aot_node_tag_value(value, sizeof value, (aot_node_tag)t, f->g, id, info_of(f, id));
+        if (*value) {
+            json_object_set_new(tags, aot_node_tag_name((aot_node_tag)t), json_string(value));
+        }
+    }
+    return tags;
 }
 
 static int64_t bytes_of(const found *f, aot_node_id id)
@@ -44,9 +76,16 @@ static void print_table(const found *f, const aot_filtered *how)
     aot_sb out = {0};
     char op[160], type[200], source[512];
     int64_t sum = 0;
-    static const char *const titles[] = {"name", "operator", "type", "bytes", "verdict", "source", "repeats"};
-    for (int i = 0; i < (f->repeats.of != NULL ? 7 : 6); i++) {
+    static const char *const titles[] = {"name", "operator", "type", "bytes", "verdict", "source"};
+    bool tagged = any_tag(f);
+    for (int i = 0; i < 6; i++) {
         aot_table_column(t, titles[i], i == 3 ? AOT_RIGHT : AOT_LEFT, 0);
+    }
+    if (tagged) {
+        aot_table_column(t, "tags", AOT_LEFT, 0);
+    }
+    if (f->repeats.of != NULL) {
+        aot_table_column(t, "repeats", AOT_LEFT, 0);
     }
     for (size_t i = 0; i < f->ids.n; i++) {
         aot_node_id id = f->ids.d[i];
@@ -61,6 +100,12 @@ static void print_table(const found *f, const aot_filtered *how)
         }
         aot_table_cell(t, verdict_of(f, id));
         aot_table_cell(t, aot_format_source(source, sizeof source, f->g, id));
+        if (tagged) {
+            aot_sb tags = {0};
+            aot_node_tags_asked(&tags, f->g, id, info_of(f, id));
+            aot_table_cell(t, aot_sb_text(&tags));
+            aot_sb_free(&tags);
+        }
         const aot_fold *fold = fold_at(f, id);
         if (fold != NULL) {
             aot_table_cellf(t, "%u nodes x %u", fold->length, fold->times);
@@ -89,11 +134,12 @@ static json_t *to_json(const found *f, size_t unit, const char *filter)
     for (size_t i = 0; i < f->ids.n; i++) {
         aot_node_id id = f->ids.d[i];
         json_array_append_new(
-            nodes, json_pack("{s:s, s:s, s:s, s:I, s:s, s:s}", "name", aot_node_name(f->g, id), "op",
+            nodes, json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:o}", "name", aot_node_name(f->g, id), "op",
                              aot_format_op(op, sizeof op, f->g, id), "type",
                              aot_format_type(type, sizeof type, f->g->ctx, aot_node_at(f->g, id)->meta),
                              "bytes", (json_int_t)bytes_of(f, id), "verdict", verdict_of(f, id),
-                             "source", aot_format_source(source, sizeof source, f->g, id)));
+                             "source", aot_format_source(source, sizeof source, f->g, id), "tags",
+                             tags_json(f, id)));
     }
     json_t *j = json_pack("{s:i, s:s?, s:o}", "unit", (int)unit, "filter", filter, "nodes", nodes);
     json_t *folds = f->repeats.of != NULL ? json_array() : NULL;

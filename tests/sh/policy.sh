@@ -8,6 +8,11 @@ ok "show --filter lists the nodes that are meant" out "getitem_1"
 ok "and counts them" out "2 of 16 nodes"
 run "$AOTSCOPE" show "$log" --filter 'op:native_dropout' --json
 ok "as JSON too" out '"name": "native_dropout"'
+tagged="$AOT_FIXTURES/oracle/checkpoint_selective/trace.log.gz"
+run "$AOTSCOPE" show "$tagged" --stage joint --filter 'op:mm line:units_corner.py:114'
+ok "tags are listed by their names in node.meta" out "recompute=MUST_SAVE ac_graph_id=6"
+run "$AOTSCOPE" show "$tagged" --stage joint --filter 'node:mm' --json
+ok "as JSON with the side" out '"partitioner_tag": "is_forward"'
 run "$AOTSCOPE" show "$log" --filter 'op:conv2d'
 ok "a filter that matches nothing says so" err "matches no node of the 16"
 run "$AOTSCOPE" show "$log" --filter 'colour:red'

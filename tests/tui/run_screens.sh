@@ -5,6 +5,7 @@
 #     # input: logs/ddp                 below fixtures/
 #     # args: --ascii --set cse=False   more of the command line (none if absent)
 #     # sizes: 80x24 200x60             (these if absent)
+#     # view: NAME                      the view (tui/views.def) it is about (NAME.keys if absent)
 # AOT_BLESS=1 rewrites the .screen files; read the diff before it is committed.
 . "$AOT_SRC/tests/sh/lib.sh"
 tests=$AOT_SRC/tests/tui
@@ -32,5 +33,17 @@ for keys in "$tests"/*.keys; do
     for size in ${sizes:-80x24 200x60}; do
         ok "$name at $size" same_screen
     done
+done
+# A view's script, which opens it at both sizes: the one named as the view, or that says "view:".
+has_script()
+{
+    keys=$(grep -lx "# view: $1" "$tests"/*.keys || echo "$tests/$1.keys")
+    for size in 80x24 200x60; do
+        [ -s "${keys%.keys}.$size.screen" ] || { echo "no ${keys%.keys}.$size.screen"; return 1; }
+    done
+}
+
+for view in $(sed -n 's/^VIEW(\([A-Z_]*\),.*/\1/p' "$AOT_SRC/tui/views.def" | tr 'A-Z' 'a-z'); do
+    ok "the view $view has screens at both sizes" has_script "$view"
 done
 done_testing
