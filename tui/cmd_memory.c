@@ -147,7 +147,7 @@ static aot_status read_options(job *j, const aot_args *a, aot_err *err)
     AOT_TRY(aot_out_format(&j->format, a, fits != NULL ? "text, json" : "text, json, csv, svg, pdf, png", err));
     AOT_TRY(aot_memory_ask_read(&j->ask, a, err));
     j->limit = -1;
-    if (fits != NULL && !aot_fits_parse_size(&j->limit, fits)) {
+    if (fits != NULL && !aot_bytes_parse(&j->limit, fits)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--fits takes a size such as 24GiB, 500MB or 1000000, not '%s'", fits);
     }
     j->only = aot_args_get(a, "unit");

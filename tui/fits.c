@@ -16,32 +16,6 @@
 #include "viewers/format.h"
 #include "viewers/table.h"
 
-bool aot_fits_parse_size(int64_t *bytes, const char *text)
-{
-    static const struct {
-        const char *unit;
-        double bytes;
-    } units[] = {{"", 1},
-                 {"B", 1},
-                 {"KB", 1e3},
-                 {"MB", 1e6},
-                 {"GB", 1e9},
-                 {"TB", 1e12},
-                 {"KiB", 1024},
-                 {"MiB", 1048576},
-                 {"GiB", 1073741824.0},
-                 {"TiB", 1099511627776.0}};
-    char *end;
-    double n = strtod(text, &end);
-    for (size_t i = 0; end != text && n >= 0 && i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].unit) == 0 && n * units[i].bytes < 9e18) {
-            *bytes = (int64_t)(n * units[i].bytes);
-            return true;
-        }
-    }
-    return false;
-}
-
 typedef struct fitter {
     const aot_fit_ask *ask;
     aot_cutter *cutter;

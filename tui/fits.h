@@ -8,9 +8,6 @@
 #include "import/unit.h"
 #include "pipeline/config.h"
 
-/* "24GiB", "500MB", "123456": bytes; false if it is none of these. */
-bool aot_fits_parse_size(int64_t *bytes, const char *text);
-
 /* One budget of a unit. */
 typedef struct aot_fit_point {
     double budget;

@@ -221,3 +221,29 @@ bool aot_ends_with(const char *s, const char *suffix)
     size_t n = strlen(s), m = strlen(suffix);
     return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
+
+bool aot_bytes_parse(int64_t *bytes, const char *text)
+{
+    static const struct {
+        const char *unit;
+        double bytes;
+    } units[] = {{"", 1},
+                 {"B", 1},
+                 {"KB", 1e3},
+                 {"MB", 1e6},
+                 {"GB", 1e9},
+                 {"TB", 1e12},
+                 {"KiB", 1024},
+                 {"MiB", 1048576},
+                 {"GiB", 1073741824.0},
+                 {"TiB", 1099511627776.0}};
+    char *end;
+    double n = strtod(text, &end);
+    for (size_t i = 0; end != text && n >= 0 && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].unit) == 0 && n * units[i].bytes < 9e18) {
+            *bytes = (int64_t)(n * units[i].bytes);
+            return true;
+        }
+    }
+    return false;
+}

@@ -36,6 +36,8 @@ void aot_sb_clear(aot_sb *b);             /* keeps the memory */
 void aot_sb_free(aot_sb *b);
 
 bool aot_starts_with(const char *s, const char *prefix);
+/* "4096", "8MiB", "1.5GB"; false: it is no size. */
+bool aot_bytes_parse(int64_t *bytes, const char *text);
 bool aot_ends_with(const char *s, const char *suffix);
 
 #endif

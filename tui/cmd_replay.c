@@ -1,0 +1,234 @@
+/* aotscope replay: runs units node by node and tells where a break holds. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/values.h"
+#include "tui/open_model.h"
+#include "tui/out_format.h"
+#include "tui/replay_report.h"
+#include "viewers/format.h"
+#include "viewers/table.h"
+
+typedef struct job {
+    const aot_args *a;
+    bool json;
+    json_t *units;
+    json_t *values;
+    aot_replay_ask ask;
+    int64_t steps; /* -1: to every break */
+    size_t n_findings, n_failed;
+    aot_sb text;
+} job;
+
+static const char *const default_breaks[] = {"nan", "inf", "diff"};
+
+static aot_status set_breaks(const job *j, aot_replay *r, aot_err *err)
+{
+    size_t n = 0;
+    for (const char *t; (t = aot_args_nth(j->a, "break", n)) != NULL; n++) {
+        AOT_TRY(aot_replay_break(r, t, err));
+    }
+    for (size_t i = 0; i < sizeof default_breaks / sizeof *default_breaks && n == 0; i++) {
+        AOT_TRY(aot_replay_break(r, default_breaks[i], err));
+    }
+    return AOT_OK;
+}
+
+static bool is_finding(const aot_replay *r, size_t frame)
+{
+    for (size_t i = 0; i < aot_replay_n_breaks(r); i++) {
+        if (aot_break_get(aot_replay_break_kind(r, i))->finding && aot_replay_holds(r, i, frame)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool ascii(void)
+{
+    return (aot_out_table_flags() & AOT_TABLE_ASCII) != 0;
+}
+
+static void tell_frame(job *j, const aot_replay_unit *u, json_t *events, size_t frame)
+{
+    const aot_replay *r = aot_replay_of((aot_replay_unit *)(uintptr_t)u);
+    const aot_replay_frame *f = aot_replay_frame_at(r, frame);
+    j->n_findings += is_finding(r, frame);
+    if (j->json) {
+        json_array_append_new(events, aot_replay_frame_json(u, frame));
+        return;
+    }
+    aot_sb stops = {0};
+    aot_replay_print_place(&j->text, u, f);
+    aot_replay_print_stops(&stops, r, frame);
+    if (stops.n > 0) {
+        aot_sb_addf(&j->text, "  stopped by %s", aot_sb_text(&stops));
+    }
+    aot_sb_adds(&j->text, "\n");
+    aot_replay_print_frame(&j->text, u, f, ascii());
+    aot_sb_free(&stops);
+}
+
+static void tell_head(job *j, aot_model *m, size_t unit, const aot_replay_unit *u)
+{
+    const aot_run_call *c = aot_replay_unit_call(u, AOT_REPLAY_FORWARD), *b = aot_replay_unit_call(u, AOT_REPLAY_BACKWARD);
+    aot_sb_addf(&j->text, "# unit %zu %s\n", unit, aot_model_unit_line(m, unit));
+    aot_sb_addf(&j->text, "# graphs: forward %s", aot_replay_unit_recorded(u, AOT_REPLAY_FORWARD) ? "recorded" : "derived");
+    if (aot_replay_unit_graph(u, AOT_REPLAY_BACKWARD) != NULL) {
+        aot_sb_addf(&j->text, ", backward %s", aot_replay_unit_recorded(u, AOT_REPLAY_BACKWARD) ? "recorded" : "derived");
+    }
+    if (c != NULL) {
+        aot_sb_addf(&j->text, "; generator as in %s %llu%s", c->side, (unsigned long long)c->n,
+                    b != NULL ? " and its backward" : "");
+    } else {
+        aot_sb_addf(&j->text, "; generator seeded with %llu", (unsigned long long)j->ask.seed);
+    }
+    aot_sb_adds(&j->text, "\n");
+}
+
+static void walk(job *j, aot_replay_unit *u, json_t *events)
+{
+    aot_replay *r = aot_replay_of(u);
+    if (j->steps >= 0) {
+        for (int64_t i = 0; i < j->steps && aot_replay_step(r, 1); i++) {
+            tell_frame(j, u, events, aot_replay_at(r));
+        }
+        return;
+    }
+    while (aot_replay_continue(r)) {
+        tell_frame(j, u, events, aot_replay_at(r));
+    }
+}
+
+static aot_status replay_unit(job *j, aot_model *m, size_t unit, aot_err *err)
+{
+    aot_replay_unit *u;
+    const aot_err *broken;
+    json_t *events = json_array();
+    aot_status s = aot_replay_open(&u, m, unit, &j->ask, err);
+    if (s != AOT_OK) {
+        json_decref(events);
+        return s;
+    }
+    s = set_breaks(j, aot_replay_of(u), err);
+    if (s == AOT_OK) {
+        if (!j->json) {
+            tell_head(j, m, unit, u);
+        }
+        walk(j, u, events);
+        if (j->json) {
+            json_t *o = json_pack("{s:I, s:O, s:o}", "unit", (json_int_t)unit, "events", events, "end", aot_replay_sum_json(u));
+            json_array_append_new(j->units, o);
+        } else {
+            aot_replay_print_sum(&j->text, u);
+        }
+        if (aot_replay_complete(aot_replay_of(u), &broken) && broken->code != AOT_OK) {
+            *err = *broken;
+            s = broken->code;
+        }
+    }
+    json_decref(events);
+    aot_replay_close(u);
+    return s;
+}
+
+static aot_status take_options(job *j, aot_err *err)
+{
+    const char *format, *steps = aot_args_get(j->a, "steps"), *seed = aot_args_get(j->a, "seed"),
+                        *call = aot_args_get(j->a, "call"), *values = aot_args_get(j->a, "values");
+    char *end = "";
+    AOT_TRY(aot_out_format(&format, j->a, "text,json", err));
+    j->json = strcmp(format, "json") == 0;
+    j->steps = steps != NULL ? strtoll(steps, &end, 10) : -1;
+    if (*end != '\0' || (steps != NULL && j->steps < 0)) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--steps takes a number from 0 on, not '%s'", steps);
+    }
+    j->ask = (aot_replay_ask){.call = -1, .file = values};
+    j->ask.seed = seed != NULL ? strtoull(seed, &end, 0) : 0;
+    if (*end != '\0') {
+        return AOT_FAIL(err, AOT_E_USAGE, "--seed takes a number, not '%s'", seed);
+    }
+    j->ask.call = call != NULL ? strtoll(call, &end, 10) : -1;
+    if (*end != '\0' || (call != NULL && j->ask.call < 0)) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--call takes a number from 0 on, not '%s'", call);
+    }
+    if (values != NULL) {
+        AOT_TRY(aot_values_read(&j->values, values, err));
+        j->ask.values = j->values;
+    }
+    return AOT_OK;
+}
+
+static aot_status write_all(job *j, aot_err *err)
+{
+    if (!j->json) {
+        return aot_out_write(j->a, "text", &j->text, err);
+    }
+    json_t *o = aot_cmd_json();
+    json_object_set(o, "units", j->units);
+    aot_status s = aot_cmd_write_json(j->a, o, err);
+    json_decref(o);
+    return s;
+}
+
+static int run(const aot_args *a)
+{
+    job j = {.a = a, .units = json_array()};
+    aot_model *m = NULL;
+    aot_err err = {0};
+    size_t first = 0, end = 0;
+    aot_status s = take_options(&j, &err);
+    s = s == AOT_OK ? aot_cmd_open_units(&m, &first, &end, a, &err) : s;
+    for (size_t i = first; i < end && s == AOT_OK; i++) {
+        aot_err mine = {0};
+        if (replay_unit(&j, m, i, &mine) != AOT_OK) {
+            aot_err_in_file(&mine, aot_model_unit(m, i)->input);
+            aot_cmd_fail(&mine);
+            j.n_failed++;
+        }
+    }
+    s = s == AOT_OK ? write_all(&j, &err) : s;
+    json_decref(j.units);
+    json_decref(j.values);
+    aot_sb_free(&j.text);
+    aot_model_free(m);
+    return s != AOT_OK         ? aot_cmd_fail(&err)
+           : j.n_failed > 0    ? AOT_EXIT_ERROR
+           : j.n_findings > 0  ? AOT_EXIT_DIFFERS
+                               : AOT_EXIT_SAME;
+}
+
+static const aot_option options[] = {
+    {"unit", 'u', "N|LABEL", false, "One unit; else all of them."},
+    {"break", 'b', "WHAT", true, "Where to stop: nan, inf, diff, draws, bytes>8MiB, or a selection of nodes; nan, inf and diff if absent."},
+    {"steps", 0, "N", false, "Tell the first N nodes one by one in place of the stops."},
+    {"call", 0, "N", false, "The recorded forward call whose generator states are taken; the first that had a backward if absent."},
+    {"seed", 0, "N", false, "Of made-up inputs, and of the generator where no state was recorded; 0 if absent."},
+    {"values", 0, "FILE", false, "Values of the inputs by name, and tangents (JSON, as exec takes them)."},
+    {"format", 0, "FORMAT", false, "text or json."},
+    {"output", 'o', "FILE", false, "Where it goes; standard output if absent."},
+    AOT_OPTION_SET,
+    {0},
+};
+
+const aot_cmd cmd_replay = {
+    .name = "replay",
+    .synopsis = "INPUT [--unit N|LABEL] [--break WHAT]... [--steps N] [--set NAME=VALUE]...",
+    .summary = "Run a unit node by node, forward then backward, and stop at NaN, differences, nodes, bytes",
+    .doc = "Runs the forward and the backward as recorded (derived where they are not, or under other settings) on the "
+           "CPU. Of a session by tools/aotscope_record.py the generator starts in the state of the recorded call, so the "
+           "masks are those of that run, and what was drawn is compared with it; values that the backward computes again "
+           "are compared with the forward's, element by element.\n\n"
+           "Inputs that are not given are made up: floats uniform in [0, 1), integers 0 or 1, tangents 1. Live bytes are "
+           "those of the storages that the run holds, inputs too.\n\n"
+           "Exit code 1 if a break was hit that is a finding: nan, inf, diff, bytes.",
+    .examples = "aotscope replay run.aots\n"
+                "aotscope replay run.aots --unit 1 --break draws\n"
+                "aotscope replay train.log --set activation_memory_budget=0.5 --break diff\n"
+                "aotscope replay train.log --steps 5 --format json\n",
+    .options = options,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run,
+};
