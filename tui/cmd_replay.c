@@ -7,7 +7,6 @@
 #include "tui/open_model.h"
 #include "tui/out_format.h"
 #include "tui/replay_report.h"
-#include "viewers/format.h"
 #include "viewers/table.h"
 
 typedef struct job {
@@ -65,7 +64,7 @@ static void tell_frame(job *j, const aot_replay_unit *u, json_t *events, size_t 
     if (stops.n > 0) {
         aot_sb_addf(&j->text, "  stopped by %s", aot_sb_text(&stops));
     }
-    aot_sb_adds(&j->text, "\n");
+    aot_sb_addz(&j->text, "\n");
     aot_replay_print_frame(&j->text, u, f, ascii());
     aot_sb_free(&stops);
 }
@@ -84,7 +83,7 @@ static void tell_head(job *j, aot_model *m, size_t unit, const aot_replay_unit *
     } else {
         aot_sb_addf(&j->text, "; generator seeded with %llu", (unsigned long long)j->ask.seed);
     }
-    aot_sb_adds(&j->text, "\n");
+    aot_sb_addz(&j->text, "\n");
 }
 
 static void walk(job *j, aot_replay_unit *u, json_t *events)

@@ -26,7 +26,7 @@ void aot_replay_print_place(aot_sb *out, const aot_replay_unit *u, const aot_rep
     char buf[300];
     aot_sb_addf(out, "%s  %s", side_name(u, f), aot_node_name(g, f->node));
     if (f->is_input) {
-        aot_sb_adds(out, "  input");
+        aot_sb_addz(out, "  input");
     } else {
         aot_sb_addf(out, "  %s", aot_format_op(buf, sizeof buf, g, f->node));
     }
@@ -42,7 +42,7 @@ static void print_number(aot_sb *out, aot_dtype d, double v)
     if (kind == 'i' || kind == 'u' || kind == 'b') {
         aot_sb_addf(out, "%.0f", v);
     } else if (isnan(v)) {
-        aot_sb_adds(out, "nan"); // without the sign that printf gives it
+        aot_sb_addz(out, "nan"); // without the sign that printf gives it
     } else {
         aot_sb_addf(out, "%.5g", v);
     }
@@ -54,7 +54,7 @@ static void print_type(aot_sb *out, const aot_value_stats *s)
     for (unsigned i = 0; i < s->ndim; i++) {
         aot_sb_addf(out, "%s%" PRId64, i > 0 ? ", " : "", s->size[i]);
     }
-    aot_sb_adds(out, "]");
+    aot_sb_addz(out, "]");
 }
 
 void aot_replay_print_histogram(aot_sb *out, const aot_value_stats *s, bool ascii)
@@ -67,7 +67,7 @@ void aot_replay_print_histogram(aot_sb *out, const aot_value_stats *s, bool asci
     }
     for (int i = 0; i < AOT_STATS_BINS; i++) { // any at all shows
         int64_t level = (s->bins[i] * 8 + most - 1) / most;
-        aot_sb_adds(out, (ascii ? plain : blocks)[level]);
+        aot_sb_addz(out, (ascii ? plain : blocks)[level]);
     }
 }
 
@@ -84,9 +84,9 @@ static void print_diff(aot_sb *out, const char *what, const aot_replay_diff *d, 
         aot_sb_addf(out, "    %s: %" PRId64 " of %" PRId64 " elements DIFFER, first at %" PRId64 ": ", what, d->d.n,
                     d->d.of, d->d.first);
         print_number(out, t, d->d.was);
-        aot_sb_adds(out, ", now ");
+        aot_sb_addz(out, ", now ");
         print_number(out, t, d->d.is);
-        aot_sb_adds(out, "\n");
+        aot_sb_addz(out, "\n");
     }
 }
 
@@ -94,35 +94,35 @@ static void print_value(aot_sb *out, const aot_replay_value *v, bool ascii)
 {
     const aot_value_stats *s = &v->stats;
     aot_dtype d = (aot_dtype)s->dtype;
-    aot_sb_adds(out, "  ");
+    aot_sb_addz(out, "  ");
     print_type(out, s);
     if (s->n > 0) {
-        aot_sb_adds(out, "  min ");
+        aot_sb_addz(out, "  min ");
         print_number(out, d, s->min);
-        aot_sb_adds(out, "  max ");
+        aot_sb_addz(out, "  max ");
         print_number(out, d, s->max);
         aot_sb_addf(out, "  mean %.5g", isnan(s->mean) ? (double)NAN : s->mean);
     }
     if (s->n_nan > 0 || s->n_inf > 0) {
         aot_sb_addf(out, "  NaN %" PRId64 "  Inf %" PRId64 "  first at %" PRId64, s->n_nan, s->n_inf, s->first_bad);
     }
-    aot_sb_adds(out, "\n    ");
+    aot_sb_addz(out, "\n    ");
     for (unsigned i = 0; i < s->n_first; i++) {
-        aot_sb_adds(out, i > 0 ? " " : "");
+        aot_sb_addz(out, i > 0 ? " " : "");
         print_number(out, d, s->first[i]);
         if (aot_dtype_get(d)->kind == 'c') {
             aot_sb_addf(out, "%+.5gj", s->first_imag[i]);
         }
     }
     if (s->n > s->n_first) {
-        aot_sb_adds(out, " ..");
+        aot_sb_addz(out, " ..");
     }
     if (s->n > 1 && s->min < s->max) {
-        aot_sb_adds(out, "  |");
+        aot_sb_addz(out, "  |");
         aot_replay_print_histogram(out, s, ascii);
-        aot_sb_adds(out, "|");
+        aot_sb_addz(out, "|");
     }
-    aot_sb_adds(out, "\n");
+    aot_sb_addz(out, "\n");
     print_diff(out, "forward's", &v->forward, d);
     print_diff(out, "recorded", &v->recorded, d);
 }
@@ -137,7 +137,7 @@ static void print_generator(aot_sb *out, const aot_replay_unit *u, const aot_rep
         if (f->n_drawn > 0) {
             aot_sb_addf(out, ": %" PRId64 " number%s of 32 bits", f->n_drawn, f->n_drawn == 1 ? "" : "s");
         }
-        aot_sb_adds(out, "\n");
+        aot_sb_addz(out, "\n");
     }
     if (f->draws && d != NULL && state != 0) {
         aot_sb_addf(out, "    state before: %s\n", state == f->before.hash ? "as recorded" : "ANOTHER than recorded");

@@ -10,8 +10,11 @@
 #ifndef AOT_EXEC_REPLAY_H
 #define AOT_EXEC_REPLAY_H
 
-#include "exec/interp.h"
+#include "exec/generator.h"
 #include "exec/value_stats.h"
+
+struct aot_exec; /* exec/interp.h */
+struct aot_exec_options;
 
 typedef enum aot_break_kind { /* breaks.def */
 #define BREAK(id, name, arg, finding, sentence) AOT_BREAK_##id,
@@ -64,7 +67,7 @@ typedef struct aot_replay_source {
     /* By node of the backward: the forward's node that computed it first, AOT_NO_NODE. NULL: none. */
     const aot_node_id *first;
     /* Runs both, from fresh inputs and generator, with these options. Each time the same. */
-    aot_status (*run)(void *arg, aot_exec *x, const aot_exec_options *o, aot_err *err);
+    aot_status (*run)(void *arg, struct aot_exec *x, const struct aot_exec_options *o, aot_err *err);
     /* The generator at the start of a side, where it is known; NULL. */
     void (*start)(void *arg, aot_replay_side side, aot_generator *g);
     /* Compares a value with the recorded run's; out->with stays NULL where there is none. NULL. */

@@ -3,6 +3,7 @@
 #define AOT_EXEC_REPLAY_INTERNAL_H
 
 #include "base/vec.h"
+#include "exec/interp.h"
 #include "exec/replay.h"
 
 typedef struct replay_break {

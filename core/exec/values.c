@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/element.h"
+
 typedef struct reader {
     const char *file, *key;
     aot_err *err;

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "exec/interp.h"
 #include "exec/values.h"
 #include "import/md5.h"
 #include "partition/rng_sites.h"
@@ -66,14 +67,13 @@ static aot_array *array_of_type(const aot_graph *g, const aot_meta *m, aot_live_
 static void make_up(aot_array *x, aot_generator *g)
 {
     aot_dtype d = (aot_dtype)x->dtype;
-    int64_t n = aot_array_numel(x), bytes = aot_array_item_bytes(x), size[1] = {n};
+    int64_t n = aot_array_numel(x), bytes = aot_array_item_bytes(x);
     bool whole = aot_dtype_class(d) == AOT_CLASS_INT;
     aot_array *flat = aot_array_new(NULL, d, x->ndim, x->size);
     for (int64_t i = 0; i < n; i++) {
         double v = whole ? (double)(aot_generator_u32(g) & 1) : aot_uniform_f32(g);
         aot_store_real(&v, d, aot_array_data(flat) + i * bytes, bytes, 1);
     }
-    (void)size;
     if (n > 0) {
         aot_array_assign(x, flat);
     }
@@ -170,6 +170,28 @@ static void drop_all(aot_xval *v, unsigned n)
     free(v);
 }
 
+/* Tangents are freed at their last use: once the graph has taken its inputs, it alone holds them. */
+typedef struct handed_over {
+    const aot_exec_options *o;
+    aot_xval *in;
+    unsigned first, n; /* of the tangents */
+} handed_over;
+
+static void before_node(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id)
+{
+    handed_over *h = arg;
+    h->o->before(h->o->arg, x, g, id);
+    for (; h->first < h->n && aot_node_at(g, id)->kind != AOT_PLACEHOLDER; h->first++) {
+        aot_xv_drop(&h->in[h->first]);
+    }
+}
+
+static bool after_node(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *v, const aot_live_bytes *live)
+{
+    const handed_over *h = arg;
+    return h->o->observer(h->o->arg, g, id, v, live);
+}
+
 static aot_status run_backward(aot_replay_unit *u, aot_exec *x, aot_xval *returned, unsigned n_returned,
                                const aot_exec_options *o, aot_err *err)
 {
@@ -180,8 +202,11 @@ static aot_status run_backward(aot_replay_unit *u, aot_exec *x, aot_xval *return
     for (unsigned i = 0; i < n_returned; i++) { // saved values belong to the backward, outputs are dropped
         aot_xv_drop(&returned[i]);
     }
+    unsigned n_handed = n_returned - (unsigned)u->n_outputs;
+    handed_over h = {o, in, n_handed < n ? n_handed : n, n};
     if (s == AOT_OK) {
-        s = aot_exec_run(&out, &n_out, x, g, n, in, o, err);
+        aot_exec_options mine = {.observer = after_node, .before = before_node, .inputs = o->inputs, .arg = &h};
+        s = aot_exec_run(&out, &n_out, x, g, n, in, &mine, err);
     }
     drop_all(in, n);
     drop_all(out, n_out);
