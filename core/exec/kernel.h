@@ -113,6 +113,10 @@ typedef void aot_block_fn(const void *arg, void *out, void *const *in, int64_t n
  * class; out, whose class is out_class, is converted to its dtype. */
 void k_pointwise(aot_kern *k, aot_array *out, aot_class out_class, aot_dtype as, unsigned n, aot_array *const *in,
                  aot_block_fn *fn, const void *arg);
+/* The same in floats, where as computes in f32 (f32, half types): fn reads float and writes float, or
+ * one byte a truth where out is bool. */
+void k_pointwise_f32(aot_kern *k, aot_array *out, aot_dtype as, unsigned n, aot_array *const *in, aot_block_fn *fn,
+                     const void *arg);
 /* The broadcast shape of inputs as result 0. */
 aot_array *k_broadcast_out(aot_kern *k, aot_dtype d, unsigned n, aot_array *const *in);
 

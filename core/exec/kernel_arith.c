@@ -42,6 +42,21 @@ static void sum_complex(const void *arg, void *out, void *const *in, int64_t n)
     }
 }
 
+static void sum_f32(const void *arg, void *out, void *const *in, int64_t n)
+{
+    const float *x = in[0], *y = in[1];
+    float *o = out;
+    if (((const sum_arg *)arg)->real < 0) {
+        for (int64_t i = 0; i < n; i++) {
+            o[i] = x[i] - y[i];
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        o[i] = x[i] + y[i];
+    }
+}
+
 static void sum_of(aot_kern *k, unsigned first, unsigned second, int sign)
 {
     aot_array *in[2] = {k_need(k, first), k_need(k, second)};
@@ -50,6 +65,11 @@ static void sum_of(aot_kern *k, unsigned first, unsigned second, int sign)
     sum_arg a = {sign * k_real(k, 2, 1), sign * k_int(k, 2, 1), sign * k_complex(k, 2, 1)};
     a.real = aot_round_to(c == AOT_CLASS_REAL ? aot_opmath(d) : AOT_F64, a.real);
     aot_array *out = k_broadcast_out(k, d, 2, in);
+    if (c == AOT_CLASS_REAL && aot_opmath(d) == AOT_F32 && fabs(a.real) == 1) {
+        k_pointwise_f32(k, out, d, 2, in, sum_f32, &a);
+        k_give(k, out);
+        return;
+    }
     k_pointwise(k, out, c, d, 2, in, c == AOT_CLASS_REAL ? sum_real : c == AOT_CLASS_INT ? sum_int : sum_complex, &a);
     k_give(k, out);
 }
@@ -113,6 +133,13 @@ typedef struct choose_job {
 static void choose(void *arg, char *const *ptr, const int64_t *stride, int64_t n)
 {
     size_t bytes = (size_t)((const choose_job *)arg)->bytes;
+    if (bytes == sizeof(uint32_t)) { // a copy of known size needs no call
+        for (int64_t i = 0; i < n; i++) {
+            memcpy(ptr[0] + i * stride[0], ptr[1][i * stride[1]] != 0 ? ptr[2] + i * stride[2] : ptr[3] + i * stride[3],
+                   sizeof(uint32_t));
+        }
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         const char *from = ptr[1][i * stride[1]] != 0 ? ptr[2] + i * stride[2] : ptr[3] + i * stride[3];
         memcpy(ptr[0] + i * stride[0], from, bytes);

@@ -73,70 +73,93 @@ static geometry geometry_of(aot_kern *k, const aot_array *x, const aot_array *w,
     return g;
 }
 
-/* The pixel of the big image that a tap of the kernel reads for a place of the small one; -1: padding. */
-static int64_t pixel(const geometry *g, int64_t tap, int64_t place)
+/* One row of places (along the last dimension) that a tap of the kernel reads: places from lo to below hi
+ * read pixels from `first` on, `step` apart; the others read padding. */
+typedef struct run {
+    int64_t lo, hi, first, step;
+} run;
+
+static int64_t clipped(int64_t v, int64_t most)
 {
-    int64_t at = 0, t[3], p[3];
-    t[2] = tap % g->kernel[2];
-    t[1] = tap / g->kernel[2] % g->kernel[1];
-    t[0] = tap / g->kernel[2] / g->kernel[1];
-    p[2] = place % g->small[2];
-    p[1] = place / g->small[2] % g->small[1];
-    p[0] = place / g->small[2] / g->small[1];
-    for (unsigned i = 0; i < 3; i++) {
-        int64_t x = p[i] * g->stride[i] - g->padding[i] + t[i] * g->dilation[i];
-        if (x < 0 || x >= g->big[i]) {
-            return -1;
-        }
-        at = at * g->big[i] + x;
-    }
-    return at;
+    return v < 0 ? 0 : v > most ? most : v;
 }
 
-/* The pixel of each tap and place, once for all channels. */
-static const int64_t *pixel_map(aot_kern *k, const geometry *g)
+static run run_of(const geometry *g, const int64_t t[3], int64_t p0, int64_t p1)
 {
-    int64_t *map = k_mem(k, (size_t)(g->taps * g->places + 1) * sizeof *map);
-    for (int64_t t = 0; t < g->taps; t++) {
-        for (int64_t p = 0; p < g->places; p++) {
-            map[t * g->places + p] = pixel(g, t, p);
-        }
+    int64_t s = g->stride[2], shift = t[2] * g->dilation[2] - g->padding[2];
+    int64_t y0 = p0 * g->stride[0] - g->padding[0] + t[0] * g->dilation[0];
+    int64_t y1 = p1 * g->stride[1] - g->padding[1] + t[1] * g->dilation[1];
+    if (y0 < 0 || y0 >= g->big[0] || y1 < 0 || y1 >= g->big[1]) {
+        return (run){0};
     }
-    return map;
+    int64_t lo = shift < 0 ? (-shift + s - 1) / s : 0, hi = g->big[2] > shift ? (g->big[2] - shift + s - 1) / s : 0;
+    lo = clipped(lo, g->small[2]);
+    hi = clipped(hi, g->small[2]);
+    return (run){lo, hi < lo ? lo : hi, (y0 * g->big[1] + y1) * g->big[2] + lo * s + shift, s};
 }
 
-static void gather(const geometry *g, const int64_t *map, const char *big, aot_array *columns)
+/* Calls fn for each row of columns, in their order: channel, tap, place. */
+typedef void row_fn(const geometry *g, const run *r, char *big, char *columns);
+static void each_row(const geometry *g, char *big, char *columns, row_fn *fn)
 {
-    size_t bytes = (size_t)aot_array_item_bytes(columns);
-    char *to = aot_array_data(columns);
-    for (int64_t c = 0; c < g->c; c++) {
-        const char *image = big + c * g->pixels * (int64_t)bytes;
-        for (int64_t i = 0; i < g->taps * g->places; i++, to += bytes) {
-            if (map[i] < 0) {
-                memset(to, 0, bytes);
-            } else {
-                memcpy(to, image + map[i] * (int64_t)bytes, bytes);
+    int64_t bytes = aot_dtype_get(g->d)->bytes, t[3];
+    for (int64_t c = 0; c < g->c; c++, big += g->pixels * bytes) {
+        for (int64_t tap = 0; tap < g->taps; tap++) {
+            t[2] = tap % g->kernel[2];
+            t[1] = tap / g->kernel[2] % g->kernel[1];
+            t[0] = tap / g->kernel[2] / g->kernel[1];
+            for (int64_t i = 0; i < g->small[0] * g->small[1]; i++, columns += g->small[2] * bytes) {
+                run r = run_of(g, t, i / g->small[1], i % g->small[1]);
+                fn(g, &r, big + r.first * bytes, columns);
             }
         }
     }
 }
 
-static void scatter(const geometry *g, const int64_t *map, const aot_array *columns, char *big)
+static void gather_row(const geometry *g, const run *r, char *big, char *columns)
 {
-    int64_t parts = aot_dtype_class(g->d) == AOT_CLASS_COMPLEX ? 2 : 1, n = g->taps * g->places;
-    bool is_double = g->d == AOT_F64 || g->d == AOT_C128;
-    for (int64_t c = 0; c < g->c; c++) {
-        for (int64_t i = 0; i < n; i++) {
-            int64_t to = (c * g->pixels + map[i]) * parts, from = (c * n + i) * parts;
-            for (int64_t j = 0; j < parts && map[i] >= 0; j++) {
-                if (is_double) {
-                    ((double *)(void *)big)[to + j] += ((const double *)(const void *)aot_array_data(columns))[from + j];
-                } else {
-                    ((float *)(void *)big)[to + j] += ((const float *)(const void *)aot_array_data(columns))[from + j];
-                }
-            }
+    size_t bytes = (size_t)aot_dtype_get(g->d)->bytes;
+    memset(columns, 0, (size_t)r->lo * bytes);
+    memset(columns + r->hi * (int64_t)bytes, 0, (size_t)(g->small[2] - r->hi) * bytes);
+    if (r->step == 1) {
+        memcpy(columns + r->lo * (int64_t)bytes, big, (size_t)(r->hi - r->lo) * bytes);
+        return;
+    }
+    for (int64_t i = r->lo; i < r->hi; i++, big += r->step * (int64_t)bytes) {
+        if (bytes == sizeof(float)) {
+            memcpy(columns + i * (int64_t)bytes, big, sizeof(float));
+        } else {
+            memcpy(columns + i * (int64_t)bytes, big, bytes);
         }
     }
+}
+
+#define ADD_ROW(name, type)                                                                        \
+    static void name(const geometry *g, const run *r, char *big, char *columns)                    \
+    {                                                                                              \
+        int64_t parts = aot_dtype_class(g->d) == AOT_CLASS_COMPLEX ? 2 : 1, n = (r->hi - r->lo) * parts; \
+        const type *from = (const type *)(const void *)columns + r->lo * parts;                    \
+        type *to = (type *)(void *)big;                                                            \
+        for (int64_t i = 0; i < n && (parts == 1 || r->step == 1); i++) {                          \
+            to[i * r->step] += from[i];                                                            \
+        }                                                                                          \
+        for (int64_t i = 0; i < n && parts == 2 && r->step != 1; i++) {                            \
+            to[(i / 2 * r->step) * 2 + i % 2] += from[i];                                          \
+        }                                                                                          \
+    }
+ADD_ROW(add_row_f32, float)
+ADD_ROW(add_row_f64, double)
+
+static void scatter(const geometry *g, const aot_array *columns, char *big)
+{
+    each_row(g, big, aot_array_data(columns), g->d == AOT_F64 || g->d == AOT_C128 ? add_row_f64 : add_row_f32);
+}
+
+/* A kernel of one tap that visits each pixel once: the image itself is what the columns would be. */
+static bool is_pointwise(const geometry *g)
+{
+    return g->taps == 1 && g->places == g->pixels && product(g->stride) == 1 &&
+           (g->padding[0] | g->padding[1] | g->padding[2]) == 0;
 }
 
 /* One sample and group of an image [N, G channels, pixels] as a matrix [channels, pixels]. */
@@ -160,45 +183,61 @@ static void check_floats(aot_kern *k, const geometry *g)
     }
 }
 
+static aot_array *new_columns(aot_kern *k, const geometry *g)
+{
+    return k_new(k, g->d, 2, (int64_t[]){g->c * g->taps, g->places});
+}
+
+/* The patches of an image [C, pixels]; columns is where they go, unless they are the image. */
+static aot_array *patches(const geometry *g, aot_array *image, aot_array *columns)
+{
+    if (is_pointwise(g)) {
+        return image;
+    }
+    each_row(g, aot_array_data(image), aot_array_data(columns), gather_row);
+    return columns;
+}
+
 /* small = weight . patches(big); both contiguous, of the product's dtype. */
 static void to_small(aot_kern *k, const geometry *g, aot_array *big, aot_array *w, aot_array *small)
 {
-    const int64_t *map = pixel_map(k, g);
-    int64_t size[2] = {g->c * g->taps, g->places};
-    aot_array *columns = k_new(k, g->d, 2, size);
+    aot_array *columns = new_columns(k, g);
     for (int64_t n = 0; n < g->n; n++) {
         for (int64_t i = 0; i < g->groups; i++) {
-            gather(g, map, aot_array_data(slab(k, big, g, n, i, g->c, g->pixels)), columns);
-            k_matrix_product_into(k, weight_of(k, w, g, i), columns, slab(k, small, g, n, i, g->m, g->places));
+            aot_array *x = patches(g, slab(k, big, g, n, i, g->c, g->pixels), columns);
+            k_matrix_product_into(k, weight_of(k, w, g, i), x, slab(k, small, g, n, i, g->m, g->places));
         }
     }
 }
 
 static void to_big(aot_kern *k, const geometry *g, aot_array *small, aot_array *w, aot_array *big)
 {
-    const int64_t *map = pixel_map(k, g);
     const unsigned turn[2] = {1, 0};
+    aot_array *columns = new_columns(k, g);
     for (int64_t n = 0; n < g->n; n++) {
         for (int64_t i = 0; i < g->groups; i++) {
-            aot_array *columns = k_matrix_product(k, k_permute(k, weight_of(k, w, g, i), turn),
-                                                  slab(k, small, g, n, i, g->m, g->places));
-            scatter(g, map, columns, aot_array_data(slab(k, big, g, n, i, g->c, g->pixels)));
+            aot_array *to = slab(k, big, g, n, i, g->c, g->pixels), *weight = k_permute(k, weight_of(k, w, g, i), turn);
+            k_matrix_product_into(k, weight, slab(k, small, g, n, i, g->m, g->places), is_pointwise(g) ? to : columns);
+            if (!is_pointwise(g)) {
+                scatter(g, columns, aot_array_data(to));
+            }
         }
     }
 }
 
 static void to_weight(aot_kern *k, const geometry *g, aot_array *small, aot_array *big, aot_array *grad)
 {
-    const int64_t *map = pixel_map(k, g);
     const unsigned turn[2] = {1, 0};
-    int64_t size[2] = {g->c * g->taps, g->places};
-    aot_array *columns = k_new(k, g->d, 2, size);
+    aot_array *columns = new_columns(k, g);
     for (int64_t n = 0; n < g->n; n++) {
         for (int64_t i = 0; i < g->groups; i++) {
-            gather(g, map, aot_array_data(slab(k, big, g, n, i, g->c, g->pixels)), columns);
-            aot_array *part = k_matrix_product(k, slab(k, small, g, n, i, g->m, g->places), k_permute(k, columns, turn));
-            aot_array *to = weight_of(k, grad, g, i);
-            aot_array_assign(to, K2(k, aten_add_Tensor, to, part));
+            aot_array *x = k_permute(k, patches(g, slab(k, big, g, n, i, g->c, g->pixels), columns), turn);
+            aot_array *y = slab(k, small, g, n, i, g->m, g->places), *to = weight_of(k, grad, g, i);
+            if (aot_dtype_class(g->d) == AOT_CLASS_REAL) {
+                k_matrix_product_add(k, y, x, to);
+            } else {
+                aot_array_assign(to, K2(k, aten_add_Tensor, to, k_matrix_product(k, y, x)));
+            }
         }
     }
 }
@@ -211,33 +250,35 @@ static aot_array *image_of(aot_kern *k, const geometry *g, const aot_array *like
     return k_new(k, g->d, like->ndim, size);
 }
 
+/* A result: x itself if it is as the graph states it. */
+static void give_as(aot_kern *k, unsigned i, aot_array *x, aot_dtype d)
+{
+    aot_array *out = k_out(k, i, d, x->ndim, x->size);
+    if (x->dtype == d && memcmp(out->stride, x->stride, x->ndim * sizeof *x->stride) == 0) {
+        k_give(k, x);
+        return;
+    }
+    aot_array_assign(out, x);
+    k_give(k, out);
+}
+
 void kern_convolution(aot_kern *k)
 {
     aot_array *x = k_need(k, 0), *w = k_need(k, 1), *bias = k_in(k, 2);
     geometry g = geometry_of(k, x, w, 3);
     check_floats(k, &g);
-    aot_array *in = k_cast_contiguous(k, x, g.d), *weight = k_cast_contiguous(k, w, g.d), *y;
+    aot_array *in = k_cast_contiguous(k, x, g.d), *weight = k_cast_contiguous(k, w, g.d);
+    aot_array *y = image_of(k, &g, x, g.transposed ? g.c : g.m, g.transposed ? g.big : g.small);
     if (g.transposed) {
-        y = image_of(k, &g, x, g.c, g.big);
         to_big(k, &g, in, weight, y);
     } else {
-        y = image_of(k, &g, x, g.m, g.small);
         to_small(k, &g, in, weight, y);
     }
     if (bias != NULL) {
         int64_t size[5] = {bias->size[0], 1, 1, 1};
         y = K2(k, aten_add_Tensor, y, k_reshape(k, bias, x->ndim - 1u, size));
     }
-    aot_array *out = k_out(k, 0, (aot_dtype)x->dtype, y->ndim, y->size);
-    aot_array_assign(out, y);
-    k_give(k, out);
-}
-
-static void give_as(aot_kern *k, unsigned i, aot_array *x, aot_dtype d)
-{
-    aot_array *out = k_out(k, i, d, x->ndim, x->size);
-    aot_array_assign(out, x);
-    k_give(k, out);
+    give_as(k, 0, y, (aot_dtype)x->dtype);
 }
 
 static bool wanted(aot_kern *k, unsigned i)

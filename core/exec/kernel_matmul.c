@@ -69,7 +69,8 @@ static void product_of_ints(const aot_array *a, const aot_array *b, aot_array *o
     }
 }
 
-void k_matrix_product_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *out)
+/* out = alpha a b + beta out, of real numbers; complex products and those of integers know 1 and 0 only. */
+static void scaled_product_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *out, double alpha, double beta)
 {
     aot_dtype d = (aot_dtype)out->dtype;
     if (a->ndim != 2 || b->ndim != 2 || a->size[1] != b->size[0]) {
@@ -77,7 +78,7 @@ void k_matrix_product_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *o
                b->size[0]);
     }
     int m = (int)a->size[0], n = (int)b->size[1], l = (int)a->size[1], ld = (int)out->stride[0];
-    if (m == 0 || n == 0 || l == 0) {
+    if (m == 0 || n == 0 || (l == 0 && beta == 0)) {
         aot_array_fill(out, 0);
         return;
     }
@@ -93,11 +94,21 @@ void k_matrix_product_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *o
     const double one64[2] = {1, 0}, zero64[2] = {0, 0};
     ld = ld < n ? n : ld;
     switch (d) {
-    case AOT_F32: cblas_sgemm(CblasRowMajor, x.trans, y.trans, m, n, l, 1, x.p, x.ld, y.p, y.ld, 0, c, ld); break;
-    case AOT_F64: cblas_dgemm(CblasRowMajor, x.trans, y.trans, m, n, l, 1, x.p, x.ld, y.p, y.ld, 0, c, ld); break;
+    case AOT_F32: cblas_sgemm(CblasRowMajor, x.trans, y.trans, m, n, l, (float)alpha, x.p, x.ld, y.p, y.ld, (float)beta, c, ld); break;
+    case AOT_F64: cblas_dgemm(CblasRowMajor, x.trans, y.trans, m, n, l, alpha, x.p, x.ld, y.p, y.ld, beta, c, ld); break;
     case AOT_C64: cblas_cgemm(CblasRowMajor, x.trans, y.trans, m, n, l, one32, x.p, x.ld, y.p, y.ld, zero32, c, ld); break;
     default: cblas_zgemm(CblasRowMajor, x.trans, y.trans, m, n, l, one64, x.p, x.ld, y.p, y.ld, zero64, c, ld); break;
     }
+}
+
+void k_matrix_product_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *out)
+{
+    scaled_product_into(k, a, b, out, 1, 0);
+}
+
+void k_matrix_product_add(aot_kern *k, aot_array *a, aot_array *b, aot_array *out)
+{
+    scaled_product_into(k, a, b, out, 1, 1);
 }
 
 aot_array *k_matrix_product(aot_kern *k, aot_array *a, aot_array *b)
@@ -108,18 +119,36 @@ aot_array *k_matrix_product(aot_kern *k, aot_array *a, aot_array *b)
     return out;
 }
 
-/* a [B, M, L]  b [B, L, N]  -> [B, M, N] */
-static aot_array *batched_product(aot_kern *k, aot_array *a, aot_array *b)
+static void check_batches(aot_kern *k, const aot_array *a, const aot_array *b)
 {
     if (a->ndim != 3 || b->ndim != 3 || a->size[0] != b->size[0]) {
         k_fail(k, AOT_E_SHAPE, "batches of matrices that do not fit");
     }
+}
+
+static void batched_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *out, double alpha, double beta)
+{
+    for (int64_t i = 0; i < out->size[0]; i++) {
+        scaled_product_into(k, k_select(k, a, 0, i), k_select(k, b, 0, i), k_select(k, out, 0, i), alpha, beta);
+    }
+}
+
+/* a [B, M, L]  b [B, L, N]  -> [B, M, N] */
+static aot_array *batched_product(aot_kern *k, aot_array *a, aot_array *b)
+{
+    check_batches(k, a, b);
     int64_t size[3] = {a->size[0], a->size[1], b->size[2]};
     aot_array *out = k_new(k, k_product_dtype((aot_dtype)a->dtype), 3, size);
-    for (int64_t i = 0; i < size[0]; i++) {
-        k_matrix_product_into(k, k_select(k, a, 0, i), k_select(k, b, 0, i), k_select(k, out, 0, i));
-    }
+    batched_into(k, a, b, out, 1, 0);
     return out;
+}
+
+/* Whether products may be written where the array is: of their dtype, its rows behind each other. */
+static bool takes_product(const aot_array *out, aot_dtype d)
+{
+    unsigned r = out->ndim - 2u, c = out->ndim - 1u;
+    return k_product_dtype(d) == d && (out->size[c] <= 1 || out->stride[c] == 1) &&
+           (out->size[r] <= 1 || out->stride[r] >= out->size[c]) && aot_dtype_class(d) != AOT_CLASS_INT;
 }
 
 /* The product as the dtype and with the strides of the result. */
@@ -132,14 +161,28 @@ static void give_product(aot_kern *k, aot_array *p, aot_dtype d)
 
 void kern_mm(aot_kern *k)
 {
-    aot_array *a = k_need(k, 0);
-    give_product(k, k_matrix_product(k, a, k_need(k, 1)), (aot_dtype)a->dtype);
+    aot_array *a = k_need(k, 0), *b = k_need(k, 1);
+    int64_t size[2] = {a->size[0], b->size[b->ndim - 1]};
+    aot_array *out = k_out(k, 0, (aot_dtype)a->dtype, 2, size);
+    if (takes_product(out, (aot_dtype)a->dtype)) {
+        k_matrix_product_into(k, a, b, out);
+        k_give(k, out);
+        return;
+    }
+    give_product(k, k_matrix_product(k, a, b), (aot_dtype)a->dtype);
 }
 
 void kern_bmm(aot_kern *k)
 {
-    aot_array *a = k_need(k, 0);
-    give_product(k, batched_product(k, a, k_need(k, 1)), (aot_dtype)a->dtype);
+    aot_array *a = k_need(k, 0), *b = k_need(k, 1);
+    check_batches(k, a, b);
+    aot_array *out = k_out(k, 0, (aot_dtype)a->dtype, 3, (int64_t[]){a->size[0], a->size[1], b->size[2]});
+    if (takes_product(out, (aot_dtype)a->dtype)) {
+        batched_into(k, a, b, out, 1, 0);
+        k_give(k, out);
+        return;
+    }
+    give_product(k, batched_product(k, a, b), (aot_dtype)a->dtype);
 }
 
 /* beta * self + alpha * product, in the product's dtype. self does not count where beta is 0. */
@@ -157,13 +200,48 @@ static void give_added(aot_kern *k, aot_array *p, unsigned beta_pos)
     give_product(k, p, d);
 }
 
+/* BLAS adds onto what is there: self is copied, broadcast, and the product added. false: it is not of
+ * such numbers. */
+static bool added_in_place(aot_kern *k, unsigned ndim, const int64_t *size)
+{
+    aot_array *x = k_need(k, 0), *a = k_need(k, 1), *b = k_need(k, 2);
+    aot_dtype d = (aot_dtype)a->dtype;
+    double beta = k_real(k, 3, 1), alpha = k_real(k, 4, 1);
+    if (aot_dtype_class(d) != AOT_CLASS_REAL || k_product_dtype(d) != d || x->dtype != d) {
+        return false;
+    }
+    aot_array *out = k_out(k, 0, d, ndim, size);
+    if (!takes_product(out, d)) {
+        return false;
+    }
+    if (beta != 0) {
+        aot_array_assign(out, k_expand(k, x, ndim, size));
+    }
+    if (ndim == 2) {
+        scaled_product_into(k, a, b, out, alpha, beta);
+    } else {
+        batched_into(k, a, b, out, alpha, beta);
+    }
+    k_give(k, out);
+    return true;
+}
+
 void kern_addmm(aot_kern *k)
 {
+    const aot_array *a = k_need(k, 1), *b = k_need(k, 2);
+    if (a->ndim == 2 && b->ndim == 2 && added_in_place(k, 2, (int64_t[]){a->size[0], b->size[1]})) {
+        return;
+    }
     give_added(k, k_matrix_product(k, k_need(k, 1), k_need(k, 2)), 3);
 }
 
 void kern_baddbmm(aot_kern *k)
 {
+    const aot_array *a = k_need(k, 1), *b = k_need(k, 2);
+    check_batches(k, a, b);
+    if (added_in_place(k, 3, (int64_t[]){a->size[0], a->size[1], b->size[2]})) {
+        return;
+    }
     give_added(k, batched_product(k, k_need(k, 1), k_need(k, 2)), 3);
 }
 

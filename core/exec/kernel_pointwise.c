@@ -72,7 +72,7 @@ static int64_t pw_gcd(int64_t a, int64_t b)
 /* ---- rows ------------------------------------------------------------------------------------------- */
 
 typedef struct forms {
-    aot_block_fn *real, *complex, *integer;
+    aot_block_fn *real, *complex, *integer, *f32;
     aot_promote promote;
     bool test; /* the result is bool */
 } forms;
@@ -102,7 +102,11 @@ static void run_forms(aot_kern *k, const forms *f, unsigned n)
     }
     int_facts facts = {d == AOT_B8, 8 * aot_dtype_get(d)->bytes};
     aot_array *out = k_broadcast_out(k, f->test ? AOT_B8 : d, n, in);
-    k_pointwise(k, out, f->test ? AOT_CLASS_INT : c, d, n, in, fn, &facts);
+    if (c == AOT_CLASS_REAL && f->f32 != NULL && aot_opmath(d) == AOT_F32) {
+        k_pointwise_f32(k, out, d, n, in, f->f32, &facts);
+    } else {
+        k_pointwise(k, out, f->test ? AOT_CLASS_INT : c, d, n, in, fn, &facts);
+    }
     k_give(k, out);
 }
 
@@ -131,53 +135,59 @@ static void run_forms(aot_kern *k, const forms *f, unsigned n)
             o[at_] = (expr);                                                                       \
         }                                                                                          \
     }
+/* The same expression of doubles and of floats: a sum, product or quotient of floats is what doubles
+ * rounded once give; functions are those of double in both. */
+#define REAL1(op, result, result32, var, expr)                                                     \
+    LOOP1(real_##op, double, result, var, expr) LOOP1(f32_##op, float, result32, var, expr)
+#define REAL2(op, result, result32, var, war, expr)                                                \
+    LOOP2(real_##op, double, result, var, war, expr) LOOP2(f32_##op, float, result32, var, war, expr)
 #define FORM(op, n_, promotion, test_, ...)                                                        \
     void kern_##op(aot_kern *k)                                                                    \
     {                                                                                              \
         static const forms f = {.promote = AOT_PROMOTE_##promotion, .test = test_, __VA_ARGS__};   \
         run_forms(k, &f, n_);                                                                      \
     }
-#define UNARY_R(op, p, r) LOOP1(real_##op, double, double, x, r) FORM(op, 1, p, false, .real = real_##op)
+#define UNARY_R(op, p, r) REAL1(op, double, float, x, r) FORM(op, 1, p, false, .real = real_##op, .f32 = f32_##op)
 #define UNARY_RZ(op, p, r, c)                                                                      \
-    LOOP1(real_##op, double, double, x, r) LOOP1(complex_##op, aot_complex, aot_complex, z, c)     \
-    FORM(op, 1, p, false, .real = real_##op, .complex = complex_##op)
+    REAL1(op, double, float, x, r) LOOP1(complex_##op, aot_complex, aot_complex, z, c)     \
+    FORM(op, 1, p, false, .real = real_##op, .f32 = f32_##op, .complex = complex_##op)
 #define UNARY_RI(op, p, r, e)                                                                      \
-    LOOP1(real_##op, double, double, x, r) LOOP1(integer_##op, int64_t, int64_t, i, e)             \
-    FORM(op, 1, p, false, .real = real_##op, .integer = integer_##op)
+    REAL1(op, double, float, x, r) LOOP1(integer_##op, int64_t, int64_t, i, e)             \
+    FORM(op, 1, p, false, .real = real_##op, .f32 = f32_##op, .integer = integer_##op)
 #define UNARY_RZI(op, p, r, c, e)                                                                  \
-    LOOP1(real_##op, double, double, x, r) LOOP1(complex_##op, aot_complex, aot_complex, z, c)     \
+    REAL1(op, double, float, x, r) LOOP1(complex_##op, aot_complex, aot_complex, z, c)     \
     LOOP1(integer_##op, int64_t, int64_t, i, e)                                                    \
-    FORM(op, 1, p, false, .real = real_##op, .complex = complex_##op, .integer = integer_##op)
+    FORM(op, 1, p, false, .real = real_##op, .f32 = f32_##op, .complex = complex_##op, .integer = integer_##op)
 #define TEST_RZI(op, r, c, e)                                                                      \
-    LOOP1(real_##op, double, int64_t, x, r) LOOP1(complex_##op, aot_complex, int64_t, z, c)        \
+    REAL1(op, int64_t, char, x, r) LOOP1(complex_##op, aot_complex, int64_t, z, c)        \
     LOOP1(integer_##op, int64_t, int64_t, i, e)                                                    \
-    FORM(op, 1, DEFAULT, true, .real = real_##op, .complex = complex_##op, .integer = integer_##op)
+    FORM(op, 1, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .complex = complex_##op, .integer = integer_##op)
 #define TEST_RI(op, r, e)                                                                          \
-    LOOP1(real_##op, double, int64_t, x, r) LOOP1(integer_##op, int64_t, int64_t, i, e)            \
-    FORM(op, 1, DEFAULT, true, .real = real_##op, .integer = integer_##op)
-#define BINARY_R(op, p, r) LOOP2(real_##op, double, double, x, y, r) FORM(op, 2, p, false, .real = real_##op)
+    REAL1(op, int64_t, char, x, r) LOOP1(integer_##op, int64_t, int64_t, i, e)            \
+    FORM(op, 1, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .integer = integer_##op)
+#define BINARY_R(op, p, r) REAL2(op, double, float, x, y, r) FORM(op, 2, p, false, .real = real_##op, .f32 = f32_##op)
 #define BINARY_I(op, p, e)                                                                         \
     LOOP2(integer_##op, int64_t, int64_t, i, j, e) FORM(op, 2, p, false, .integer = integer_##op)
 #define BINARY_RZ(op, p, r, c)                                                                     \
-    LOOP2(real_##op, double, double, x, y, r) LOOP2(complex_##op, aot_complex, aot_complex, z, w, c) \
-    FORM(op, 2, p, false, .real = real_##op, .complex = complex_##op)
+    REAL2(op, double, float, x, y, r) LOOP2(complex_##op, aot_complex, aot_complex, z, w, c) \
+    FORM(op, 2, p, false, .real = real_##op, .f32 = f32_##op, .complex = complex_##op)
 #define BINARY_RI(op, p, r, e)                                                                     \
-    LOOP2(real_##op, double, double, x, y, r) LOOP2(integer_##op, int64_t, int64_t, i, j, e)       \
-    FORM(op, 2, p, false, .real = real_##op, .integer = integer_##op)
+    REAL2(op, double, float, x, y, r) LOOP2(integer_##op, int64_t, int64_t, i, j, e)       \
+    FORM(op, 2, p, false, .real = real_##op, .f32 = f32_##op, .integer = integer_##op)
 #define BINARY_RZI(op, p, r, c, e)                                                                 \
-    LOOP2(real_##op, double, double, x, y, r) LOOP2(complex_##op, aot_complex, aot_complex, z, w, c) \
+    REAL2(op, double, float, x, y, r) LOOP2(complex_##op, aot_complex, aot_complex, z, w, c) \
     LOOP2(integer_##op, int64_t, int64_t, i, j, e)                                                 \
-    FORM(op, 2, p, false, .real = real_##op, .complex = complex_##op, .integer = integer_##op)
+    FORM(op, 2, p, false, .real = real_##op, .f32 = f32_##op, .complex = complex_##op, .integer = integer_##op)
 #define COMPARE(op, sign)                                                                          \
-    LOOP2(real_##op, double, int64_t, x, y, x sign y) LOOP2(integer_##op, int64_t, int64_t, i, j, i sign j) \
-    FORM(op, 2, DEFAULT, true, .real = real_##op, .integer = integer_##op)
+    REAL2(op, int64_t, char, x, y, x sign y) LOOP2(integer_##op, int64_t, int64_t, i, j, i sign j) \
+    FORM(op, 2, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .integer = integer_##op)
 #define COMPARE_Z(op, sign)                                                                        \
-    LOOP2(real_##op, double, int64_t, x, y, x sign y) LOOP2(integer_##op, int64_t, int64_t, i, j, i sign j) \
+    REAL2(op, int64_t, char, x, y, x sign y) LOOP2(integer_##op, int64_t, int64_t, i, j, i sign j) \
     LOOP2(complex_##op, aot_complex, int64_t, z, w, z sign w)                                      \
-    FORM(op, 2, DEFAULT, true, .real = real_##op, .complex = complex_##op, .integer = integer_##op)
+    FORM(op, 2, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .complex = complex_##op, .integer = integer_##op)
 #define LOGIC(op, sign)                                                                            \
-    LOOP2(real_##op, double, int64_t, x, y, (x != 0)sign(y != 0))                                  \
+    REAL2(op, int64_t, char, x, y, (x != 0)sign(y != 0))                                  \
     LOOP2(integer_##op, int64_t, int64_t, i, j, (i != 0)sign(j != 0))                              \
     LOOP2(complex_##op, aot_complex, int64_t, z, w, (z != 0)sign(w != 0))                          \
-    FORM(op, 2, DEFAULT, true, .real = real_##op, .complex = complex_##op, .integer = integer_##op)
+    FORM(op, 2, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .complex = complex_##op, .integer = integer_##op)
 #include "ops/kernels_pointwise.def"

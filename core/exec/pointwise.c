@@ -67,8 +67,8 @@ static bool must_round(const aot_array *x, aot_dtype as, aot_dtype *to)
            aot_array_item_bytes(x) >= aot_dtype_get(*to)->bytes;
 }
 
-void k_pointwise(aot_kern *k, aot_array *out, aot_class out_class, aot_dtype as, unsigned n, aot_array *const *in,
-                 aot_block_fn *fn, const void *arg)
+static void run_job(aot_kern *k, aot_loop_fn *loop, aot_array *out, aot_class out_class, aot_dtype as, unsigned n,
+                    aot_array *const *in, aot_block_fn *fn, const void *arg)
 {
     job j = {.fn = fn, .arg = arg, .out = (aot_dtype)out->dtype, .as = as, .out_class = out_class,
              .class = aot_dtype_class(as), .n = n};
@@ -81,7 +81,95 @@ void k_pointwise(aot_kern *k, aot_array *out, aot_class out_class, aot_dtype as,
         j.in[i] = (aot_dtype)in[i]->dtype;
         j.rounds[i] = must_round(in[i], as, &j.round_to[i]);
     }
-    aot_iter_run(&it, run_blocks, &j);
+    aot_iter_run(&it, loop, &j);
+}
+
+void k_pointwise(aot_kern *k, aot_array *out, aot_class out_class, aot_dtype as, unsigned n, aot_array *const *in,
+                 aot_block_fn *fn, const void *arg)
+{
+    run_job(k, run_blocks, out, out_class, as, n, in, fn, arg);
+}
+
+/* ---- in floats ---------------------------------------------------------------------------------- */
+
+static const float *load_f32(float *room, const job *j, unsigned k, const char *p, int64_t stride, int64_t n)
+{
+    aot_dtype d = j->in[k];
+    if (d == AOT_F32) {
+        if (stride == (int64_t)sizeof(float)) {
+            return (const float *)(const void *)p;
+        }
+        for (int64_t i = 0; i < n; i++, p += stride) {
+            memcpy(&room[i], p, sizeof *room);
+        }
+        return room;
+    }
+    if (d == AOT_BF16 && !j->rounds[k]) {
+        for (int64_t i = 0; i < n; i++, p += stride) {
+            uint16_t h;
+            memcpy(&h, p, sizeof h);
+            room[i] = aot_bfloat_to_float(h);
+        }
+        return room;
+    }
+    block b;
+    load(&b, j, k, p, stride, n);
+    for (int64_t i = 0; i < n; i++) {
+        room[i] = (float)b.real[i];
+    }
+    return room;
+}
+
+static void store_f32(const float *in, aot_dtype d, char *p, int64_t stride, int64_t n)
+{
+    block b;
+    if (d == AOT_F32) {
+        for (int64_t i = 0; i < n; i++, p += stride) {
+            memcpy(p, &in[i], sizeof *in);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        b.real[i] = in[i];
+    }
+    aot_store_real(b.real, d, p, stride, n);
+}
+
+static void run_f32(void *arg, char *const *ptr, const int64_t *stride, int64_t n)
+{
+    enum { MANY = 4 * AOT_BLOCK };
+    const job *j = arg;
+    float in[AOT_ITER_MAX - 1][AOT_BLOCK], out[AOT_BLOCK];
+    void *blocks[AOT_ITER_MAX];
+    bool direct = j->out_class == AOT_CLASS_INT ? stride[0] == 1 : j->out == AOT_F32 && stride[0] == (int64_t)sizeof(float);
+    bool whole = direct;
+    for (unsigned k = 0; k < j->n; k++) {
+        whole &= j->in[k] == AOT_F32 && stride[k + 1] == (int64_t)sizeof(float);
+    }
+    int64_t step = whole ? MANY : AOT_BLOCK;
+    for (int64_t at = 0; at < n; at += step) {
+        int64_t m = n - at < step ? n - at : step;
+        for (unsigned k = 0; k < j->n; k++) {
+            bool same = stride[k + 1] == 0 && at > 0; // one number for all: the block has it
+            blocks[k] = same ? blocks[k] : (void *)(uintptr_t)load_f32(in[k], j, k, ptr[k + 1] + at * stride[k + 1],
+                                                                        stride[k + 1], m);
+        }
+        char *to = ptr[0] + at * stride[0];
+        j->fn(j->arg, direct ? (void *)to : out, blocks, m);
+        if (!direct && j->out_class == AOT_CLASS_INT) {
+            for (int64_t i = 0; i < m; i++) {
+                to[i * stride[0]] = ((const char *)out)[i];
+            }
+        } else if (!direct) {
+            store_f32(out, j->out, to, stride[0], m);
+        }
+    }
+}
+
+void k_pointwise_f32(aot_kern *k, aot_array *out, aot_dtype as, unsigned n, aot_array *const *in, aot_block_fn *fn,
+                     const void *arg)
+{
+    run_job(k, run_f32, out, out->dtype == AOT_B8 ? AOT_CLASS_INT : AOT_CLASS_REAL, as, n, in, fn, arg);
 }
 
 aot_array *k_broadcast_out(aot_kern *k, aot_dtype d, unsigned n, aot_array *const *in)
