@@ -29,7 +29,8 @@ static aot_status run_it(job *j, const aot_unit *u, const aot_runnable *r, aot_e
     aot_generator_seed(aot_exec_generator(x), seed != NULL ? strtoull(seed, NULL, 0) : 0);
     aot_status s = aot_run_values(&outer, &tangents, &n_tangents, r, u, j->values, j->file, err);
     if (s == AOT_OK) {
-        aot_run_in in = {&r->capture.calling, r->graph, r->cut, outer, tangents, n_tangents, &o};
+        aot_run_in in = {.calling = &r->capture.calling, .graph = r->graph, .cut = r->cut, .outer = outer,
+                         .tangents = tangents, .n_tangents = n_tangents, .options = &o};
         s = aot_run_unit(&out, x, &in, err);
         if (s == AOT_OK) {
             j->result = aot_cmd_json();

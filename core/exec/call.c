@@ -145,7 +145,7 @@ bool k_bool(aot_kern *k, unsigned pos)
 aot_dtype k_dtype(aot_kern *k, unsigned pos, aot_dtype if_none)
 {
     const aot_xval *v = k_arg(k, pos);
-    return v->kind == AOT_X_DTYPE ? (aot_dtype)v->u.i : if_none;
+    return v->kind == AOT_X_DTYPE ? (aot_dtype)v->u.i : aot_exec_dtype(k->x, if_none);
 }
 
 int64_t *k_ints(aot_kern *k, unsigned pos, unsigned *n)

@@ -37,6 +37,7 @@ struct aot_exec {
     const aot_graph *graph; /* whose node is run, for messages */
     aot_node_id node;
     int depth;          /* of expansions within expansions */
+    bool in_double;
 };
 
 struct aot_kern {

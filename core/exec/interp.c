@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/clones.h"
 #include "exec/internal.h"
 #include "ir/text.h"
 
@@ -45,6 +46,16 @@ aot_generator *aot_exec_generator(aot_exec *x)
     return &x->generator;
 }
 
+void aot_exec_set_double(aot_exec *x, bool on)
+{
+    x->in_double = on;
+}
+
+aot_dtype aot_exec_dtype(const aot_exec *x, aot_dtype stated)
+{
+    return x->in_double ? aot_double_of(stated) : stated;
+}
+
 /* ---- the plan ------------------------------------------------------------------------------------- */
 
 typedef struct step {
@@ -70,7 +81,7 @@ static aot_xval name_value(walk *w, aot_str s)
     const char *text = aot_text(w->g->ctx, s);
     aot_dtype d = aot_dtype_of_torch(text, strlen(text));
     if (d != AOT_NO_DTYPE) {
-        return aot_xv_dtype(d);
+        return aot_xv_dtype(aot_exec_dtype(w->x, d));
     }
     return (aot_xval){.kind = AOT_X_STR, .u.text = text};
 }
@@ -291,7 +302,7 @@ static aot_xval attribute(walk *w, const aot_node *n)
     for (unsigned i = 0; i < m->ndim; i++) {
         size[i] = aot_meta_sizes(w->g->ctx, m)[i].value;
     }
-    aot_array *x = ex_own(w->x, aot_array_new(&w->x->live, (aot_dtype)m->dtype, m->ndim, size));
+    aot_array *x = ex_own(w->x, aot_array_new(&w->x->live, aot_exec_dtype(w->x, (aot_dtype)m->dtype), m->ndim, size));
     if (v->kind == AOT_ARG_RAW) {
         fill_from_text(x, aot_text(w->g->ctx, v->u.s));
     } else {

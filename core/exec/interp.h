@@ -36,6 +36,11 @@ void aot_exec_free(aot_exec *x); /* NULL is fine */
 aot_live_bytes *aot_exec_live(aot_exec *x);
 aot_generator *aot_exec_generator(aot_exec *x); /* the CPU generator: seed it before running */
 
+/* Computes in double: where the graph names a floating-point dtype it is f64 (c128), so that finite differences mean
+ * something. Inputs are to be given so. */
+void aot_exec_set_double(aot_exec *x, bool on);
+aot_dtype aot_exec_dtype(const aot_exec *x, aot_dtype stated); /* what a stated dtype is here */
+
 /* Runs g on n inputs, one a placeholder. out: what the output node returns, flat (None at places of
  * None), owned by the caller: aot_xv_drop each, then free. If it stopped early, *n_out is 0.
  * Inputs are borrowed and may be written by the graph.

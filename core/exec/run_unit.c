@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "exec/alias_grad.h"
+#include "exec/clones.h"
+#include "exec/fault.h"
 #include "exec/kernel.h"
+#include "exec/ulps.h"
 
 typedef struct run {
     aot_exec *x;
@@ -19,6 +22,11 @@ typedef struct run {
     aot_array **extra;   /* by inner input: gradient that comes through views made outside */
     aot_err *err;
 } run;
+
+static bool makes(const run *r, aot_fault f)
+{
+    return r->in->faulty && r->in->fault == f;
+}
 
 /* ---- inputs ------------------------------------------------------------------------------------------ */
 
@@ -82,6 +90,25 @@ static aot_status make_inner(run *r)
     return AOT_OK;
 }
 
+/* What the forward takes of the inputs: it may take fewer than the joint graph. Borrowed; the caller frees the list. */
+static aot_xval *forward_inputs(const run *r, const aot_graph *g, unsigned *n)
+{
+    aot_xval *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
+    unsigned at = 0;
+    *n = 0;
+    for (aot_node_id id = 0; id < r->in->graph->nodes.n; id++) {
+        const aot_node *node = aot_node_at(r->in->graph, id);
+        if (node->kind != AOT_PLACEHOLDER || at >= r->n_inner) {
+            continue;
+        }
+        if (aot_graph_find(g, aot_node_name(r->in->graph, id)) != AOT_NO_NODE) {
+            given[(*n)++] = r->inner[at];
+        }
+        at++;
+    }
+    return given;
+}
+
 /* ---- after the forward --------------------------------------------------------------------------------- */
 
 static void take_geometry(aot_array *to, const aot_array *from, int64_t offset)
@@ -116,6 +143,10 @@ static void write_back(run *r)
             continue;
         }
         aot_array *to = r->inner[i].u.array, *from = v->u.array;
+        if (makes(r, AOT_FAULT_LOST_COPY) && x->mutates_data) {
+            r->out->made_fault = true;
+            continue;
+        }
         if (x->mutates_storage_metadata) {
             take_storage(to, from);
             continue;
@@ -174,6 +205,11 @@ static void take_outputs(run *r)
         aot_array *base = base_of_output(r, i);
         if (v.kind == AOT_X_ARRAY && base != NULL) {
             made = r->m->outputs[i].type == AOT_OUT_IS_INPUT ? aot_xv_keep(aot_xv_array(base)) : again(v.u.array, base);
+            if (makes(r, AOT_FAULT_WRONG_ALIAS) && !r->out->made_fault) {
+                aot_xv_drop(&made);
+                made = aot_copy_value(&v);
+                r->out->made_fault = true;
+            }
         }
         r->out->outputs[i] = made.kind != AOT_X_NONE ? made : aot_xv_keep(v);
         r->out->n_outputs = i + 1;
@@ -261,7 +297,7 @@ static aot_xval tangent_input(const run *r, aot_array *given, const aot_graph *g
     for (unsigned i = 0; i < ndim && stated; i++) {
         stride[i] = aot_meta_strides(g->ctx, m)[i].value;
     }
-    aot_dtype d = m->val == AOT_VAL_TENSOR ? (aot_dtype)m->dtype : (aot_dtype)like->dtype;
+    aot_dtype d = aot_exec_dtype(r->x, m->val == AOT_VAL_TENSOR ? (aot_dtype)m->dtype : (aot_dtype)like->dtype);
     aot_array *x = aot_array_new_strided(aot_exec_live(r->x), d, ndim, size, stride);
     if (given != NULL && aot_array_numel(x) > 0) {
         aot_array_assign(x, given);
@@ -291,6 +327,37 @@ static unsigned tangent_order(const run *r, unsigned *order)
         order[n++] = k++;
     }
     return n;
+}
+
+/* The mistake of computing saved values again after the inputs that they come from were written. */
+static aot_status recompute_from_mutated(run *r)
+{
+    const aot_graph *g = r->in->cut->forward;
+    unsigned n = 0, n_again = 0;
+    bool *mutated = aot_xcalloc(g->nodes.n + 1, sizeof *mutated);
+    aot_xval *given = forward_inputs(r, g, &n), *inputs = aot_clone_values(given, n, false), *again = NULL;
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned k = 0; k < r->n_inner; k++) {
+            mutated[i] |= given[i].kind == AOT_X_ARRAY && r->m->inputs[k].mutates_data && given[i].u.array == r->inner[k].u.array;
+        }
+    }
+    bool *depends = aot_fault_depends(g, mutated, r->n_returned);
+    aot_generator kept = *aot_exec_generator(r->x);
+    aot_status s = aot_exec_run(&again, &n_again, r->x, g, n, inputs, NULL, r->err);
+    *aot_exec_generator(r->x) = kept;
+    for (unsigned i = (unsigned)r->in->cut->n_forward_outputs; s == AOT_OK && i < r->n_returned && i < n_again; i++) {
+        if (depends[i]) {
+            aot_xv_drop(&r->returned[i]);
+            r->returned[i] = aot_xv_keep(again[i]);
+            r->out->made_fault = true;
+        }
+    }
+    aot_free_values(again, n_again);
+    aot_free_values(inputs, n);
+    free(given);
+    free(depends);
+    free(mutated);
+    return s;
 }
 
 /* Placeholders of the backward: saved sizes, saved tensors, tangents. */
@@ -355,6 +422,9 @@ static aot_status run_backward(run *r)
     aot_xval *in = NULL, *grads = NULL;
     unsigned n = 0, n_grads = 0;
     aot_status s = deal_tangents(r, &t);
+    if (s == AOT_OK && g != NULL && makes(r, AOT_FAULT_MUTATED_RECOMPUTE)) {
+        s = recompute_from_mutated(r);
+    }
     if (s == AOT_OK && g != NULL) {
         in = aot_xcalloc(g->nodes.n + 1, sizeof *in);
         s = backward_inputs(r, &t, in, &n);
@@ -389,20 +459,35 @@ static aot_status run_backward(run *r)
 static aot_status run_forward(run *r)
 {
     const aot_graph *g = r->in->cut != NULL ? r->in->cut->forward : r->in->graph;
-    aot_xval *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
-    unsigned n = 0, at = 0;
-    for (aot_node_id id = 0; id < r->in->graph->nodes.n; id++) { // the forward may take fewer
-        const aot_node *node = aot_node_at(r->in->graph, id);
-        if (node->kind != AOT_PLACEHOLDER || at >= r->n_inner) {
-            continue;
-        }
-        if (aot_graph_find(g, aot_node_name(r->in->graph, id)) != AOT_NO_NODE) {
-            given[n++] = r->inner[at];
-        }
-        at++;
+    unsigned n = 0;
+    aot_xval *given = forward_inputs(r, g, &n), *kept = NULL;
+    if (makes(r, AOT_FAULT_LOST_COPY)) {
+        kept = aot_clone_values(given, n, false);
     }
     aot_status s = aot_exec_run(&r->returned, &r->n_returned, r->x, g, n, given, r->in->options, r->err);
+    for (unsigned i = 0; kept != NULL && i < n; i++) { // what the graph itself wrote is lost
+        aot_ulps u;
+        aot_ulps_compare(&u, &given[i], &kept[i], NULL);
+        if (given[i].kind == AOT_X_ARRAY && u.n_unequal > 0) {
+            aot_array_assign(given[i].u.array, kept[i].u.array);
+            r->out->made_fault = true;
+        }
+    }
+    aot_free_values(kept, n);
     free(given);
+    return s;
+}
+
+aot_status aot_run_inner(aot_xval **inner, const aot_run_in *in, aot_err *err)
+{
+    run r = {.in = in, .m = &in->calling->meta, .err = err};
+    aot_status s = make_inner(&r);
+    free(r.extra);
+    *inner = r.inner;
+    if (s != AOT_OK) {
+        aot_free_values(r.inner, r.n_inner);
+        *inner = NULL;
+    }
     return s;
 }
 

@@ -1,5 +1,5 @@
 /* From a unit and a file of values to what the interpreter is called with. */
-#include "session/run_values.h"
+#include "session/run_values_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,6 +40,8 @@ static void find_sources(aot_runnable *r, const aot_unit *u, const aot_graph *dy
     const aot_calling *c = &r->capture.calling;
     aot_arena *a = r->ctx->arena;
     r->sources = AOT_NEW_ARRAY(a, const char *, (size_t)c->n_outer + 1);
+    r->dynamo = dynamo;
+    r->nodes = AOT_NEW_ARRAY(a, aot_node_id, (size_t)c->n_outer + 1);
     r->known = AOT_NEW_ARRAY(a, const aot_capture_input *, (size_t)c->n_outer + 1);
     for (int i = 0; i < c->n_outer; i++) {
         const char *name = c->outer[i].name;
@@ -48,6 +50,7 @@ static void find_sources(aot_runnable *r, const aot_unit *u, const aot_graph *dy
         source = source != NULL || id == AOT_NO_NODE ? source : symbol_source(u, dynamo, id);
         r->sources[i] = source != NULL ? source : id != AOT_NO_NODE ? aot_node_target(dynamo, id) : name;
         r->known[i] = id != AOT_NO_NODE ? &inputs[id] : NULL;
+        r->nodes[i] = id;
     }
 }
 
@@ -78,7 +81,6 @@ void aot_runnable_free(aot_runnable *r)
 
 typedef struct reading {
     const aot_runnable *r;
-    const aot_unit *u;
     const json_t *inputs;
     const char *file;
     aot_xval *outer;
@@ -120,15 +122,15 @@ static aot_status check_input(const reading *d, unsigned i)
 }
 
 /* L['x'].size()[0]: the size of a tensor that is given. */
-static bool size_of_given(const reading *d, const char *source, int64_t *out)
+static bool size_of_given(const aot_runnable *r, const aot_xval *outer, const char *source, int64_t *out)
 {
     const char *dot = strstr(source, ".size()[");
     unsigned dim = dot != NULL ? (unsigned)strtoul(dot + strlen(".size()["), NULL, 10) : 0;
-    for (int i = 0; dot != NULL && i < d->r->capture.calling.n_outer; i++) {
-        const char *s = d->r->sources[i];
+    for (int i = 0; dot != NULL && i < r->capture.calling.n_outer; i++) {
+        const char *s = r->sources[i];
         if (strlen(s) == (size_t)(dot - source) && strncmp(s, source, (size_t)(dot - source)) == 0 &&
-            d->outer[i].kind == AOT_X_ARRAY && dim < d->outer[i].u.array->ndim) {
-            *out = d->outer[i].u.array->size[dim];
+            outer[i].kind == AOT_X_ARRAY && dim < outer[i].u.array->ndim) {
+            *out = outer[i].u.array->size[dim];
             return true;
         }
     }
@@ -155,77 +157,42 @@ static aot_status read_input(reading *d, unsigned i)
     return d->outer[i].kind == AOT_X_ARRAY ? check_input(d, i) : AOT_OK;
 }
 
-/* Numbers that are not given: sizes of what is, or what the unit was traced with. */
-static aot_status fill_symbols(reading *d)
+int rv_fill_symbols(const aot_runnable *r, const aot_unit *u, aot_xval *outer)
 {
-    const aot_calling *c = &d->r->capture.calling;
+    const aot_calling *c = &r->capture.calling;
     for (int i = 0; i < c->n_outer; i++) {
         int64_t v;
-        if (d->outer[i].kind != AOT_X_NONE || c->outer[i].is_tensor) {
+        if (outer[i].kind != AOT_X_NONE || c->outer[i].is_tensor) {
             continue;
         }
-        if (size_of_given(d, d->r->sources[i], &v)) {
-            d->outer[i] = aot_xv_int(v);
+        if (size_of_given(r, outer, r->sources[i], &v)) {
+            outer[i] = aot_xv_int(v);
             continue;
         }
-        for (size_t k = 0; k < d->u->symbols.n; k++) {
-            const aot_symbol *s = &d->u->symbols.d[k];
-            if (s->has_hint && s->source != NULL && strcmp(s->source, d->r->sources[i]) == 0) {
-                d->outer[i] = aot_xv_int(s->hint);
+        for (size_t k = 0; k < u->symbols.n; k++) {
+            const aot_symbol *s = &u->symbols.d[k];
+            if (s->has_hint && s->source != NULL && strcmp(s->source, r->sources[i]) == 0) {
+                outer[i] = aot_xv_int(s->hint);
             }
         }
-        if (d->outer[i].kind == AOT_X_NONE) {
-            return no_value(d, (unsigned)i);
+        if (outer[i].kind == AOT_X_NONE) {
+            return i;
         }
     }
-    return AOT_OK;
-}
-
-/* Inputs that share memory in the unit get one storage here, each at its offset; the very same tensor
- * is one array. */
-static void share_memory(reading *d)
-{
-    const aot_calling *c = &d->r->capture.calling;
-    for (int i = 0; i < c->n_outer; i++) {
-        const aot_capture_input *a = d->r->known[i];
-        if (a == NULL || a->storage < 0 || d->outer[i].kind != AOT_X_ARRAY) {
-            continue;
-        }
-        for (int k = 0; k < i; k++) {
-            const aot_capture_input *b = d->r->known[k];
-            if (b == NULL || b->storage != a->storage || d->outer[k].kind != AOT_X_ARRAY) {
-                continue;
-            }
-            aot_array *x = d->outer[i].u.array, *first = d->outer[k].u.array;
-            if (a->tensor >= 0 && a->tensor == b->tensor) {
-                aot_xv_drop(&d->outer[i]);
-                d->outer[i] = aot_xv_keep(aot_xv_array(first));
-                break;
-            }
-            aot_array *v = aot_array_view(first, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, a->offset);
-            if (!aot_array_fits(v)) {
-                aot_array_unref(v);
-                continue;
-            }
-            aot_array_assign(v, x);
-            aot_xv_drop(&d->outer[i]);
-            d->outer[i] = aot_xv_array(v);
-            break;
-        }
-    }
+    return -1;
 }
 
 /* An input that others share memory with holds the whole storage. */
-static void widen(reading *d)
+static void widen(const aot_runnable *r, aot_xval *outer)
 {
-    const aot_calling *c = &d->r->capture.calling;
+    const aot_calling *c = &r->capture.calling;
     for (int i = 0; i < c->n_outer; i++) {
-        const aot_capture_input *a = d->r->known[i];
+        const aot_capture_input *a = r->known[i];
         bool shared = false;
         for (int k = 0; k < c->n_outer && a != NULL && a->storage >= 0; k++) {
-            shared |= k != i && d->r->known[k] != NULL && d->r->known[k]->storage == a->storage;
+            shared |= k != i && r->known[k] != NULL && r->known[k]->storage == a->storage;
         }
-        aot_array *x = d->outer[i].kind == AOT_X_ARRAY ? d->outer[i].u.array : NULL;
+        aot_array *x = outer[i].kind == AOT_X_ARRAY ? outer[i].u.array : NULL;
         if (!shared || x == NULL || a->storage_bytes <= 0) {
             continue;
         }
@@ -234,12 +201,45 @@ static void widen(reading *d)
         aot_array *v = aot_array_view(all, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, a->offset);
         if (aot_array_fits(v)) {
             aot_array_assign(v, x);
-            aot_xv_drop(&d->outer[i]);
-            d->outer[i] = aot_xv_array(v);
+            aot_xv_drop(&outer[i]);
+            outer[i] = aot_xv_array(v);
         } else {
             aot_array_unref(v);
         }
         aot_array_unref(all);
+    }
+}
+
+void rv_share_memory(const aot_runnable *r, aot_xval *outer)
+{
+    widen(r, outer);
+    const aot_calling *c = &r->capture.calling;
+    for (int i = 0; i < c->n_outer; i++) {
+        const aot_capture_input *a = r->known[i];
+        if (a == NULL || a->storage < 0 || outer[i].kind != AOT_X_ARRAY) {
+            continue;
+        }
+        for (int k = 0; k < i; k++) {
+            const aot_capture_input *b = r->known[k];
+            if (b == NULL || b->storage != a->storage || outer[k].kind != AOT_X_ARRAY) {
+                continue;
+            }
+            aot_array *x = outer[i].u.array, *first = outer[k].u.array;
+            if (a->tensor >= 0 && a->tensor == b->tensor) {
+                aot_xv_drop(&outer[i]);
+                outer[i] = aot_xv_keep(aot_xv_array(first));
+                break;
+            }
+            aot_array *v = aot_array_view(first, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, a->offset);
+            if (!aot_array_fits(v)) {
+                aot_array_unref(v);
+                continue;
+            }
+            aot_array_assign(v, x);
+            aot_xv_drop(&outer[i]);
+            outer[i] = aot_xv_array(v);
+            break;
+        }
     }
 }
 
@@ -286,7 +286,7 @@ aot_status aot_run_values(aot_xval **outer, aot_xval **tangents, unsigned *n_tan
                           const aot_unit *u, const json_t *values, const char *file, aot_err *err)
 {
     const aot_calling *c = &r->capture.calling;
-    reading d = {r, u, json_object_get(values, "inputs"), file, aot_xcalloc((size_t)c->n_outer + 1, sizeof *d.outer), err};
+    reading d = {r, json_object_get(values, "inputs"), file, aot_xcalloc((size_t)c->n_outer + 1, sizeof *d.outer), err};
     *outer = d.outer;
     AOT_TRY(read_tangents(tangents, n_tangents, values, file, err));
     if (!json_is_object(d.inputs)) {
@@ -297,9 +297,11 @@ aot_status aot_run_values(aot_xval **outer, aot_xval **tangents, unsigned *n_tan
     for (int i = 0; i < c->n_outer; i++) {
         AOT_TRY(read_input(&d, (unsigned)i));
     }
-    AOT_TRY(fill_symbols(&d));
-    widen(&d);
-    share_memory(&d);
+    int unknown = rv_fill_symbols(r, u, d.outer);
+    if (unknown >= 0) {
+        return no_value(&d, (unsigned)unknown);
+    }
+    rv_share_memory(r, d.outer);
     return check_keys(&d);
 }
 

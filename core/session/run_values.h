@@ -17,6 +17,8 @@ typedef struct aot_runnable {
     aot_partition *cut;       /* NULL: no backward */
     const char **sources;     /* of each outer input: L['x']; its name where nothing says */
     const aot_capture_input **known; /* of each outer input */
+    const aot_graph *dynamo;  /* that it was traced from */
+    aot_node_id *nodes;       /* of each outer input: its node there; AOT_NO_NODE */
 } aot_runnable;
 
 /* Errors: of parsing, tracing and cutting. Free with aot_runnable_free, also after an error. */

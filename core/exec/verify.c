@@ -1,0 +1,474 @@
+/* The three runs and what is compared. Values of forward and backward are kept by name; the joint graph's are
+ * compared as they are made. */
+#include "exec/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/clones.h"
+#include "exec/kernel.h"
+#include "exec/splitmix.h"
+#include "exec/verify_internal.h"
+
+static const struct {
+    const char *name, *sentence;
+} kinds[] = {
+#define VERIFY(id, name, sentence) {name, sentence},
+#include "exec/verify_kinds.def"
+#undef VERIFY
+};
+
+const char *aot_verify_kind_name(aot_verify_kind k)
+{
+    return kinds[k].name;
+}
+
+const char *aot_verify_kind_sentence(aot_verify_kind k)
+{
+    return kinds[k].sentence;
+}
+
+/* ---- words --------------------------------------------------------------------------------------------- */
+
+unsigned vf_n_outer(const verify *v)
+{
+    return (unsigned)v->in->calling->n_outer;
+}
+
+static const char *text_of(verify *v, const char *fmt, va_list ap)
+{
+    char buf[600];
+    vsnprintf(buf, sizeof buf, fmt, ap);
+    return aot_arena_strndup(v->out->arena, buf, strlen(buf));
+}
+
+const char *vf_text(verify *v, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = text_of(v, fmt, ap);
+    va_end(ap);
+    return text;
+}
+
+void vf_note(verify *v, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    aot_vec_push(&v->out->notes, text_of(v, fmt, ap));
+    va_end(ap);
+}
+
+void vf_finding(verify *v, aot_verify_kind kind, const char *stage, const char *name, uint32_t order, const aot_ulps *diff,
+                const char *fmt, ...)
+{
+    va_list ap;
+    aot_sb b = {0};
+    va_start(ap, fmt);
+    aot_sb_addz(&b, text_of(v, fmt, ap));
+    va_end(ap);
+    if (diff != NULL) {
+        aot_sb_addz(&b, ": ");
+        aot_ulps_print(&b, diff);
+    }
+    const aot_ulps none = {.what = "value"};
+    aot_vec_push(&v->out->findings, ((aot_verify_finding){(uint8_t)kind, stage, name, order, diff != NULL ? *diff : none,
+                                                          aot_arena_strndup(v->out->arena, b.d, b.n)}));
+    aot_sb_free(&b);
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const aot_verify_finding *f = a, *g = b;
+    return f->order != g->order ? (f->order < g->order ? -1 : 1) : (int)f->kind - (int)g->kind;
+}
+
+void vf_fill_normal(aot_array *x, uint64_t *state)
+{
+    aot_dtype d = (aot_dtype)x->dtype;
+    aot_array *flat = aot_array_new(NULL, d, x->ndim, x->size);
+    int64_t n = aot_array_numel(x), bytes = aot_array_item_bytes(x);
+    for (int64_t i = 0; i < n; i++) {
+        aot_complex z = aot_splitmix_normal(state);
+        z = aot_dtype_class(d) == AOT_CLASS_COMPLEX ? CMPLX(creal(z), aot_splitmix_normal(state)) : z;
+        aot_store_complex(&z, d, aot_array_data(flat) + i * bytes, 0, 1);
+    }
+    aot_array_assign(x, flat);
+    aot_array_unref(flat);
+}
+
+/* ---- what is kept of a run ------------------------------------------------------------------------------ */
+
+static uint32_t count_names(const aot_verify_in *in)
+{
+    const aot_graph *graphs[] = {in->aten, in->joint, in->cut != NULL ? in->cut->forward : NULL,
+                                 in->cut != NULL ? in->cut->backward : NULL};
+    uint32_t n = 0;
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        for (aot_node_id id = 0; graphs[i] != NULL && id < graphs[i]->nodes.n; id++) {
+            uint32_t s = (uint32_t)aot_node_at(graphs[i], id)->name;
+            n = s >= n ? s + 1 : n;
+        }
+    }
+    return n;
+}
+
+static bool is_of_inputs(const aot_xval *outer, unsigned n, const aot_storage *s)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (outer[i].kind == AOT_X_ARRAY && outer[i].u.array->storage == s) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Memory that is written again is copied: inputs; and all of it where the graph writes in place. */
+static void keep_value(vf_slot *slots, const aot_graph *g, aot_node_id id, const aot_xval *value, uint32_t order, bool copy)
+{
+    const aot_node *n = aot_node_at(g, id);
+    vf_slot *s = &slots[n->name];
+    aot_xv_drop(&s->value);
+    s->value = copy ? aot_copy_value(value) : aot_xv_keep(*value);
+    s->target = n->target;
+    s->order = order;
+    s->there = true;
+    s->is_input = n->kind == AOT_PLACEHOLDER;
+}
+
+static bool see_eager(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value, const aot_live_bytes *live)
+{
+    verify *v = arg;
+    (void)live;
+    keep_value(v->eager, g, id, value, 0, true);
+    return true;
+}
+
+static void free_slots(vf_slot *s, uint32_t n)
+{
+    for (uint32_t i = 0; s != NULL && i < n; i++) {
+        aot_xv_drop(&s[i].value);
+    }
+    free(s);
+}
+
+/* ---- the call ------------------------------------------------------------------------------------------- */
+
+static bool is_backward(const verify *v, const aot_graph *g)
+{
+    return v->in->cut != NULL && g == v->in->cut->backward;
+}
+
+static void before_call(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id)
+{
+    verify *v = arg;
+    (void)id;
+    if (is_backward(v, g) && !v->saw_backward) {
+        v->saw_backward = true;
+        v->behind_forward = *aot_exec_generator(x);
+    }
+}
+
+static bool see_call(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value, const aot_live_bytes *live)
+{
+    verify *v = arg;
+    const aot_node *n = aot_node_at(g, id);
+    bool back = is_backward(v, g);
+    bool copy = value->kind == AOT_X_ARRAY && is_of_inputs(v->call_outer, vf_n_outer(v), value->u.array->storage);
+    (void)live;
+    keep_value(back ? v->backward : v->forward, g, id, value, ++v->order, copy);
+    const vf_slot *f = &v->forward[n->name];
+    if (back && n->kind != AOT_PLACEHOLDER && f->there && !f->is_input && f->target == n->target) {
+        aot_ulps u;
+        aot_ulps_compare(&u, value, &f->value, v->in->tolerance);
+        v->out->n_recomputed++;
+        if (u.differs) {
+            vf_finding(v, AOT_VERIFY_RECOMPUTED, "backward", aot_node_name(g, id), v->order, &u,
+                       "%s (%s), computed again in the backward, is not what the forward computed", aot_node_name(g, id),
+                       aot_node_target(g, id));
+        }
+    }
+    return true;
+}
+
+/* Gradients for the outputs that want one, of the outputs' shapes. */
+static aot_status make_tangents(verify *v, aot_err *err)
+{
+    const aot_fw_metadata *m = &v->in->calling->meta;
+    const aot_verify_in *in = v->in;
+    aot_xval *outer = aot_clone_values(in->outer, vf_n_outer(v), false);
+    aot_run_in call = {.calling = in->calling, .graph = in->joint, .cut = in->cut, .outer = outer};
+    aot_run_out out;
+    uint64_t state = in->seed ^ 0x7a6e;
+    aot_generator_seed(aot_exec_generator(v->x), in->seed);
+    aot_status s = aot_run_unit(&out, v->x, &call, err);
+    v->tangents = aot_xcalloc(out.n_outputs + 1u, sizeof *v->tangents);
+    for (unsigned i = 0; s == AOT_OK && i < out.n_outputs; i++) {
+        if (!m->outputs[i].requires_grad || out.outputs[i].kind != AOT_X_ARRAY) {
+            continue;
+        }
+        const aot_array *o = out.outputs[i].u.array;
+        aot_array *t = aot_array_new(NULL, (aot_dtype)o->dtype, o->ndim, o->size);
+        vf_fill_normal(t, &state);
+        v->tangents[v->n_tangents++] = aot_xv_array(t);
+    }
+    aot_run_free(&out);
+    aot_free_values(outer, vf_n_outer(v));
+    return s;
+}
+
+static aot_status run_call(verify *v, aot_err *err)
+{
+    const aot_verify_in *in = v->in;
+    bool faulty = in->fault != AOT_N_FAULTS;
+    aot_exec_options o = {.observer = see_call, .arg = v, .before = before_call, .inputs = true};
+    AOT_TRY(make_tangents(v, err));
+    v->call_outer = aot_clone_values(in->outer, vf_n_outer(v), false);
+    aot_run_in call = {in->calling, in->joint, in->cut, v->call_outer, in->cut != NULL ? v->tangents : NULL, v->n_tangents,
+                       &o, faulty, in->fault};
+    aot_generator_seed(aot_exec_generator(v->x), in->seed);
+    AOT_TRY(aot_run_unit(&v->call, v->x, &call, err));
+    v->behind_call = *aot_exec_generator(v->x);
+    v->behind_forward = v->saw_backward ? v->behind_forward : v->behind_call;
+    if (faulty && !v->call.made_fault) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--fault %s: the unit has nothing that it would break", aot_fault_get(in->fault)->name);
+    }
+    return AOT_OK;
+}
+
+/* ---- eager ---------------------------------------------------------------------------------------------- */
+
+aot_status vf_run_eager(verify *v, aot_exec *x, const aot_xval *outer, const aot_exec_options *o, aot_xval **out, unsigned *n,
+                        aot_err *err)
+{
+    const aot_verify_in *in = v->in;
+    const aot_graph *g = in->aten;
+    aot_run_in call = {.calling = in->calling, .graph = in->joint, .outer = (aot_xval *)(uintptr_t)outer};
+    aot_xval *inner, *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
+    unsigned n_inner = (unsigned)in->calling->meta.n_inputs, at = 0;
+    aot_status s = aot_run_inner(&inner, &call, err);
+    for (aot_node_id id = 0; s == AOT_OK && id < g->nodes.n; id++) { // tangents are placeholders that nobody reads
+        if (aot_node_at(g, id)->kind == AOT_PLACEHOLDER) {
+            given[at] = at < n_inner ? inner[at] : aot_xv_none();
+            at++;
+        }
+    }
+    aot_generator_seed(aot_exec_generator(x), in->seed);
+    s = s == AOT_OK ? aot_exec_run(out, n, x, g, at, given, o, err) : s;
+    aot_free_values(inner, n_inner);
+    free(given);
+    return s;
+}
+
+bool vf_same_state(const aot_generator *a, const aot_generator *b)
+{
+    uint8_t p[AOT_GENERATOR_STATE_BYTES], q[AOT_GENERATOR_STATE_BYTES];
+    aot_generator_get_state(a, p);
+    aot_generator_get_state(b, q);
+    return memcmp(p, q, sizeof p) == 0;
+}
+
+static aot_status run_eager(verify *v, aot_err *err)
+{
+    aot_exec_options o = {.observer = see_eager, .arg = v, .inputs = true};
+    v->eager_outer = aot_clone_values(v->in->outer, vf_n_outer(v), false);
+    AOT_TRY(vf_run_eager(v, v->x, v->eager_outer, &o, &v->eager_outputs, &v->n_eager_outputs, err));
+    v->same_draws = vf_same_state(aot_exec_generator(v->x), &v->behind_forward);
+    if (!v->same_draws) {
+        vf_note(v, "outputs are not compared with eager's: the decompositions draw other random numbers from the same seed");
+    }
+    return AOT_OK;
+}
+
+/* ---- the joint graph ------------------------------------------------------------------------------------ */
+
+static void compare_slot(verify *v, const aot_graph *g, aot_node_id id, const aot_xval *value, const vf_slot *s, bool back)
+{
+    const aot_node *n = aot_node_at(g, id);
+    bool saved = back && s->is_input, same = s->target == n->target;
+    aot_ulps u;
+    if (!s->there || (!same && !saved && n->kind != AOT_PLACEHOLDER)) {
+        return;
+    }
+    if (back && !saved && v->forward[n->name].there && !v->forward[n->name].is_input) {
+        return; // compared with the forward's
+    }
+    aot_ulps_compare(&u, &s->value, value, v->in->tolerance);
+    v->out->n_nodes++;
+    v->out->max_ulps = !u.differs && u.max_ulps > v->out->max_ulps ? u.max_ulps : v->out->max_ulps;
+    if (u.differs) {
+        const char *stage = back ? "backward" : "forward", *name = aot_node_name(g, id);
+        vf_finding(v, saved ? AOT_VERIFY_SAVED : AOT_VERIFY_NODE, stage, name, s->order, &u,
+                   saved ? "%s (%s), which the backward is given, is not the value of the joint graph"
+                         : back ? "%s (%s) of the backward is not the joint graph's" : "%s (%s) of the forward is not the joint graph's",
+                   name, aot_node_target(g, id));
+    }
+}
+
+static bool see_joint(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value, const aot_live_bytes *live)
+{
+    verify *v = arg;
+    const aot_node *n = aot_node_at(g, id);
+    const vf_slot *e = &v->eager[n->name];
+    (void)live;
+    compare_slot(v, g, id, value, &v->forward[n->name], false);
+    compare_slot(v, g, id, value, &v->backward[n->name], true);
+    if (v->eager_node == NULL && e->there && e->target == n->target && !e->is_input) {
+        aot_ulps_compare(&v->eager_diff, &e->value, value, v->in->tolerance);
+        v->eager_node = v->eager_diff.differs ? aot_node_name(g, id) : NULL;
+    }
+    return true;
+}
+
+/* Tangents as the backward was given them; one that it does not take is zeros. */
+static aot_xval joint_tangent(const verify *v, const aot_graph *g, const aot_node *n)
+{
+    const vf_slot *s = &v->backward[n->name];
+    const aot_meta *m = aot_meta_get(g->ctx, n->meta);
+    int64_t size[AOT_ARRAY_MAX_NDIM];
+    if (s->there || m->val != AOT_VAL_TENSOR) {
+        return aot_xv_keep(s->value);
+    }
+    for (unsigned i = 0; i < m->ndim; i++) {
+        size[i] = aot_meta_sizes(g->ctx, m)[i].value;
+    }
+    return aot_xv_array(aot_array_new(NULL, (aot_dtype)m->dtype, m->ndim, size));
+}
+
+static aot_status run_joint(verify *v, aot_err *err)
+{
+    const aot_verify_in *in = v->in;
+    const aot_graph *g = in->joint;
+    aot_xval *outer = aot_clone_values(in->outer, vf_n_outer(v), false), *inner, *out = NULL;
+    aot_xval *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
+    aot_run_in call = {.calling = in->calling, .graph = g, .outer = outer};
+    aot_exec_options o = {.observer = see_joint, .arg = v, .inputs = true};
+    unsigned n_inner = (unsigned)in->calling->meta.n_inputs, at = 0, n_out = 0;
+    aot_status s = aot_run_inner(&inner, &call, err);
+    for (aot_node_id id = 0; s == AOT_OK && id < g->nodes.n; id++) {
+        const aot_node *n = aot_node_at(g, id);
+        if (n->kind == AOT_PLACEHOLDER) {
+            given[at] = at < n_inner ? aot_xv_keep(inner[at]) : joint_tangent(v, g, n);
+            at++;
+        }
+    }
+    aot_generator_seed(aot_exec_generator(v->x), in->seed);
+    s = s == AOT_OK ? aot_exec_run(&out, &n_out, v->x, g, at, given, &o, err) : s;
+    aot_free_values(out, n_out);
+    aot_free_values(given, at);
+    aot_free_values(inner, n_inner);
+    aot_free_values(outer, vf_n_outer(v));
+    return s;
+}
+
+/* ---- against eager --------------------------------------------------------------------------------------- */
+
+static const char *where_eager_differs(verify *v)
+{
+    aot_sb b = {0};
+    if (v->eager_node == NULL) {
+        return "";
+    }
+    aot_sb_addf(&b, "; the joint graph first differs from eager at %s: ", v->eager_node);
+    aot_ulps_print(&b, &v->eager_diff);
+    const char *text = aot_arena_strndup(v->out->arena, b.d, b.n);
+    aot_sb_free(&b);
+    return text;
+}
+
+static void compare_results(verify *v)
+{
+    for (unsigned i = 0; i < v->call.n_outputs && i < v->n_eager_outputs && v->same_draws; i++) {
+        aot_ulps u;
+        const char *name = vf_text(v, "output %u", i);
+        aot_ulps_compare(&u, &v->call.outputs[i], &v->eager_outputs[i], v->in->tolerance);
+        v->out->n_outputs++;
+        if (u.differs) {
+            vf_finding(v, AOT_VERIFY_OUTPUT, "call", name, UINT32_MAX - 4, &u, "%s is not eager's%s", name, where_eager_differs(v));
+        }
+    }
+    for (unsigned i = 0; i < vf_n_outer(v) && v->same_draws; i++) {
+        aot_ulps u;
+        aot_ulps_compare(&u, &v->call_outer[i], &v->eager_outer[i], v->in->tolerance);
+        if (u.differs) {
+            vf_finding(v, AOT_VERIFY_MUTATION, "call", v->in->names[i], UINT32_MAX - 3, &u,
+                       "%s behind the call is not what eager leaves in it%s", v->in->names[i], where_eager_differs(v));
+        }
+    }
+}
+
+static bool together(const aot_xval *a, const aot_xval *b)
+{
+    return a->kind == AOT_X_ARRAY && b->kind == AOT_X_ARRAY && a->u.array->storage == b->u.array->storage &&
+           a->u.array->storage->bytes > 0;
+}
+
+/* Outputs against inputs and earlier outputs: the same pairs share memory. */
+static void compare_aliases(verify *v)
+{
+    unsigned n_out = v->call.n_outputs < v->n_eager_outputs ? v->call.n_outputs : v->n_eager_outputs;
+    for (unsigned i = 0; i < n_out; i++) {
+        const char *name = vf_text(v, "output %u", i);
+        for (unsigned k = 0; k < vf_n_outer(v) + i; k++) {
+            bool input = k < vf_n_outer(v);
+            unsigned at = input ? k : k - vf_n_outer(v);
+            bool here = together(&v->call.outputs[i], input ? &v->call_outer[at] : &v->call.outputs[at]);
+            bool there = together(&v->eager_outputs[i], input ? &v->eager_outer[at] : &v->eager_outputs[at]);
+            if (here != there) {
+                vf_finding(v, AOT_VERIFY_ALIAS, "call", name, UINT32_MAX - 2, NULL, "%s %s memory with %s, in eager it %s", name,
+                           here ? "shares" : "shares no", input ? v->in->names[at] : vf_text(v, "output %u", at),
+                           there ? "does" : "does not");
+            }
+        }
+    }
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------- */
+
+static aot_status verify_all(verify *v, aot_err *err)
+{
+    AOT_TRY(run_call(v, err));
+    if (v->in->aten != NULL) {
+        AOT_TRY(run_eager(v, err));
+    } else {
+        vf_note(v, "nothing is compared with eager: there is no Dynamo graph");
+    }
+    AOT_TRY(run_joint(v, err));
+    compare_results(v);
+    compare_aliases(v);
+    if (v->call.has_backward) {
+        AOT_TRY(vf_gradients(v, err));
+    }
+    qsort(v->out->findings.d, v->out->findings.n, sizeof *v->out->findings.d, by_order);
+    return AOT_OK;
+}
+
+aot_status aot_verify(aot_verify_out *out, const aot_verify_in *in, aot_err *err)
+{
+    verify v = {.in = in, .out = out, .x = aot_exec_new(), .n_names = count_names(in)};
+    *out = (aot_verify_out){.arena = aot_arena_new()};
+    v.eager = aot_xcalloc(v.n_names + 1, sizeof *v.eager);
+    v.forward = aot_xcalloc(v.n_names + 1, sizeof *v.forward);
+    v.backward = aot_xcalloc(v.n_names + 1, sizeof *v.backward);
+    aot_status s = verify_all(&v, err);
+    free_slots(v.eager, v.n_names);
+    free_slots(v.forward, v.n_names);
+    free_slots(v.backward, v.n_names);
+    aot_run_free(&v.call);
+    aot_free_values(v.call_outer, vf_n_outer(&v));
+    aot_free_values(v.eager_outer, vf_n_outer(&v));
+    aot_free_values(v.eager_outputs, v.n_eager_outputs);
+    aot_free_values(v.tangents, v.n_tangents);
+    aot_exec_free(v.x);
+    return s;
+}
+
+void aot_verify_free(aot_verify_out *v)
+{
+    aot_vec_free(&v->findings);
+    aot_vec_free(&v->notes);
+    aot_arena_free(v->arena);
+    *v = (aot_verify_out){0};
+}

@@ -1,0 +1,311 @@
+/* Gradients against finite differences, in double.
+ *
+ * With tangents t the gradient g of L = <t, outputs> must satisfy <g, d> = dL along any direction d: first one
+ * direction over all inputs, and only where that fails input by input and element by element, to say which. For
+ * complex values <a, b> is the real part of the sum of conj(a) b, as PyTorch's convention of gradients has it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/clones.h"
+#include "exec/kernel.h"
+#include "exec/verify_internal.h"
+
+typedef struct grads {
+    verify *v;
+    aot_exec *x;
+    aot_xval *outer;     /* in double */
+    aot_xval *tangents;
+    aot_xval *direction; /* by outer input; None: not moved */
+    aot_run_out call;    /* in double */
+    bool same_draws;     /* the call drew the same numbers in double */
+    aot_err *err;
+} grads;
+
+static double dot(const aot_array *a, const aot_array *b, double *scale)
+{
+    aot_array *x = aot_array_new(NULL, AOT_C128, a->ndim, a->size), *y = aot_array_new(NULL, AOT_C128, a->ndim, a->size);
+    double sum = 0;
+    aot_array_assign(x, a);
+    aot_array_assign(y, b);
+    const aot_complex *p = (const void *)aot_array_data(x), *q = (const void *)aot_array_data(y);
+    for (int64_t i = 0, n = aot_array_numel(x); i < n; i++) {
+        double term = creal(conj(p[i]) * q[i]);
+        sum += term;
+        *scale += fabs(term);
+    }
+    aot_array_unref(x);
+    aot_array_unref(y);
+    return sum;
+}
+
+/* x += h * d, element by element of a plain array (or of a view of one). */
+static void move(aot_array *x, const aot_array *d, double h)
+{
+    aot_array *sum = aot_array_new(NULL, AOT_C128, x->ndim, x->size), *step = aot_array_new(NULL, AOT_C128, x->ndim, x->size);
+    aot_array_assign(sum, x);
+    aot_array_assign(step, d);
+    aot_complex *p = (void *)aot_array_data(sum);
+    const aot_complex *q = (const void *)aot_array_data(step);
+    for (int64_t i = 0, n = aot_array_numel(x); i < n; i++) {
+        p[i] += h * q[i];
+    }
+    aot_array_assign(x, sum);
+    aot_array_unref(sum);
+    aot_array_unref(step);
+}
+
+/* L where the inputs are moved by h along the direction, all or one of them. */
+static aot_status loss(grads *g, double h, int only, double *out)
+{
+    verify *v = g->v;
+    unsigned n = vf_n_outer(v), n_out = 0, k = 0;
+    aot_xval *outer = aot_clone_values(g->outer, n, false), *values = NULL;
+    aot_run_out call = {0};
+    bool eager = v->in->aten != NULL && v->same_draws;
+    for (unsigned i = 0; i < n; i++) {
+        if (g->direction[i].kind == AOT_X_ARRAY && (only < 0 || (unsigned)only == i)) {
+            move(outer[i].u.array, g->direction[i].u.array, h);
+        }
+    }
+    aot_status s;
+    if (eager) {
+        s = vf_run_eager(v, g->x, outer, NULL, &values, &n_out, g->err);
+    } else {
+        aot_run_in in = {.calling = v->in->calling, .graph = v->in->joint, .cut = v->in->cut, .outer = outer};
+        aot_generator_seed(aot_exec_generator(g->x), v->in->seed);
+        s = aot_run_unit(&call, g->x, &in, g->err);
+    }
+    const aot_xval *got = eager ? values : call.outputs;
+    *out = 0;
+    for (unsigned i = 0; s == AOT_OK && i < (eager ? n_out : call.n_outputs) && k < v->n_tangents; i++) {
+        if (v->in->calling->meta.outputs[i].requires_grad && got[i].kind == AOT_X_ARRAY) {
+            double scale = 0;
+            *out += dot(g->tangents[k++].u.array, got[i].u.array, &scale);
+        }
+    }
+    aot_free_values(values, n_out);
+    aot_run_free(&call);
+    aot_free_values(outer, n);
+    return s;
+}
+
+typedef struct slope {
+    double by_gradient, by_difference, deviation; /* relative to the sum of |g_i d_i| */
+} slope;
+
+enum { N_STEPS = 3 };
+static const double steps[N_STEPS] = {1e-5, 1e-6, 1e-4};
+static const double MOST_DEVIATION = 1e-4;
+
+/* The best of a few steps: too long a step bends, too short a one rounds. */
+static aot_status slope_of(grads *g, int only, slope *out)
+{
+    double scale = 0, sum = 0;
+    for (unsigned i = 0; i < vf_n_outer(g->v); i++) {
+        if (g->direction[i].kind == AOT_X_ARRAY && (only < 0 || (unsigned)only == i) && g->call.grads[i].kind == AOT_X_ARRAY) {
+            sum += dot(g->call.grads[i].u.array, g->direction[i].u.array, &scale);
+        }
+    }
+    out->deviation = INFINITY;
+    for (unsigned k = 0; k < N_STEPS && !(out->deviation <= MOST_DEVIATION); k++) {
+        double up, down;
+        AOT_TRY(loss(g, steps[k], only, &up));
+        AOT_TRY(loss(g, -steps[k], only, &down));
+        double slope = (up - down) / (2 * steps[k]), most = fmax(scale, fabs(slope));
+        double deviation = most > 1e-9 * (1 + fabs(up)) ? fabs(slope - sum) / most : 0;
+        if (!(deviation >= out->deviation)) {
+            out->deviation = deviation;
+            out->by_gradient = sum;
+            out->by_difference = slope;
+        }
+    }
+    return AOT_OK;
+}
+
+/* The element of a gradient that is furthest off; of long ones the first 256 are looked at. */
+static aot_status worst_element(grads *g, unsigned i, aot_ulps *u)
+{
+    enum { MOST = 256 };
+    aot_array *d = g->direction[i].u.array, *zero = aot_array_new(NULL, (aot_dtype)d->dtype, d->ndim, d->size);
+    int64_t n = aot_array_numel(d), bytes = aot_array_item_bytes(zero);
+    aot_status s = AOT_OK;
+    *u = (aot_ulps){.differs = true, .what = "value", .n = n < MOST ? n : MOST, .ndim = d->ndim};
+    g->direction[i] = aot_xv_array(zero);
+    for (int64_t k = 0; s == AOT_OK && k < u->n; k++) {
+        slope sl;
+        double one = 1, none = 0;
+        aot_store_real(&one, (aot_dtype)zero->dtype, aot_array_data(zero) + k * bytes, 0, 1);
+        s = slope_of(g, (int)i, &sl);
+        aot_store_real(&none, (aot_dtype)zero->dtype, aot_array_data(zero) + k * bytes, 0, 1);
+        double diff = fabs(sl.by_gradient - sl.by_difference);
+        if (s != AOT_OK || sl.deviation <= MOST_DEVIATION || diff != diff) {
+            continue;
+        }
+        u->n_beyond = ++u->n_unequal;
+        if (diff > u->max_abs) {
+            u->max_abs = diff;
+            u->max_rel = diff / fabs(sl.by_difference);
+            u->a = sl.by_gradient;
+            u->b = sl.by_difference;
+            int64_t rest = k;
+            for (unsigned j = d->ndim; j-- > 0;) {
+                u->index[j] = rest % d->size[j];
+                rest /= d->size[j];
+            }
+        }
+    }
+    g->direction[i] = aot_xv_array(d);
+    aot_array_unref(zero);
+    return s;
+}
+
+static aot_status name_input(grads *g)
+{
+    verify *v = g->v;
+    for (unsigned i = 0; i < vf_n_outer(v); i++) {
+        slope sl;
+        aot_ulps u;
+        if (g->direction[i].kind != AOT_X_ARRAY) {
+            continue;
+        }
+        AOT_TRY(slope_of(g, (int)i, &sl));
+        if (sl.deviation <= MOST_DEVIATION) {
+            continue;
+        }
+        AOT_TRY(worst_element(g, i, &u));
+        vf_finding(v, AOT_VERIFY_GRADIENT, "call", v->in->names[i], UINT32_MAX - 1, &u,
+                   "the gradient of %s is not the finite difference of eager: along one direction %.9g, not %.9g; of its elements",
+                   v->in->names[i], sl.by_gradient, sl.by_difference);
+    }
+    return AOT_OK;
+}
+
+/* ---- precision -------------------------------------------------------------------------------------------- */
+
+static bool has_half(const aot_graph *g)
+{
+    for (aot_node_id id = 0; id < g->nodes.n; id++) {
+        const aot_meta *m = aot_meta_get(g->ctx, aot_node_at(g, id)->meta);
+        if (m->val == AOT_VAL_TENSOR && aot_dtype_class((aot_dtype)m->dtype) == AOT_CLASS_REAL &&
+            aot_dtype_get((aot_dtype)m->dtype)->bytes < 4) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static double largest(const aot_array *x)
+{
+    double most = 0;
+    aot_array *flat = aot_array_new(NULL, AOT_C128, x->ndim, x->size);
+    aot_array_assign(flat, x);
+    const aot_complex *p = (const void *)aot_array_data(flat);
+    for (int64_t i = 0, n = aot_array_numel(x); i < n; i++) {
+        most = fmax(most, cabs(p[i]));
+    }
+    aot_array_unref(flat);
+    return most;
+}
+
+/* Gradients as computed beside those in double: rounding, and no more. */
+static void compare_precision(grads *g)
+{
+    verify *v = g->v;
+    double rel = has_half(v->in->joint) ? 0.2 : 2e-3;
+    for (unsigned i = 0; i < vf_n_outer(v); i++) {
+        const aot_xval *a = &v->call.grads[i], *b = &g->call.grads[i];
+        aot_ulps u;
+        if (a->kind != AOT_X_ARRAY || b->kind != AOT_X_ARRAY) {
+            continue;
+        }
+        aot_array *wide = aot_array_new(NULL, (aot_dtype)b->u.array->dtype, a->u.array->ndim, a->u.array->size);
+        aot_array_assign(wide, a->u.array);
+        aot_xval w = aot_xv_array(wide);
+        aot_tolerance t = {0, rel * largest(b->u.array) + 1e-6};
+        aot_ulps_compare(&u, &w, b, &t);
+        aot_array_unref(wide);
+        u.max_ulps = 0; // of double
+        if (u.differs) {
+            vf_finding(v, AOT_VERIFY_PRECISION, "call", v->in->names[i], UINT32_MAX, &u,
+                       "the gradient of %s is further from the one in double than rounding explains", v->in->names[i]);
+        }
+    }
+}
+
+/* ---- all ---------------------------------------------------------------------------------------------------- */
+
+static bool make_directions(grads *g)
+{
+    verify *v = g->v;
+    uint64_t state = v->in->seed ^ 0x646972;
+    bool any = false;
+    g->direction = aot_xcalloc(vf_n_outer(v) + 1, sizeof *g->direction);
+    for (unsigned i = 0; i < vf_n_outer(v); i++) {
+        const aot_outer_input *o = &v->in->calling->outer[i];
+        if (!o->is_tensor || o->duplicate || !o->requires_grad || g->outer[i].kind != AOT_X_ARRAY ||
+            aot_dtype_class((aot_dtype)g->outer[i].u.array->dtype) == AOT_CLASS_INT) {
+            continue;
+        }
+        const aot_array *x = g->outer[i].u.array;
+        aot_array *d = aot_array_new(NULL, (aot_dtype)x->dtype, x->ndim, x->size);
+        vf_fill_normal(d, &state);
+        g->direction[i] = aot_xv_array(d);
+        any = true;
+    }
+    return any;
+}
+
+static aot_status compare_slopes(grads *g)
+{
+    slope all;
+    double at;
+    AOT_TRY(loss(g, 0, -1, &at));
+    if (!isfinite(at)) {
+        g->v->out->not_finite = true;
+        vf_note(g->v, "gradients are not compared with finite differences: outputs hold NaN or infinities for these inputs");
+        return AOT_OK;
+    }
+    for (unsigned i = 0; i < vf_n_outer(g->v); i++) {
+        g->v->out->n_gradients += g->direction[i].kind == AOT_X_ARRAY;
+    }
+    AOT_TRY(slope_of(g, -1, &all));
+    if (all.deviation <= MOST_DEVIATION) {
+        g->v->out->max_fd = all.deviation;
+        if (g->same_draws) {
+            compare_precision(g);
+        }
+        return AOT_OK;
+    }
+    return name_input(g);
+}
+
+aot_status vf_gradients(verify *v, aot_err *err)
+{
+    unsigned n = vf_n_outer(v);
+    aot_err own = {0}; // in double the unit may fail where it runs as it is: a note
+    grads g = {.v = v, .x = aot_exec_new(), .err = &own};
+    (void)err;
+    aot_exec_set_double(g.x, true);
+    g.outer = aot_clone_values(v->in->outer, n, true);
+    g.tangents = aot_clone_values(v->tangents, v->n_tangents, true);
+    bool any = make_directions(&g);
+    aot_xval *outer = aot_clone_values(g.outer, n, false);
+    aot_run_in in = {.calling = v->in->calling, .graph = v->in->joint, .cut = v->in->cut, .outer = outer,
+                     .tangents = g.tangents, .n_tangents = v->n_tangents, .faulty = v->in->fault != AOT_N_FAULTS,
+                     .fault = v->in->fault};
+    aot_generator_seed(aot_exec_generator(g.x), v->in->seed);
+    aot_status s = any ? aot_run_unit(&g.call, g.x, &in, &own) : AOT_OK;
+    g.same_draws = vf_same_state(aot_exec_generator(g.x), &v->behind_call);
+    s = s == AOT_OK && any ? compare_slopes(&g) : s;
+    if (s != AOT_OK) {
+        vf_note(v, "gradients are not compared with finite differences: in double, %.300s", own.msg);
+    }
+    aot_free_values(outer, n);
+    aot_free_values(g.outer, n);
+    aot_free_values(g.tangents, v->n_tangents);
+    aot_free_values(g.direction, n);
+    aot_run_free(&g.call);
+    aot_exec_free(g.x);
+    return AOT_OK;
+}

@@ -1,0 +1,51 @@
+/* Between the files of verify. */
+#ifndef AOT_EXEC_VERIFY_INTERNAL_H
+#define AOT_EXEC_VERIFY_INTERNAL_H
+
+#include "exec/verify.h"
+
+/* A value of one run, by the name of its node. */
+typedef struct vf_slot {
+    aot_xval value;
+    aot_str target;
+    uint32_t order;
+    bool there, is_input;
+} vf_slot;
+
+typedef struct verify {
+    const aot_verify_in *in;
+    aot_verify_out *out;
+    aot_exec *x;
+    uint32_t n_names;
+    vf_slot *eager, *forward, *backward; /* by name */
+    uint32_t order;         /* of the call */
+    aot_generator behind_forward, behind_call;
+    bool saw_backward;
+    aot_run_out call;
+    aot_xval *call_outer;   /* written by the call */
+    aot_xval *eager_outer, *eager_outputs;
+    unsigned n_eager_outputs;
+    aot_xval *tangents;     /* by output that requires grad */
+    unsigned n_tangents;
+    bool same_draws;        /* eager and call drew the same numbers */
+    const char *eager_node; /* first of that name and operator that differs from the joint graph's; NULL */
+    aot_ulps eager_diff;
+} verify;
+
+unsigned vf_n_outer(const verify *v);
+const char *vf_text(verify *v, const char *fmt, ...) AOT_PRINTF(2, 3);
+void vf_note(verify *v, const char *fmt, ...) AOT_PRINTF(2, 3);
+/* text is made of what the caller says and of the comparison. */
+void vf_finding(verify *v, aot_verify_kind kind, const char *stage, const char *name, uint32_t order, const aot_ulps *diff,
+                const char *fmt, ...) AOT_PRINTF(7, 8);
+/* Runs the aten graph on these inputs of the user's function, which it may write. */
+aot_status vf_run_eager(verify *v, aot_exec *x, const aot_xval *outer, const aot_exec_options *o, aot_xval **out, unsigned *n,
+                        aot_err *err);
+/* Whether two generators go on with the same numbers. */
+bool vf_same_state(const aot_generator *a, const aot_generator *b);
+/* Gradients of the call against finite differences. */
+aot_status vf_gradients(verify *v, aot_err *err);
+
+void vf_fill_normal(aot_array *x, uint64_t *state);
+
+#endif

@@ -1,0 +1,13 @@
+/* What values that are read and values that are made up share. */
+#ifndef AOT_SESSION_RUN_VALUES_INTERNAL_H
+#define AOT_SESSION_RUN_VALUES_INTERNAL_H
+
+#include "session/run_values.h"
+
+/* Inputs that share memory in the unit get one storage, each at its offset; the very same tensor is one array. */
+void rv_share_memory(const aot_runnable *r, aot_xval *outer);
+/* Numbers that are not given: sizes of what is, or what the unit was traced with. The place of one that nothing tells,
+ * or -1. */
+int rv_fill_symbols(const aot_runnable *r, const aot_unit *u, aot_xval *outer);
+
+#endif

@@ -1,0 +1,40 @@
+#!/bin/sh
+# verify: units run three ways, and mistakes made on purpose that must be found where they are.
+. "$AOT_SRC/tests/sh/lib.sh"
+unit() { ls "$AOT_SRC/fixtures/oracle/$1"/trace.log* | head -n 1; }
+
+run "$AOTSCOPE" verify "$(unit linear_relu)"
+ok "a unit passes" exits 0
+ok "and says what was compared" out "PASS (18 values, 0 of them computed again, 1 output, 2 gradients)"
+run "$AOTSCOPE" verify "$(unit slice_assign)"
+ok "writes into parts pass, their gradients in double too" exits 0
+
+run "$AOTSCOPE" verify "$(unit pain_dropout_under_budget)"
+ok "a dropout that is saved passes" exits 0
+run "$AOTSCOPE" verify "$(unit pain_dropout_under_budget)" --set activation_memory_budget=0.5
+ok "one that is drawn again differs" exits 1
+ok "at the dropout itself" out "first backward: native_dropout (torch.ops.aten.native_dropout.default), computed again"
+
+run "$AOTSCOPE" verify "$(unit pain_read_after_mutation)"
+ok "an input that is read after it was written differs" exits 1
+ok "first at the input" out "first backward: primals_1 (primals_1), which the backward is given"
+ok "and the gradient is told to be wrong" out "the gradient of L['x'] is not the finite difference of eager"
+
+run "$AOTSCOPE" verify "$(unit mutate_and_train)" --fault lost-copy
+ok "a lost copy_ is found" exits 1
+ok "at the input" out "first call: L['x'] behind the call is not what eager leaves in it"
+run "$AOTSCOPE" verify "$(unit mutate_and_train)" --fault mutated-recompute
+ok "a value computed again from a written input is found" exits 1
+ok "at the saved value" out "first backward: detach_1 (torch.ops.aten.detach.default), which the backward is given"
+run "$AOTSCOPE" verify "$(unit output_aliases_input)" --fault wrong-alias
+ok "an alias that is not made again is found" exits 1
+ok "at the output" out "first call: output 0 shares no memory with L['x'], in eager it does"
+run "$AOTSCOPE" verify "$(unit linear_relu)" --fault lost-copy
+ok "a mistake that has nothing to break is an error" exits 2
+ok "that says so" err "the unit has nothing that it would break"
+run "$AOTSCOPE" verify "$(unit linear_relu)" --fault nonsense
+ok "an unknown one names those there are" err "there are unthreaded-dropout, lost-copy, wrong-alias, mutated-recompute"
+run "$AOTSCOPE" verify "$(unit linear_relu)" --json
+ok "as JSON" out '"format": "aotscope/1"'
+ok "with the outcome" out '"outcome": "PASS"'
+done_testing

@@ -1,0 +1,297 @@
+/* aotscope verify: each unit run three ways from the same inputs, and where they first differ. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/clones.h"
+#include "exec/values.h"
+#include "exec/verify.h"
+#include "session/run_values.h"
+#include "session/seeded_values.h"
+#include "tui/open_model.h"
+
+typedef enum outcome { PASSED, DIFFERS, NOT_RUN, N_OUTCOMES } outcome;
+static const char *const outcome_names[N_OUTCOMES] = {"PASS", "DIFFERS", "NOT RUN"};
+
+typedef struct job {
+    const aot_args *a;
+    const json_t *values; /* NULL: made up */
+    const char *file;
+    uint64_t seed;
+    aot_tolerance tolerance;
+    bool has_tolerance;
+    aot_fault fault;
+    int only, next; /* Dynamo graphs, counted from 0; -1: all */
+    unsigned n[N_OUTCOMES];
+    json_t *units;  /* NULL: text */
+    aot_err err;
+    aot_status st;
+} job;
+
+/* ---- one unit --------------------------------------------------------------------------------------------- */
+
+static aot_status inputs_of(aot_xval **outer, const job *j, const aot_runnable *r, const aot_unit *u, bool positive, aot_err *err)
+{
+    aot_xval *tangents = NULL;
+    unsigned n = 0;
+    if (j->values == NULL) {
+        return aot_seeded_values(outer, r, u, j->seed, positive, err);
+    }
+    aot_status s = aot_run_values(outer, &tangents, &n, r, u, j->values, j->file, err);
+    aot_free_values(tangents, n);
+    return s;
+}
+
+/* Numbers below zero have no logarithm: where outputs are not finite, inputs are made up once more. */
+static aot_status verify_it(aot_verify_out *out, const job *j, const aot_runnable *r, const aot_unit *u, aot_err *err)
+{
+    const aot_calling *c = &r->capture.calling;
+    aot_xval *outer = NULL;
+    aot_verify_in in = {c, r->capture.graph[AOT_LEVEL_ATEN], r->graph, r->cut, NULL, r->sources, j->seed,
+                        j->has_tolerance ? &j->tolerance : NULL, j->fault};
+    aot_status s = AOT_OK;
+    for (int positive = 0; positive < 2; positive++) {
+        s = inputs_of(&outer, j, r, u, positive != 0, err);
+        in.outer = outer;
+        s = s == AOT_OK ? aot_verify(out, &in, err) : s;
+        aot_free_values(outer, (unsigned)c->n_outer);
+        outer = NULL;
+        if (s != AOT_OK || !out->not_finite || j->values != NULL || positive != 0) {
+            break;
+        }
+        aot_verify_free(out);
+    }
+    return s;
+}
+
+static json_t *finding_json(const aot_verify_finding *f)
+{
+    json_t *index = json_array();
+    for (unsigned i = 0; i < f->diff.ndim; i++) {
+        json_array_append_new(index, json_integer(f->diff.index[i]));
+    }
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "kind", aot_verify_kind_name((aot_verify_kind)f->kind),
+                     "stage", f->stage, "name", f->name, "text", f->text, "what", f->diff.what, "elements", (json_int_t)f->diff.n,
+                     "differ", (json_int_t)f->diff.n_beyond, "ulps", (json_int_t)f->diff.max_ulps,
+                     "index", index);
+}
+
+static void add_numbers(json_t *j, const aot_verify_finding *f)
+{
+    json_object_set_new(j, "max_abs", aot_value_json(&(aot_xval){.kind = AOT_X_REAL, .u.f = f->diff.max_abs}));
+    json_object_set_new(j, "max_rel", aot_value_json(&(aot_xval){.kind = AOT_X_REAL, .u.f = f->diff.max_rel}));
+    json_object_set_new(j, "value", aot_value_json(&(aot_xval){.kind = AOT_X_REAL, .u.f = f->diff.a}));
+    json_object_set_new(j, "expected", aot_value_json(&(aot_xval){.kind = AOT_X_REAL, .u.f = f->diff.b}));
+}
+
+static json_t *unit_json(const job *j, const aot_unit *u, int k, outcome o, const aot_verify_out *v, const aot_err *err)
+{
+    json_t *findings = json_array(), *notes = json_array();
+    for (size_t i = 0; i < v->findings.n; i++) {
+        json_t *f = finding_json(&v->findings.d[i]);
+        add_numbers(f, &v->findings.d[i]);
+        json_array_append_new(findings, f);
+    }
+    for (size_t i = 0; i < v->notes.n; i++) {
+        json_array_append_new(notes, json_string(v->notes.d[i]));
+    }
+    (void)j;
+    return json_pack("{s:i, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:I, s:f, s:o, s:o}", "unit", k, "title", u->title, "outcome",
+                     outcome_names[o], "reason", o == NOT_RUN ? err->msg : NULL, "nodes", (int)v->n_nodes, "recomputed",
+                     (int)v->n_recomputed, "outputs", (int)v->n_outputs, "gradients", (int)v->n_gradients, "max_ulps",
+                     (json_int_t)v->max_ulps, "max_finite_difference", v->max_fd, "findings", findings, "notes", notes);
+}
+
+static void print_unit(const aot_unit *u, int k, outcome o, const aot_verify_out *v, const aot_err *err)
+{
+    printf("unit %d %s: %s", k, u->title, outcome_names[o]);
+    if (o == NOT_RUN) {
+        printf(": %s\n", err->msg);
+        return;
+    }
+    printf(" (%u value%s, %u of them computed again, %u output%s, %u gradient%s", v->n_nodes + v->n_recomputed,
+           v->n_nodes + v->n_recomputed == 1 ? "" : "s", v->n_recomputed, v->n_outputs, v->n_outputs == 1 ? "" : "s", v->n_gradients,
+           v->n_gradients == 1 ? "" : "s");
+    if (v->max_ulps > 0) {
+        printf("; at most %" PRIu64 " ulps apart", v->max_ulps);
+    }
+    puts(")");
+    enum { MOST_TOLD = 8 };
+    for (size_t i = 0; i < v->findings.n && i < MOST_TOLD; i++) {
+        printf("  %s %s: %s\n", i == 0 ? "first" : "then ", v->findings.d[i].stage, v->findings.d[i].text);
+    }
+    if (v->findings.n > MOST_TOLD) {
+        printf("  and %zu more, which may follow from these (--json has all)\n", v->findings.n - MOST_TOLD);
+    }
+    for (size_t i = 0; i < v->notes.n; i++) {
+        printf("  note: %s\n", v->notes.d[i]);
+    }
+}
+
+static void on_graph(job *j, const aot_unit *u, const aot_record *rec, int k)
+{
+    aot_config config;
+    aot_runnable r = {0};
+    aot_verify_out v = {0};
+    aot_err err = {0};
+    j->st = aot_cmd_unit_config(&config, j->a, u, &j->err);
+    if (j->st != AOT_OK) {
+        return;
+    }
+    aot_status s = aot_runnable_make(&r, u, rec, &config, &err);
+    s = s == AOT_OK ? verify_it(&v, j, &r, u, &err) : s;
+    if (s != AOT_OK && (s == AOT_E_USAGE || (j->values != NULL && err.file[0] != '\0'))) {
+        j->st = s; // what was asked for makes no sense here
+        j->err = err;
+    }
+    outcome o = s != AOT_OK ? NOT_RUN : v.findings.n > 0 ? DIFFERS : PASSED;
+    j->n[o]++;
+    if (j->units != NULL) {
+        json_array_append_new(j->units, unit_json(j, u, k, o, &v, &err));
+    } else if (j->st == AOT_OK) {
+        print_unit(u, k, o, &v, &err);
+    }
+    aot_verify_free(&v);
+    aot_runnable_free(&r);
+}
+
+static void on_unit(void *arg, const aot_unit *u)
+{
+    job *j = arg;
+    for (size_t i = 0; i < u->records.n && aot_unit_source(u) != AOT_N_STAGES; i++) {
+        const aot_record *rec = &u->records.d[i];
+        if (rec->stage == aot_unit_source(u)) {
+            int k = j->next++;
+            if ((j->only < 0 || k == j->only) && j->st == AOT_OK) {
+                on_graph(j, u, rec, k);
+            }
+        }
+    }
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------- */
+
+static aot_status read_tolerance(job *j, aot_err *err)
+{
+    const char *text = aot_args_get(j->a, "tolerance");
+    char *end;
+    if (text == NULL) {
+        return AOT_OK;
+    }
+    j->has_tolerance = true;
+    j->tolerance.rel = strtod(text, &end);
+    j->tolerance.abs = *end == ',' ? strtod(end + 1, &end) : 0;
+    if (*end != '\0' || end == text || !(j->tolerance.rel >= 0) || !(j->tolerance.abs >= 0)) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--tolerance takes REL or REL,ABS, numbers from 0 on such as 1e-5,1e-8, not '%s'", text);
+    }
+    return AOT_OK;
+}
+
+static aot_status read_options(job *j, aot_err *err)
+{
+    const char *unit = aot_args_get(j->a, "unit"), *seed = aot_args_get(j->a, "seed"), *fault = aot_args_get(j->a, "fault");
+    char *end;
+    j->seed = seed != NULL ? strtoull(seed, &end, 0) : 0;
+    if (seed != NULL && (*end != '\0' || end == seed)) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--seed takes a number, not '%s'", seed);
+    }
+    j->only = unit != NULL ? (int)strtol(unit, &end, 10) : -1;
+    if (unit != NULL && (*end != '\0' || end == unit || j->only < 0)) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--unit takes a number from 0 on, not '%s'", unit);
+    }
+    j->fault = fault != NULL ? aot_fault_find(fault) : AOT_N_FAULTS;
+    if (fault != NULL && j->fault == AOT_N_FAULTS) {
+        aot_sb b = {0};
+        for (unsigned f = 0; f < AOT_N_FAULTS; f++) {
+            aot_sb_addf(&b, "%s%s", f > 0 ? ", " : "", aot_fault_get((aot_fault)f)->name);
+        }
+        aot_status s = AOT_FAIL(err, AOT_E_USAGE, "--fault %s: there is no such mistake; there are %s", fault, aot_sb_text(&b));
+        aot_sb_free(&b);
+        return s;
+    }
+    return read_tolerance(j, err);
+}
+
+static aot_status check_found(job *j)
+{
+    if (j->next == 0) {
+        AOT_FAIL(&j->err, AOT_E_PIPELINE, "no Dynamo graph in it: %s", aot_stage_get(AOT_STAGE_DYNAMO)->how_to_get);
+    } else if (j->only >= j->next) {
+        AOT_FAIL(&j->err, AOT_E_USAGE, "--unit %d: there are %d Dynamo graphs, counted from 0", j->only, j->next);
+    }
+    aot_err_in_file(&j->err, j->a->inputs[0]);
+    return j->err.code;
+}
+
+static void print_totals(const job *j)
+{
+    unsigned n = j->n[PASSED] + j->n[DIFFERS] + j->n[NOT_RUN];
+    if (n > 1) {
+        printf("%u of %u units pass, %u differ, %u cannot be run\n", j->n[PASSED], n, j->n[DIFFERS], j->n[NOT_RUN]);
+    }
+}
+
+static int run(const aot_args *a)
+{
+    job j = {.a = a, .file = aot_args_get(a, "values"), .units = aot_args_has(a, "json") ? json_array() : NULL};
+    json_t *values = NULL;
+    aot_status s = aot_cmd_check_settings(a, &j.err);
+    s = s == AOT_OK ? read_options(&j, &j.err) : s;
+    s = s == AOT_OK && j.file != NULL ? aot_values_read(&values, j.file, &j.err) : s;
+    j.values = values;
+    s = s == AOT_OK ? aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &j.err) : s;
+    s = s == AOT_OK ? j.st : s;
+    s = s == AOT_OK ? check_found(&j) : s;
+    if (s == AOT_OK && j.units != NULL) {
+        json_t *out = aot_cmd_json();
+        json_object_set(out, "units", j.units);
+        aot_cmd_print_json(out);
+    } else if (s == AOT_OK) {
+        print_totals(&j);
+    }
+    json_decref(j.units);
+    json_decref(values);
+    if (s != AOT_OK) {
+        return aot_cmd_fail(&j.err);
+    }
+    return j.n[NOT_RUN] > 0 ? AOT_EXIT_ERROR : j.n[DIFFERS] > 0 ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;
+}
+
+static const aot_option options[] = {
+    {"unit", 0, "N", false, "Only the Dynamo graph of that number, counted from 0."},
+    {"seed", 0, "N", false, "Of the inputs that are made up and of torch.manual_seed; 0 if absent."},
+    {"values", 0, "FILE", false, "Values of the inputs, as exec takes them, in place of made-up ones."},
+    {"tolerance", 0, "REL,ABS", false, "What floats may differ by; by dtype, as torch.testing.assert_close, if absent."},
+    {"fault", 0, "KIND", false, "Make this mistake on purpose, to see that it is caught; see below."},
+    {"json", 0, NULL, false, "As JSON."},
+    {"backend", 0, "NAME", false,
+     "Whose decompositions and passes: aot_eager, decomp, inductor_joint; as recorded by default."},
+    AOT_OPTIONS_TRACE,
+    AOT_OPTION_SET,
+    {0},
+};
+
+#define FAULT(id, name, where, sentence) "  " name "\n    " sentence "\n    Caught at " where ".\n"
+const aot_cmd cmd_verify = {
+    .name = "verify",
+    .synopsis = "INPUT [--unit N] [--seed N] [--values FILE] [--tolerance REL,ABS] [--fault KIND] [--set NAME=VALUE]... [--json]",
+    .summary = "Run each unit three ways and tell the first place where they differ",
+    .doc = "From the same inputs and generator state runs (a) the aten graph as eager dispatches it, with finite differences in "
+           "double as its gradients, (b) the joint graph in one piece, (c) forward and backward through the runtime wrappers. "
+           "Values of (c) are compared with (b) by their names, those that the backward computes again with the forward's; outputs, "
+           "mutated inputs and who shares memory with (a); gradients with finite differences along a direction.\n\n"
+           "PASS, or the first difference as it ran: node, elements, ulps. A unit that cannot be run is named with the reason; it "
+           "does not pass. Exit code: 0 all pass, 1 one differs, 2 one cannot be run.\n\n"
+           "Inputs are made up from --seed: normal numbers, integers within what they are positions in.\n\nMistakes for --fault:\n\n"
+#include "exec/faults.def"
+    ,
+    .examples = "aotscope verify train.log\n"
+                "aotscope verify train.log --set activation_memory_budget=0.5\n"
+                "aotscope verify train.log --unit 0 --fault lost-copy\n",
+    .options = options,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run,
+};
+#undef FAULT
