@@ -24,8 +24,8 @@ typedef struct aot_knapsack_choice {
 } aot_knapsack_choice;
 
 /* solver: "greedy" (by runtime over memory), "dp" (memory in 1/10000, runtimes as float32), "ilp" (an
- * integer program; PyTorch asks HiGHS and this GLPK, so among equally good answers they may choose
- * differently, and both stop within 1e-4 of the best), "dp_knapsack_sliding_hirschberg" (dp in less
+ * integer program; PyTorch asks HiGHS and this GLPK: of items alike the last are kept, as HiGHS does, but
+ * answers that are equally good in other ways may differ, and both stop within 1e-4 of the best), "dp_knapsack_sliding_hirschberg" (dp in less
  * memory; PyTorch's version may exceed the capacity by one unit a split, and so does this),
  * "dynamic_memory_budget_dp" (dp at the knee of the budgets below max_memory).
  * Errors: E_RANGE (a division by zero in PyTorch: greedy with an item of no memory, the knee with no

@@ -165,6 +165,33 @@ static void the_integer_program_is_within_its_gap_of_the_best(void **state)
     }
 }
 
+/* What PyTorch (scipy's HiGHS) keeps where several answers are as good. */
+static void of_items_alike_the_integer_program_keeps_those_that_highs_keeps(void **state)
+{
+    static const struct {
+        uint32_t n;
+        double memory[6], runtime[6], budget;
+        uint32_t n_saved, saved[6];
+    } cases[] = {
+        {4, {.25, .25, .25, .25}, {8192, 8192, 8192, 8192}, .51, 2, {2, 3}},
+        {3, {1 / 3., 1 / 3., 1 / 3.}, {8192, 8192, 8192}, .34, 1, {2}},
+        {2, {.5, .5}, {8192, 8192}, .51, 1, {0}},
+        {3, {.3846, .3077, .3077}, {1, 524288, 524288}, .5, 1, {2}},
+        {3, {.571, .429, .429}, {16384, 1, 1}, .5, 1, {1}}, // the first does not fit: a pair is left
+        {5, {.174, .174, .174, .065, .065}, {1, 1, 1, 8192, 8192}, .1, 1, {3}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t saved[6], recomputed[6];
+        aot_knapsack k = {cases[i].memory, cases[i].runtime, cases[i].n, cases[i].budget};
+        aot_knapsack_choice got = {.saved = saved, .recomputed = recomputed};
+        aot_err err = {0};
+        assert_int_equal(aot_knapsack_solve(&got, &k, "ilp", &err), AOT_OK);
+        assert_int_equal(got.n_saved, cases[i].n_saved);
+        assert_memory_equal(saved, cases[i].saved, got.n_saved * sizeof *saved);
+    }
+}
+
 static void every_solver_of_the_setting_is_built(void **state)
 {
     (void)state;
@@ -261,6 +288,7 @@ int main(void)
         cmocka_unit_test(the_knee_is_found_where_pytorch_finds_it),
         cmocka_unit_test(the_knee_refuses_items_without_memory_at_all),
         cmocka_unit_test(the_integer_program_is_within_its_gap_of_the_best),
+        cmocka_unit_test(of_items_alike_the_integer_program_keeps_those_that_highs_keeps),
         cmocka_unit_test(every_solver_of_the_setting_is_built),
         cmocka_unit_test(a_solver_that_does_not_exist_is_named),
     };
