@@ -1,4 +1,5 @@
 /* aotscope replay: runs units node by node and tells where a break holds. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,9 @@
 #include "exec/values.h"
 #include "tui/open_model.h"
 #include "tui/out_format.h"
+#include "tui/replay_oom.h"
 #include "tui/replay_report.h"
+#include "tui/replay_script.h"
 #include "viewers/table.h"
 
 typedef struct job {
@@ -16,8 +19,10 @@ typedef struct job {
     json_t *values;
     aot_replay_ask ask;
     int64_t steps; /* -1: to every break */
+    aot_oom_ask oom; /* limit -1: not asked */
     size_t n_findings, n_failed;
     aot_sb text;
+    aot_sb script; /* d NULL: none */
 } job;
 
 static const char *const default_breaks[] = {"nan", "inf", "diff"};
@@ -28,7 +33,8 @@ static aot_status set_breaks(const job *j, aot_replay *r, aot_err *err)
     for (const char *t; (t = aot_args_nth(j->a, "break", n)) != NULL; n++) {
         AOT_TRY(aot_replay_break(r, t, err));
     }
-    for (size_t i = 0; i < sizeof default_breaks / sizeof *default_breaks && n == 0; i++) {
+    bool all = n == 0 && !aot_args_has(j->a, "script");
+    for (size_t i = 0; i < sizeof default_breaks / sizeof *default_breaks && all; i++) {
         AOT_TRY(aot_replay_break(r, default_breaks[i], err));
     }
     return AOT_OK;
@@ -86,6 +92,49 @@ static void tell_head(job *j, aot_model *m, size_t unit, const aot_replay_unit *
     aot_sb_addz(&j->text, "\n");
 }
 
+typedef struct telling {
+    job *j;
+    json_t *events;
+} telling;
+
+static void tell_event(void *arg, const aot_replay_unit *u, size_t frame)
+{
+    const telling *t = arg;
+    tell_frame(t->j, u, t->events, frame);
+}
+
+static void tell_note(void *arg, const char *text)
+{
+    const telling *t = arg;
+    if (t->j->json && text[0] != '\0') {
+        json_array_append_new(t->events, json_pack("{s:s}", "note", text));
+    }
+    aot_sb_addz(&t->j->text, t->j->json ? "" : text);
+}
+
+/* The script's commands, from the first one for each unit. */
+static aot_status follow(job *j, aot_replay_unit *u, json_t *events, aot_err *err)
+{
+    telling told = {j, events};
+    aot_replay_teller t = {&told, tell_event, tell_note};
+    bool quit = false;
+    uint32_t line = 1;
+    for (const char *p = aot_sb_text(&j->script); *p != '\0' && !quit; line++) {
+        size_t n = strcspn(p, "\n");
+        char *text = aot_xmalloc(n + 1);
+        aot_err mine = {0};
+        memcpy(text, p, n);
+        text[n] = '\0';
+        aot_status s = aot_replay_do(u, text, &t, &quit, &mine);
+        free(text);
+        if (s != AOT_OK) {
+            return AOT_FAIL(err, s, "--script, line %u: %s", line, mine.msg);
+        }
+        p += n + (p[n] == '\n');
+    }
+    return AOT_OK;
+}
+
 static void walk(job *j, aot_replay_unit *u, json_t *events)
 {
     aot_replay *r = aot_replay_of(u);
@@ -100,6 +149,28 @@ static void walk(job *j, aot_replay_unit *u, json_t *events)
     }
 }
 
+/* A unit whose memory is asked for: where it would exceed the device. */
+static aot_status tell_oom(job *j, aot_model *m, size_t unit, aot_replay_unit *u, aot_err *err)
+{
+    json_t *o = NULL;
+    bool exceeds = false;
+    const aot_err *broken;
+    if (!j->json) {
+        tell_head(j, m, unit, u);
+    }
+    AOT_TRY(aot_oom_tell(&j->text, j->json ? &o : NULL, &exceeds, m, unit, u, &j->oom, err));
+    j->n_findings += exceeds;
+    if (o != NULL) {
+        json_object_set_new(o, "unit", json_integer((json_int_t)unit));
+        json_array_append_new(j->units, o);
+    }
+    bool failed = !exceeds && aot_replay_complete(aot_replay_of(u), &broken) && broken->code != AOT_OK;
+    if (failed) {
+        *err = *broken;
+    }
+    return failed ? broken->code : AOT_OK;
+}
+
 static aot_status replay_unit(job *j, aot_model *m, size_t unit, aot_err *err)
 {
     aot_replay_unit *u;
@@ -111,18 +182,26 @@ static aot_status replay_unit(job *j, aot_model *m, size_t unit, aot_err *err)
         return s;
     }
     s = set_breaks(j, aot_replay_of(u), err);
-    if (s == AOT_OK) {
+    if (s == AOT_OK && j->oom.limit >= 0) {
+        s = tell_oom(j, m, unit, u, err);
+    } else if (s == AOT_OK) {
         if (!j->json) {
             tell_head(j, m, unit, u);
         }
-        walk(j, u, events);
-        if (j->json) {
+        if (j->script.d != NULL) {
+            s = follow(j, u, events, err);
+        } else {
+            walk(j, u, events);
+        }
+        if (s != AOT_OK) {
+            // told below
+        } else if (j->json) {
             json_t *o = json_pack("{s:I, s:O, s:o}", "unit", (json_int_t)unit, "events", events, "end", aot_replay_sum_json(u));
             json_array_append_new(j->units, o);
         } else {
             aot_replay_print_sum(&j->text, u);
         }
-        if (aot_replay_complete(aot_replay_of(u), &broken) && broken->code != AOT_OK) {
+        if (s == AOT_OK && aot_replay_complete(aot_replay_of(u), &broken) && broken->code != AOT_OK) {
             *err = *broken;
             s = broken->code;
         }
@@ -130,6 +209,26 @@ static aot_status replay_unit(job *j, aot_model *m, size_t unit, aot_err *err)
     json_decref(events);
     aot_replay_close(u);
     return s;
+}
+
+/* "-": standard input. */
+static aot_status read_script(job *j, const char *file, aot_err *err)
+{
+    FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "r");
+    char buf[4096];
+    if (f == NULL) {
+        aot_status s = AOT_FAIL(err, AOT_E_IO, "cannot be read: %s", strerror(errno));
+        aot_err_in_file(err, file);
+        return s;
+    }
+    aot_sb_addz(&j->script, "");
+    for (size_t n; (n = fread(buf, 1, sizeof buf, f)) > 0;) {
+        aot_sb_add(&j->script, buf, n);
+    }
+    if (f != stdin) {
+        fclose(f);
+    }
+    return AOT_OK;
 }
 
 static aot_status take_options(job *j, aot_err *err)
@@ -151,6 +250,17 @@ static aot_status take_options(job *j, aot_err *err)
     j->ask.call = call != NULL ? strtoll(call, &end, 10) : -1;
     if (*end != '\0' || (call != NULL && j->ask.call < 0)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--call takes a number from 0 on, not '%s'", call);
+    }
+    const char *memory = aot_args_get(j->a, "device-memory");
+    j->oom = (aot_oom_ask){.limit = -1, .dry = aot_args_has(j->a, "dry")};
+    if (memory != NULL && !aot_bytes_parse(&j->oom.limit, memory)) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--device-memory %s is no size; say 24GiB, 500MB, 8MiB", memory);
+    }
+    if (memory == NULL && j->oom.dry) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--dry goes with --device-memory: nothing else can be told without a run");
+    }
+    if (aot_args_has(j->a, "script")) {
+        AOT_TRY(read_script(j, aot_args_get(j->a, "script"), err));
     }
     if (values != NULL) {
         AOT_TRY(aot_values_read(&j->values, values, err));
@@ -191,6 +301,7 @@ static int run(const aot_args *a)
     json_decref(j.units);
     json_decref(j.values);
     aot_sb_free(&j.text);
+    aot_sb_free(&j.script);
     aot_model_free(m);
     return s != AOT_OK         ? aot_cmd_fail(&err)
            : j.n_failed > 0    ? AOT_EXIT_ERROR
@@ -202,9 +313,13 @@ static const aot_option options[] = {
     {"unit", 'u', "N|LABEL", false, "One unit; else all of them."},
     {"break", 'b', "WHAT", true, "Where to stop: nan, inf, diff, draws, bytes>8MiB, or a selection of nodes; nan, inf and diff if absent."},
     {"steps", 0, "N", false, "Tell the first N nodes one by one in place of the stops."},
+    {"script", 0, "FILE", false, "Commands, one a line (- is standard input): step, next, back, continue, goto, print, break, info."},
     {"call", 0, "N", false, "The recorded forward call whose generator states are taken; the first that had a backward if absent."},
     {"seed", 0, "N", false, "Of made-up inputs, and of the generator where no state was recorded; 0 if absent."},
     {"values", 0, "FILE", false, "Values of the inputs by name, and tangents (JSON, as exec takes them)."},
+    {"device-memory", 0, "SIZE", false,
+     "Where live bytes exceed SIZE (24GiB, 8MiB), what lives there, and the cheapest cut that fits."},
+    {"dry", 0, NULL, false, "With --device-memory: by the simulation of live bytes; nothing is run."},
     {"format", 0, "FORMAT", false, "text or json."},
     {"output", 'o', "FILE", false, "Where it goes; standard output if absent."},
     AOT_OPTION_SET,
@@ -213,7 +328,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_replay = {
     .name = "replay",
-    .synopsis = "INPUT [--unit N|LABEL] [--break WHAT]... [--steps N] [--set NAME=VALUE]...",
+    .synopsis = "INPUT [--unit N|LABEL] [--break WHAT]... [--steps N | --script FILE] [--set NAME=VALUE]...",
     .summary = "Run a unit node by node, forward then backward, and stop at NaN, differences, nodes, bytes",
     .doc = "Runs the forward and the backward as recorded (derived where they are not, or under other settings) on the "
            "CPU. Of a session by tools/aotscope_record.py the generator starts in the state of the recorded call, so the "
@@ -221,10 +336,13 @@ const aot_cmd cmd_replay = {
            "are compared with the forward's, element by element.\n\n"
            "Inputs that are not given are made up: floats uniform in [0, 1), integers 0 or 1, tangents 1. Live bytes are "
            "those of the storages that the run holds, inputs too.\n\n"
-           "Exit code 1 if a break was hit that is a finding: nan, inf, diff, bytes.",
+           "--device-memory SIZE stops where a device of that size would be out of memory. Exit code 1 if a break was hit that "
+           "is a finding (nan, inf, diff, bytes), or the memory does not suffice.",
     .examples = "aotscope replay run.aots\n"
                 "aotscope replay run.aots --unit 1 --break draws\n"
                 "aotscope replay train.log --set activation_memory_budget=0.5 --break diff\n"
+                "printf 'break diff\\ncontinue\\nprint\\nback\\ninfo live\\n' | aotscope replay run.aots --unit 0 --script -\n"
+                "aotscope replay train.log --device-memory 24GiB --dry\n"
                 "aotscope replay train.log --steps 5 --format json\n",
     .options = options,
     .min_inputs = 1,

@@ -139,6 +139,9 @@ static void print_generator(aot_sb *out, const aot_replay_unit *u, const aot_rep
         }
         aot_sb_addz(out, "\n");
     }
+    if (f->restores) {
+        aot_sb_addz(out, "  drawn from the state that the forward saved; the generator stays where it was\n");
+    }
     if (f->draws && d != NULL && state != 0) {
         aot_sb_addf(out, "    state before: %s\n", state == f->before.hash ? "as recorded" : "ANOTHER than recorded");
     }
@@ -265,7 +268,7 @@ void aot_replay_sum_up(aot_replay_sum *out, const aot_replay_unit *u)
     for (size_t i = 0; i < aot_replay_n(r); i++) {
         const aot_replay_frame *f = aot_replay_frame_at(r, i);
         out->n_nodes += !f->is_input;
-        out->n_draws += f->draws;
+        out->n_draws += f->draws || f->restores;
         if (f->live_bytes > out->peak_bytes[f->side]) {
             out->peak_bytes[f->side] = f->live_bytes;
             out->peak_at[f->side] = i;
@@ -277,8 +280,8 @@ void aot_replay_sum_up(aot_replay_sum *out, const aot_replay_unit *u)
             out->n_recorded_differ += v->recorded.with != NULL && v->recorded.d.n != 0;
             out->n_again += again;
             out->n_again_differ += differs;
-            out->n_drawn_again += again && f->draws;
-            out->n_drawn_again_differ += differs && f->draws;
+            out->n_drawn_again += again && (f->draws || f->restores);
+            out->n_drawn_again_differ += differs && (f->draws || f->restores);
         }
     }
 }
@@ -298,7 +301,7 @@ void aot_replay_print_sum(aot_sb *out, const aot_replay_unit *u)
 {
     aot_replay_sum x;
     aot_replay_sum_up(&x, u);
-    aot_sb_addf(out, "ran %zu node%s, %zu of them moved the generator\n", x.n_nodes, x.n_nodes == 1 ? "" : "s", x.n_draws);
+    aot_sb_addf(out, "ran %zu node%s, %zu of them drew random numbers\n", x.n_nodes, x.n_nodes == 1 ? "" : "s", x.n_draws);
     print_peak(out, u, &x, AOT_REPLAY_FORWARD);
     print_peak(out, u, &x, AOT_REPLAY_BACKWARD);
     if (x.n_recorded > 0) {

@@ -311,6 +311,19 @@ static aot_xval attribute(walk *w, const aot_node *n)
     return aot_xv_array(x);
 }
 
+static bool run_rng_state(walk *w, const aot_node *n, unsigned n_args, const aot_xval *args, aot_xval *out)
+{
+    const aot_arg *kw = aot_node_kwargs(w->g, n);
+    aot_xval *values = AOT_NEW_ARRAY(w->x->scratch, aot_xval, n->n_kwargs + 1u);
+    const char **keys = AOT_NEW_ARRAY(w->x->scratch, const char *, n->n_kwargs + 1u);
+    for (unsigned i = 0; i < n->n_kwargs; i++) {
+        aot_xval v = planned(w, &kw[2 * i + 1]);
+        keys[i] = aot_text(w->g->ctx, kw[2 * i].u.s);
+        values[i] = resolved(w, &v);
+    }
+    return ex_rng_state(w->x, n->op, &(ex_rng_call){n_args, n->n_kwargs, args, values, keys}, out);
+}
+
 static aot_xval run_node(walk *w, aot_node_id id)
 {
     const aot_node *n = aot_node_at(w->g, id);
@@ -331,6 +344,9 @@ static aot_xval run_node(walk *w, aot_node_id id)
     }
     if (aot_is_getitem(w->g, n)) {
         return item_of(w, args, s->n);
+    }
+    if (n->op != AOT_OP_UNKNOWN && run_rng_state(w, n, s->n, args, &out)) {
+        return out;
     }
     if (!ex_python(w->x, aot_text(w->g->ctx, n->target), s->n, args, &out)) {
         ex_fail(w->x, AOT_E_UNSUPPORTED, "%s is not known to the interpreter", aot_text(w->g->ctx, n->target));

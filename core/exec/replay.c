@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "exec/replay_internal.h"
+#include "ops/op_ids.h"
 
 enum { KEPT = 4, FIRST_HORIZON = 256, MAX_COUNTED = 1 << 24 };
 #define MAX_KEPT_BYTES ((int64_t)1 << 30)
@@ -172,6 +173,7 @@ static void make_frame(aot_replay *r, aot_node_id id, const aot_xval *value, aot
     const aot_generator *now = aot_exec_generator(r->x);
     aot_replay_frame f = {.side = (uint8_t)r->side, .node = id, .number = NAN,
                           .live_bytes = aot_exec_live(r->x)->now, .n_drawn = 0};
+    f.restores = aot_node_at(r->s.graph[r->side], id)->op == AOT_OP_higher_order_run_with_rng_state;
     f.is_input = aot_node_at(r->s.graph[r->side], id)->kind == AOT_PLACEHOLDER;
     describe_values(r, &f, values, n);
     if (value->kind == AOT_X_INT || value->kind == AOT_X_BOOL || value->kind == AOT_X_REAL) {

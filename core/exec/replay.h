@@ -57,6 +57,7 @@ typedef struct aot_replay_frame {
     double number;            /* a value that is a plain number; NaN */
     int64_t live_bytes;       /* right after the node, before its inputs are dropped */
     bool draws;               /* it moved the generator */
+    bool restores;            /* it drew from a state that it was handed, and left the generator alone */
     int64_t n_drawn;          /* 32-bit numbers that it took; -1: too many to count */
     aot_rng_mark before, after;
 } aot_replay_frame;

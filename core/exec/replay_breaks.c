@@ -107,7 +107,7 @@ static bool holds_NAN(const aot_replay *r, const replay_break *b, size_t i)
 static bool holds_RANDOM(const aot_replay *r, const replay_break *b, size_t i)
 {
     (void)b;
-    return r->frames.d[i].draws;
+    return r->frames.d[i].draws || r->frames.d[i].restores;
 }
 
 static bool holds_SELECT(const aot_replay *r, const replay_break *b, size_t i)

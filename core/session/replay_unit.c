@@ -36,6 +36,7 @@ struct aot_replay_unit {
     const aot_partition *p;
     const aot_calls *calls;
     aot_node_id *first;
+    bool *fresh;   /* by node of the backward: the forward has no value of that name */
     int n_outputs; /* of the user, of the forward */
     aot_replay *replay;
     size_t n_made_up;
@@ -170,19 +171,32 @@ static void drop_all(aot_xval *v, unsigned n)
     free(v);
 }
 
-/* Tangents are freed at their last use: once the graph has taken its inputs, it alone holds them. */
+/* What the forward's frame does not hold by its name (tangents, saved generator states) is freed at its
+ * last use: once the graph has taken its inputs, it alone holds them. */
 typedef struct handed_over {
     const aot_exec_options *o;
+    const bool *fresh; /* by node */
     aot_xval *in;
-    unsigned first, n; /* of the tangents */
+    unsigned n;
+    bool done;
 } handed_over;
 
 static void before_node(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id)
 {
     handed_over *h = arg;
+    unsigned at = 0;
     h->o->before(h->o->arg, x, g, id);
-    for (; h->first < h->n && aot_node_at(g, id)->kind != AOT_PLACEHOLDER; h->first++) {
-        aot_xv_drop(&h->in[h->first]);
+    if (h->done || aot_node_at(g, id)->kind == AOT_PLACEHOLDER) {
+        return;
+    }
+    h->done = true;
+    for (aot_node_id i = 0; i < id && at < h->n; i++) {
+        if (aot_node_at(g, i)->kind == AOT_PLACEHOLDER) {
+            if (h->fresh[i]) {
+                aot_xv_drop(&h->in[at]);
+            }
+            at++;
+        }
     }
 }
 
@@ -202,8 +216,7 @@ static aot_status run_backward(aot_replay_unit *u, aot_exec *x, aot_xval *return
     for (unsigned i = 0; i < n_returned; i++) { // saved values belong to the backward, outputs are dropped
         aot_xv_drop(&returned[i]);
     }
-    unsigned n_handed = n_returned - (unsigned)u->n_outputs;
-    handed_over h = {o, in, n_handed < n ? n_handed : n, n};
+    handed_over h = {o, u->fresh, in, n, false};
     if (s == AOT_OK) {
         aot_exec_options mine = {.observer = after_node, .before = before_node, .inputs = o->inputs, .arg = &h};
         s = aot_exec_run(&out, &n_out, x, g, n, in, &mine, err);
@@ -418,6 +431,7 @@ static void pair_nodes(aot_replay_unit *u)
     name_of *names = aot_xcalloc(f->nodes.n + 1, sizeof *names);
     aot_rng_sites fs = {0}, bs = {0};
     u->first = AOT_NEW_ARRAY(u->arena, aot_node_id, b->nodes.n + 1);
+    u->fresh = AOT_NEW_ARRAY(u->arena, bool, b->nodes.n + 1);
     for (aot_node_id id = 0; id < f->nodes.n; id++) {
         names[id] = (name_of){aot_node_name(f, id), id};
     }
@@ -425,8 +439,9 @@ static void pair_nodes(aot_replay_unit *u)
     for (aot_node_id id = 0; id < b->nodes.n; id++) {
         name_of key = {aot_node_name(b, id), 0};
         bool computes = aot_node_at(b, id)->kind == AOT_CALL_FUNCTION;
-        const name_of *hit = computes ? bsearch(&key, names, f->nodes.n, sizeof *names, by_name) : NULL;
-        bool same = hit != NULL && aot_node_at(f, hit->id)->kind == AOT_CALL_FUNCTION;
+        const name_of *hit = bsearch(&key, names, f->nodes.n, sizeof *names, by_name);
+        bool same = computes && hit != NULL && aot_node_at(f, hit->id)->kind == AOT_CALL_FUNCTION;
+        u->fresh[id] = hit == NULL;
         u->first[id] = same ? hit->id : AOT_NO_NODE;
     }
     aot_rng_find(&fs, f);

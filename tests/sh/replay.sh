@@ -18,6 +18,18 @@ ok "JSON has the generator before and after" out '"as_recorded": true'
 tr -d ' \n' <"$scratch/out" >"$scratch/flat"
 ok "with the numbers that were taken" grep -qF '"drawn":16' "$scratch/flat"
 ok "and which elements differ" grep -qF '"forward":{"same":false,"differ":4,"first":2' "$scratch/flat"
+run "$AOTSCOPE" replay "$s" --unit 1 --break draws
+ok "under checkpoint the mask is drawn again from the saved state" exits 0
+ok "the same mask as the forward's" out "6 values computed again in the backward: 0 differ"
+ok "and as the recorded one" out "2 values compared with the recorded run: 0 differ"
+ok "the node is named that draws from the saved state" out "backward  run_with_rng_state"
+run "$AOTSCOPE" replay "$s" --unit 1 --format json
+ok "peaks with the saved state are those that were counted" sh -c \
+    'tr -d " \n" <"$1" | grep -qF "\"forward_peak\":5240,\"backward_peak\":5272"' - "$scratch/out"
+run "$AOTSCOPE" replay "$s" --unit 1 --call 1
+ok "of the second call, too" out "2 values compared with the recorded run: 0 differ"
+run "$AOTSCOPE" replay "$s" --unit 2
+ok "attention and two dropouts reproduce their masks" out "2 values compared with the recorded run: 0 differ"
 run "$AOTSCOPE" replay "$s" --unit 4
 ok "a unit that draws nothing passes" exits 0
 run "$AOTSCOPE" replay "$s" --unit 0 --break 'bytes>200' --break op:gelu
@@ -31,6 +43,33 @@ ok "a size that is none is an error" exits 2
 ok "that says what to write" err "8MiB"
 run "$AOTSCOPE" replay "$s" --unit 0 --call 9
 ok "a call that was not recorded is an error" err "no forward call 9"
+
+# Out of memory. The figures are those of memory --fits.
+run "$AOTSCOPE" replay "$s" --unit 2 --device-memory 7KiB
+ok "a device that is too small is a finding" exits 1
+ok "the node is named where memory ends" out "out of memory: backward, bmm_3: 7.0 KiB live, 6.9 KiB before it"
+ok "what lives there is listed by kind" out "by kind"
+ok "and the largest values" out "768 B  primals_5  f32[24, 8]"
+ok "the budget at which it fits is found" out "does not fit 7.0 KiB at its budget of 1; fits at 0.5, for 2112 flops again"
+ok "with what is no longer saved" out "no longer saved"
+"$AOTSCOPE" replay "$s" --unit 2 --device-memory 7KiB --dry >"$scratch/dry"
+ok "the simulation says the same as the run" cmp "$scratch/dry" "$scratch/out"
+run "$AOTSCOPE" replay "$s" --unit 2 --device-memory 1MiB
+ok "a larger one suffices" exits 0
+run "$AOTSCOPE" replay "$s" --device-memory large
+ok "a size that is none is an error, with what to write" err "24GiB"
+
+# A script steps, goes back, prints.
+printf 'step 2\nback\nbreak diff\ncontinue\nprint native_dropout\ninfo live\ninfo breaks\nnonsense\n' >"$scratch/script"
+"$AOTSCOPE" replay "$s" --unit 0 --script - <"$scratch/script" >"$scratch/out" 2>"$scratch/err"
+code=$?
+ok "a script with an unknown command is an error" exits 2
+ok "that names its line and what there is" err "line 8: 'nonsense'"
+ok "step and back tell the node" sh -c '[ "$(grep -c "^forward  t  " "$1")" = 1 ] && [ "$(grep -c "^forward  addmm  " "$1")" = 1 ]' - "$scratch/out"
+ok "continue goes to the break" out "backward  native_dropout  aten.native_dropout  stopped by diff"
+ok "print tells both sides' values" sh -c '[ "$(grep -c "^forward  native_dropout  " "$1")" = 1 ]' - "$scratch/out"
+ok "live bytes are told" out "live 216 B of a peak of 256 B"
+ok "breaks are listed" out "0  diff"
 
 # NaN begins at log, not where its result is used. A number of 0.5 and one that is negative.
 cat >"$scratch/nan.txt" <<'EOF'
