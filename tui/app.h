@@ -54,6 +54,8 @@ void aot_app_later(aot_app *app, const char *what, void (*run)(aot_app *app, voi
 /* Runs what stands after ':'. */
 void aot_app_run_command(aot_app *app, const char *text);
 bool aot_app_export(aot_app *app, const char *arg); /* :export WHAT FILE; app_export.c */
+bool aot_fits_command(aot_app *app, const char *arg);   /* :fits SIZE; app_answers.c */
+bool aot_redact_command(aot_app *app, const char *path); /* :redact FILE */
 prompt_complete aot_app_complete; /* palette.c; arg is the app */
 
 /* palette.c: what commands offer as arguments. */

@@ -181,6 +181,10 @@ const aot_app_command aot_app_commands[] = {
     {"sort", "COLUMN", "Sort the list by a column", do_sort, aot_offer_columns},
     {"export", "WHAT FILE", "Write it in the format that the ending names, as the command export does",
      aot_app_export, aot_offer_viewers},
+    {"fits", "SIZE", "Whether the unit fits 24GiB, 500MB or bytes, and at which budget it would", aot_fits_command,
+     NULL},
+    {"redact", "FILE", "This stage, as recorded, as text without source lines, paths and your names", aot_redact_command,
+     NULL},
     {"export-screen", "FILE", "Save this screen as .txt, .ansi, .html or .svg", do_export_screen, NULL},
 #define EDIT(id, word, arg, doc) {word, arg, doc, do_edit_##id, aot_offer_edit_##id},
 #include "partition/edit_kinds.def"

@@ -47,12 +47,23 @@ static void keep_edits(aot_app *app, size_t unit)
     aot_kept_edits_write(aot_app_model(app), unit, NULL);
 }
 
+/* What is advice for the command line becomes that for the interface. */
+static void refuse(aot_app *app, aot_err *err)
+{
+    char *advice = strstr(err->msg, "; `aotscope ");
+    if (advice) {
+        snprintf(advice, sizeof err->msg - (size_t)(advice - err->msg),
+                 ", so nothing is changed; f in the list of nodes tries a selection");
+    }
+    aot_app_fail(app, err);
+}
+
 bool aot_edit_quiet(aot_app *app, size_t unit, const char *line)
 {
     aot_err err = {0};
     before_edit(app, unit);
     if (aot_model_edit(aot_app_model(app), unit, line, &err) != AOT_OK) {
-        aot_app_fail(app, &err);
+        refuse(app, &err);
         return false;
     }
     keep_edits(app, unit);

@@ -12,7 +12,14 @@ answers()
         return 1
     }
 }
-bound() { grep -qE "^bind (any|graph|units|saved) $key " "$AOT_SRC/tui/keys.default"; }
+# A key is bound, a command after ':' is a row of its table.
+bound()
+{
+    case $key in
+    :*) grep -q "{\"${key#:}\", " "$AOT_SRC/tui/commands.c" ;;
+    *) grep -qE "^bind (any|graph|units|saved) $key " "$AOT_SRC/tui/keys.default" ;;
+    esac
+}
 while IFS='|' read -r number question command key want; do
     want=${want# }
     key=$(echo $key) # without the blanks around it
