@@ -45,7 +45,7 @@ static void fits_now(aot_app *app, void *arg)
     aot_config config;
     aot_err err = {0};
     aot_fit f;
-    if (aot_fits_parse_size(&ask.limit, limit) && aot_model_config(m, unit, &config, &err) == AOT_OK &&
+    if (aot_bytes_parse(&ask.limit, limit) && aot_model_config(m, unit, &config, &err) == AOT_OK &&
         aot_fits_unit(&f, u, aot_unit_stage(u, AOT_STAGE_JOINT), &config, &ask, &err) == AOT_OK) {
         say_fit(app, &f, limit);
         aot_fit_free(&f);
@@ -63,7 +63,7 @@ bool aot_fits_command(aot_app *app, const char *arg)
         aot_app_say(app, "Open a unit first (Enter)");
         return false;
     }
-    if (!aot_fits_parse_size(&limit, arg)) {
+    if (!aot_bytes_parse(&limit, arg)) {
         aot_app_say(app, "'%s' is no size: 24GiB, 500MB or bytes", arg);
         return false;
     }
