@@ -415,6 +415,7 @@ static void do_own(aot_app *app, aot_action a)
     case AOT_ACT_EXPLAIN: open_over_unit(app, &view_explain_ops); break;
     case AOT_ACT_BUDGET: open_over_unit(app, &view_budget_ops); break;
     case AOT_ACT_MEMORY: open_over_unit(app, &view_memory_ops); break;
+    case AOT_ACT_REPLAY: open_over_unit(app, &view_replay_ops); break;
     case AOT_ACT_FINDINGS: open_over_unit(app, &view_findings_ops); break;
     case AOT_ACT_SETTINGS: open_over_unit(app, &view_settings_ops); break;
     case AOT_ACT_RANKS:

@@ -8,6 +8,7 @@
 #include "tui/edit.h"
 #include "tui/view_diff.h"
 #include "tui/view_groups.h"
+#include "tui/view_replay.h"
 #include "tui/view_marks.h"
 #include "viewers/theme.h"
 
@@ -191,6 +192,8 @@ const aot_app_command aot_app_commands[] = {
 #undef EDIT
     {"by", "KEY", "Saved bytes in groups: by line, op, region, reason, type or module", aot_groups_command,
      aot_offer_groups},
+    {"break", "WHAT", "Stop a replay there, too: nan, inf, diff, draws, bytes>8MiB, or a selection of nodes",
+     aot_replay_break_command, NULL},
     {"note", "TEXT", "Keep a note about this node, in the session; - removes it", aot_note_here, NULL},
     {"theme", "NAME", "Other colours", do_theme, aot_offer_themes},
     {"help", "WORD", "What a key, action, command, setting, stage or letter means", do_help,

@@ -118,7 +118,7 @@ static void print_value(aot_sb *out, const aot_replay_value *v, bool ascii)
         aot_sb_addz(out, " ..");
     }
     if (s->n > 1 && s->min < s->max) {
-        aot_sb_addz(out, "  |");
+        aot_sb_addz(out, "\n    |");
         aot_replay_print_histogram(out, s, ascii);
         aot_sb_addz(out, "|");
     }
@@ -147,9 +147,8 @@ static void print_generator(aot_sb *out, const aot_replay_unit *u, const aot_rep
     }
 }
 
-void aot_replay_print_frame(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f, bool ascii)
+void aot_replay_print_values(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f, bool ascii)
 {
-    char bytes[32];
     for (unsigned i = 0; i < f->n_values; i++) {
         print_value(out, &f->values[i], ascii);
     }
@@ -157,6 +156,12 @@ void aot_replay_print_frame(aot_sb *out, const aot_replay_unit *u, const aot_rep
         aot_sb_addf(out, "  %.17g\n", f->number);
     }
     print_generator(out, u, f);
+}
+
+void aot_replay_print_frame(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f, bool ascii)
+{
+    char bytes[32];
+    aot_replay_print_values(out, u, f, ascii);
     aot_sb_addf(out, "  live %s\n", aot_format_bytes(bytes, sizeof bytes, f->live_bytes));
 }
 

@@ -11,6 +11,8 @@
 void aot_replay_print_place(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f);
 /* Its values with their histograms, live bytes and generator, lines indented by two blanks. */
 void aot_replay_print_frame(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f, bool ascii);
+/* The same without the live bytes. */
+void aot_replay_print_values(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f, bool ascii);
 /* The breaks that hold there: "nan, node:gelu"; "" if none. */
 void aot_replay_print_stops(aot_sb *out, const aot_replay *r, size_t frame);
 /* {"node", "side", "op", "source", "values": [{..}], "live_bytes", "generator": {..} or null, "stops": [..]} */

@@ -15,8 +15,13 @@ same_screen()
 {
     expected=$tests/$name.$size.screen
     rm -rf "$scratch/data" # marks of the script before
+    opened=$AOT_FIXTURES/$input
+    case $input in *.aots.gz) # sessions are kept packed
+        gzip -dc "$opened" >"$scratch/recorded.aots"
+        opened=$scratch/recorded.aots ;;
+    esac
     # shellcheck disable=SC2086 -- args are words
-    (cd "$scratch" && TERM=xterm "$AOTSCOPE" $AOT_FIXTURES/$input $args --size "$size" --script "$keys") \
+    (cd "$scratch" && TERM=xterm "$AOTSCOPE" $opened $args --size "$size" --script "$keys") \
         >"$scratch/screen" 2>"$scratch/errors" </dev/null || { cat "$scratch/errors"; return 1; }
     if [ -n "${AOT_BLESS:-}" ]; then
         cp "$scratch/screen" "$expected"
