@@ -9,6 +9,7 @@
 #include "ir/diff.h"
 #include "ir/text.h"
 #include "session/redact.h"
+#include "session/saved.h"
 #include "tui/open_model.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -298,10 +299,9 @@ static json_t *saved_json(const saved_diff *d, const char *label)
 
 static void print_saved(const saved_diff *d, const char *label, bool stat)
 {
-    char a[32], b[32], c[32], e[32];
+    char a[64], b[64], c[32], e[32];
     printf("%s saved: %s, then %s; %u value%s of one side only\n", label,
-           aot_format_bytes(a, sizeof a, d->p->saved_bytes),
-           aot_format_bytes(b, sizeof b, d->q->saved_bytes), d->n, d->n == 1 ? "" : "s");
+           aot_saved_text(d->p, a, sizeof a), aot_saved_text(d->q, b, sizeof b), d->n, d->n == 1 ? "" : "s");
     if (d->n == 0) {
         return;
     }

@@ -185,7 +185,7 @@ static void print_changes(const aot_explain *x)
 static void print_text(const aot_explain *x)
 {
     const aot_graph *g = x->p->cut;
-    char bytes[32];
+    char bytes[64];
     print_value(x);
     print_rules(x);
     print_items(x);
@@ -199,7 +199,7 @@ static void print_text(const aot_explain *x)
     }
     printf(
         "\nWhat would change it (now: saved in all %s, recompute %.4g flops; * another verdict)\n",
-        aot_format_bytes(bytes, sizeof bytes, x->p->saved_bytes), x->p->recompute_flops);
+        aot_saved_text(x->p, bytes, sizeof bytes), x->p->recompute_flops);
     print_limits(x);
     print_changes(x);
 }
@@ -326,7 +326,8 @@ static json_t *explain_json(const aot_explain *x)
                   "verdict", aot_verdict_name((aot_verdict)n->verdict), "bytes",
                   (json_int_t)n->bytes, "reason", aot_node_reason(x->p, x->id, a), "rung",
                   x->p->rung, "tag", aot_policy_name((aot_policy)n->policy), "saved_bytes",
-                  (json_int_t)x->p->saved_bytes, "recompute_flops", x->p->recompute_flops);
+                  (json_int_t)aot_saved_tensor_bytes(x->p), "recompute_flops", x->p->recompute_flops);
+    json_object_set_new(o, "saved_symbols", json_integer(x->p->n_saved_sym));
     json_object_set_new(o, "ban", string_or_null(aot_ban_text((aot_ban)n->ban)));
     json_object_set_new(o, "ban_asked", string_or_null(aot_ban_text((aot_ban)n->ban_asked)));
     json_object_set_new(o, "weight", weight_json(n->weight));

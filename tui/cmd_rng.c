@@ -166,7 +166,8 @@ static void print_text(const told *x, size_t unit, const char *line)
     print_values(x);
     print_stages(x);
     printf("\nEager's numbers from the same seed: %s, %s\n",
-           x->eager == AOT_RNG_EAGER_SAME    ? "yes"
+           x->eager == AOT_RNG_EAGER_SAME      ? "yes"
+           : x->eager == AOT_RNG_EAGER_FORWARD ? "in the forward alone"
            : x->eager == AOT_RNG_EAGER_OTHER ? "no"
                                              : "not known",
            x->eager_text);

@@ -96,13 +96,10 @@ static void print_assumed(const aot_partition *p, const aot_saved_row *rows, siz
 
 static void print_saved_totals(const aot_partition *p, size_t n)
 {
-    char all[32], fresh[32], symbols[48] = "";
+    char all[64], fresh[32];
     size_t n_tensors = n - p->n_saved_sym;
-    if (p->n_saved_sym != 0) {
-        snprintf(symbols, sizeof symbols, " and %u symbol%s", p->n_saved_sym, p->n_saved_sym == 1 ? "" : "s");
-    }
-    printf("saved: %zu value%s, %s%s; without what shares memory with an input: %s", n_tensors,
-           n_tensors == 1 ? "" : "s", aot_format_bytes(all, sizeof all, aot_saved_tensor_bytes(p)), symbols,
+    printf("saved: %zu value%s, %s; without what shares memory with an input: %s", n_tensors,
+           n_tensors == 1 ? "" : "s", aot_saved_text(p, all, sizeof all),
            aot_format_bytes(fresh, sizeof fresh, p->saved_new_bytes));
     printf("  (%s)\n", p->rung);
 }

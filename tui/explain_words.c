@@ -1,5 +1,6 @@
 /* Explanations in words. */
 #include "tui/explain_words.h"
+#include "session/saved.h"
 
 #include <string.h>
 
@@ -12,7 +13,7 @@ void explain_ban_words(aot_sb *out, const aot_explain *x)
         const char *text = aot_ban_text((aot_ban)n->ban);
         aot_sb_addf(out, "%s: %s", text != NULL ? text : "", aot_ban_sentence((aot_ban)n->ban));
     } else if (n->ban_asked != AOT_BAN_NONE) {
-        aot_sb_addf(out, "%s, but a view, a tag or the budget overrules it", aot_ban_text((aot_ban)n->ban_asked));
+        aot_sb_addf(out, "%s: %s", aot_ban_text((aot_ban)n->ban_asked), aot_ban_overruled(x->p, x->id));
     } else {
         aot_sb_addf(out, "none: %s", n->required_fw ? "it may be recomputed" : "it is no part of the forward");
     }

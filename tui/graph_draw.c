@@ -6,6 +6,7 @@
  *   nodes                   | details                       nodes
  *   saved ------------------+---------------                two lines about the node */
 #include "tui/graph_view.h"
+#include "session/saved.h"
 #include "viewers/format.h"
 
 enum { SIDE_MIN_COLS = 110, SAVED_MIN_ROWS = 34 };
@@ -111,16 +112,16 @@ static void draw_node_pane(graph_view *gv, aot_canvas *c, int y, int x, int rows
 static void draw_saved_pane(graph_view *gv, aot_canvas *c, int y, int x, int rows, int cols)
 {
     aot_sb text = {0}, note = {0};
-    char buf[32];
+    char buf[64];
     const aot_partition *p = graph_partition(gv);
     if (p) {
         uint32_t n = p->n_saved + p->n_saved_sym;
         aot_sb_addf(&text, "saved: %u value%s, %s", n, n == 1 ? "" : "s",
-                    aot_format_bytes(buf, sizeof buf, p->saved_bytes));
+                    aot_saved_text(p, buf, sizeof buf));
         if (gv->n_new + gv->n_gone) {
             aot_sb_addf(&text, " (%u new, %u no longer)", gv->n_new, gv->n_gone);
         }
-        if (p->saved_new_bytes != p->saved_bytes) {
+        if (p->saved_new_bytes != aot_saved_tensor_bytes(p)) {
             aot_sb_addf(&text, ", %s of it new memory",
                         aot_format_bytes(buf, sizeof buf, p->saved_new_bytes));
         }

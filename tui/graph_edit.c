@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "session/saved.h"
 #include "tui/edit.h"
 #include "tui/graph_view.h"
 #include "viewers/format.h"
@@ -141,7 +142,7 @@ void graph_title_right(graph_view *gv, aot_sb *right)
         } else { // what is not the default stays where there is little room
             aot_sb_addf(right, "%s · budget %.2f: ", p->rung, budget);
         }
-        aot_sb_addf(right, "saved %s", aot_format_bytes(buf, sizeof buf, p->saved_bytes));
+        aot_sb_addf(right, "saved %s", aot_saved_text(p, buf, sizeof buf));
         aot_edit_delta(gv->v->app, gv->v->unit, right);
     } else if (gv->part_asked && gv->status[AOT_STAGE_JOINT].origin != AOT_ORIGIN_MISSING) {
         aot_sb_addz(right, "no partition: see the saved list (s)");

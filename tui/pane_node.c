@@ -6,6 +6,7 @@
 
 #include "ir/text.h"
 #include "session/marks.h"
+#include "session/saved.h"
 #include "tui/graph_view.h"
 #include "viewers/format.h"
 #include "viewers/node_tags.h"
@@ -120,8 +121,8 @@ static void add_ban(pane *p)
         aot_lines_pair(p->l, p->cols, "", AOT_STYLE_DIM, aot_ban_sentence((aot_ban)i->ban));
     } else if (i->ban_asked != AOT_BAN_NONE) {
         aot_lines_pair(p->l, p->cols, "ban", AOT_STYLE_DIM,
-                       "none: a tag or its being a view overrules the ban below");
-        aot_lines_pair(p->l, p->cols, "", AOT_STYLE_DIM, aot_ban_text((aot_ban)i->ban_asked));
+                       aot_ban_text((aot_ban)i->ban_asked));
+        aot_lines_pair(p->l, p->cols, "", AOT_STYLE_DIM, aot_ban_overruled(p->gv->part, p->cut));
     }
 }
 

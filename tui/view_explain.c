@@ -236,7 +236,7 @@ static void add_change(explain_view *s, uint32_t i)
         aot_sb_free(&line);
         return;
     }
-    int64_t d = c->saved_bytes - s->x.p->saved_bytes;
+    int64_t d = c->saved_bytes - aot_saved_tensor_bytes(s->x.p);
     aot_format_bytes(by + 1, sizeof by - 1, d < 0 ? -d : d);
     by[0] = d < 0 ? '-' : '+';
     aot_sb_addf(&line, "%s %-*s %-11s%10s %10s", flips ? "*" : " ", WHAT_COLS, c->what,
@@ -255,14 +255,14 @@ static void fill(explain_view *s, int cols)
     const aot_explain *x = &s->x;
     const aot_graph *g = x->p->cut;
     uint32_t row = aot_list_row(&s->lines.list);
-    char bytes[32], flops[32], line[200];
+    char bytes[64], flops[32], line[200];
     s->cols = cols;
     aot_lines_clear(&s->lines);
     add_value(s);
     add_rules(s);
     if (x->changes.n) {
         snprintf(line, sizeof line, "now saved %s, recompute %s; * another verdict; Enter sets one",
-                 aot_format_bytes(bytes, sizeof bytes, x->p->saved_bytes),
+                 aot_saved_text(x->p, bytes, sizeof bytes),
                  aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, x->p->recompute_flops));
         head(s, "What would change it");
         aot_lines_add(&s->lines, AOT_STYLE_DIM, line);
@@ -318,12 +318,12 @@ static void done(aot_view *v)
 static void title(aot_view *v, aot_sb *left, aot_sb *right)
 {
     explain_view *s = state(v);
-    char bytes[32];
+    char bytes[64];
     aot_sb_addf(left, "explain · unit %zu · %s", v->unit, s->name);
     aot_list_status(&s->lines.list, right);
     if (s->has && right->n == 0) {
         aot_sb_addf(right, "%s · saved in all %s", aot_verdict_words(s->x.p, s->x.id),
-                    aot_format_bytes(bytes, sizeof bytes, s->x.p->saved_bytes));
+                    aot_saved_text(s->x.p, bytes, sizeof bytes));
     }
 }
 

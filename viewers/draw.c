@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "partition/flow.h"
+#include "session/saved.h"
 #include "viewers/viewer.h"
 
 /* ---- shared ------------------------------------------------------------------------------------ */
@@ -206,8 +207,8 @@ static void match_saved(side *bw, saved_list *saved)
 static void partition_title(aot_picture *pic, const aot_draw_in *in)
 {
     const aot_partition *p = in->part;
-    char bytes[32], fresh[32];
-    aot_format_bytes(bytes, sizeof bytes, p->saved_bytes);
+    char bytes[64], fresh[32];
+    aot_saved_text(p, bytes, sizeof bytes);
     aot_format_bytes(fresh, sizeof fresh, p->saved_new_bytes);
     uint32_t n_again = 0;
     for (uint32_t i = 0; i < p->n_nodes; i++) {

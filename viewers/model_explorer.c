@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/text.h"
+#include "session/saved.h"
 #include "viewers/links.h"
 #include "viewers/viewer.h"
 
@@ -187,7 +188,7 @@ static json_t *graph_facts(const aot_draw_in *in)
     char buf[64];
     if (p) {
         json_object_set_new(facts, "saved",
-                            aot_json_safe(aot_format_bytes(buf, sizeof buf, p->saved_bytes)));
+                            aot_json_safe(aot_saved_text(p, buf, sizeof buf)));
         json_object_set_new(facts, "saved besides the inputs",
                             aot_json_safe(aot_format_bytes(buf, sizeof buf, p->saved_new_bytes)));
         snprintf(buf, sizeof buf, "%u", p->n_saved + p->n_saved_sym);

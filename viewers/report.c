@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "exec/memsim.h"
+#include "session/saved.h"
 #include "viewers/html.h"
 #include "viewers/unit_charts.h"
 #include "viewers/viewer.h"
@@ -79,7 +80,7 @@ static void cut_facts(aot_sb *out, const aot_partition *p)
     aot_memory m;
     snprintf(text, sizeof text, "%u", p->n_saved + p->n_saved_sym);
     fact(out, "saved values", text);
-    fact_bytes(out, "saved", p->saved_bytes);
+    fact(out, "saved", aot_saved_text(p, text, sizeof text));
     fact_bytes(out, "of it besides the inputs", p->saved_new_bytes);
     fact(out, "flops computed again",
          aot_chart_value(text, sizeof text, AOT_CHART_FLOPS, p->recompute_flops));

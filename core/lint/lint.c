@@ -158,37 +158,45 @@ static int32_t region_of(const lint *l, aot_node_id id)
     return n->policy == AOT_POLICY_NONE ? -1 : l->g->srcs.d[n->src].ac_graph_id;
 }
 
-/* The region of the nodes around an untagged one, if it stands between nodes of one region; else
- * -1. */
-static int32_t region_around(const lint *l, aot_node_id id)
+/* The region that untagged forward nodes stand in: the nearest tagged values above them and below them,
+ * through untagged ones (an autograd.Function leaves a whole run of nodes without tags), are of the same
+ * one. -1: none. Belongs to the caller. */
+static int32_t *regions_around(const lint *l)
 {
     const aot_graph *g = l->g;
-    int32_t above = -1, below = -1;
-    for (uint32_t k = g->in_off[id]; k < g->in_off[id + 1] && above < 0; k++) {
-        above = region_of(l, g->in[k]);
+    size_t n = g->nodes.n;
+    int32_t *around = aot_xmalloc((n + 1) * sizeof *around), *below = aot_xmalloc((n + 1) * sizeof *below);
+    for (aot_node_id i = 0; i < n; i++) {
+        around[i] = region_of(l, i);
+        for (uint32_t k = g->in_off[i]; k < g->in_off[i + 1] && around[i] < 0; k++) {
+            around[i] = around[g->in[k]];
+        }
     }
-    for (uint32_t k = g->user_off[id]; k < g->user_off[id + 1] && below < 0; k++) {
-        below = region_of(l, g->user[k]);
+    for (aot_node_id i = (aot_node_id)n; i-- > 0;) {
+        below[i] = region_of(l, i);
+        for (uint32_t k = g->user_off[i]; k < g->user_off[i + 1] && below[i] < 0; k++) {
+            below[i] = l->p->nodes[g->user[k]].backward_made ? -1 : below[g->user[k]];
+        }
+        around[i] = around[i] == below[i] ? around[i] : -1;
     }
-    return above == below ? above : -1;
+    free(below);
+    return around;
 }
 
 static void lint_region_untagged(lint *l)
 {
+    int32_t *around = regions_around(l);
     for (aot_node_id i = 0; i < l->g->nodes.n; i++) {
         const aot_node *n = aot_node_at(l->g, i);
-        if (n->kind != AOT_CALL_FUNCTION || n->policy != AOT_POLICY_NONE ||
-            l->p->nodes[i].backward_made) {
-            continue;
-        }
-        int32_t region = region_around(l, i);
-        if (region >= 0) {
+        if (n->kind == AOT_CALL_FUNCTION && n->policy == AOT_POLICY_NONE && !l->p->nodes[i].backward_made &&
+            around[i] >= 0) {
             found(l, i, l->p->nodes[i].bytes,
                   aot_arena_printf(l->g->ctx->arena, "%s stands inside region %d without a tag: %s",
-                                   name_of(l, i), region,
+                                   name_of(l, i), around[i],
                                    aot_verdict_name((aot_verdict)l->p->nodes[i].verdict)));
         }
     }
+    free(around);
 }
 
 /* ---- memory -----------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ size_t aot_rng_stages(aot_rng_stage out[AOT_N_STAGES], aot_model *m, size_t unit
 
 const char *aot_rng_eager_name(aot_rng_eager e)
 {
-    static const char *const names[] = {"same", "other", "unknown"};
+    static const char *const names[] = {"same", "forward", "other", "unknown"};
     return names[e];
 }
 
@@ -107,6 +107,27 @@ static aot_rng_eager compare_with_eager(const char **text, const aot_rng_sites *
     }
 }
 
+/* Same draws in the forward: are they all that the backward uses? */
+static aot_rng_eager check_backward(const char **text, aot_model *m, size_t unit, aot_arena *a)
+{
+    const aot_partition *p;
+    aot_rng_eager e = AOT_RNG_EAGER_SAME;
+    aot_rng r;
+    if (aot_model_partition(m, unit, &p, NULL) != AOT_OK) {
+        return e;
+    }
+    aot_rng_of(&r, p);
+    for (size_t i = 0; i < r.values.n && e == AOT_RNG_EAGER_SAME; i++) {
+        if (r.values.d[i].fate == AOT_RNG_REDRAWN) {
+            e = AOT_RNG_EAGER_FORWARD;
+            *text = aot_arena_printf(a, "the backward draws %s again with another state, where eager uses the first draw",
+                                     aot_node_name(p->cut, r.values.d[i].node));
+        }
+    }
+    aot_rng_free(&r);
+    return e;
+}
+
 aot_rng_eager aot_rng_against_eager(const char **text, aot_model *m, size_t unit, aot_arena *a)
 {
     aot_rng_sites eager = {0}, now = {0};
@@ -119,6 +140,7 @@ aot_rng_eager aot_rng_against_eager(const char **text, aot_model *m, size_t unit
     } else if (stage_sites(&now, m, unit, s)) {
         aot_rng_find(&eager, g);
         e = compare_with_eager(text, &eager, &now, a);
+        e = e == AOT_RNG_EAGER_SAME && s == AOT_STAGE_FORWARD ? check_backward(text, m, unit, a) : e;
     } else {
         *text = "the unit has no forward";
     }

@@ -20,12 +20,13 @@ size_t aot_rng_stages(aot_rng_stage out[AOT_N_STAGES], aot_model *m, size_t unit
 
 typedef enum aot_rng_eager {
     AOT_RNG_EAGER_SAME,   /* the same seed gives eager's numbers */
+    AOT_RNG_EAGER_FORWARD, /* in the forward; the backward draws some of them again, where eager uses the first */
     AOT_RNG_EAGER_OTHER,  /* it does not */
     AOT_RNG_EAGER_UNKNOWN /* eager's calls are not known: no Dynamo graph, or it cannot be traced */
 } aot_rng_eager;
-const char *aot_rng_eager_name(aot_rng_eager e); /* "same", "other", "unknown" */
+const char *aot_rng_eager_name(aot_rng_eager e); /* "same", "forward", "other", "unknown" */
 
-/* Whether the forward (the inference graph) draws as eager does: aten is what eager dispatches.
+/* Whether the unit draws as eager does: aten is what eager dispatches.
  * *text: why, one clause; belongs to a. */
 aot_rng_eager aot_rng_against_eager(const char **text, aot_model *m, size_t unit, aot_arena *a);
 

@@ -114,7 +114,7 @@ static void add_change(aot_explain *x, const char *what, const aot_partition *p,
     aot_change r = {.what = what};
     if (p != NULL) {
         r.verdict = verdict_of(p, aot_node_name(x->p->cut, x->id));
-        r.saved_bytes = p->saved_bytes;
+        r.saved_bytes = aot_saved_tensor_bytes(p);
         r.recompute_flops = p->recompute_flops;
     } else {
         r.failed = true;

@@ -11,7 +11,7 @@
 typedef struct aot_change {
     const char *what;        /* "recompute_views=True", "tag MUST_SAVE" */
     aot_verdict verdict;     /* of the value then */
-    int64_t saved_bytes;     /* of the whole partition then */
+    int64_t saved_bytes;     /* of the tensors of the whole partition then */
     double recompute_flops;
     bool failed;             /* no partition is possible then; the message: */
     const char *failure;

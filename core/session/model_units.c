@@ -155,7 +155,7 @@ const char *aot_model_unit_line(aot_model *m, size_t unit)
     const aot_partition *p = NULL;
     if (aot_unit_stage(u, AOT_STAGE_JOINT) != NULL &&
         aot_model_partition(m, unit, &p, NULL) == AOT_OK) {
-        aot_sb_addf(&m->line, " · saved %s", aot_bytes_text(aot_saved_tensor_bytes(p), buf, sizeof buf));
+        aot_sb_addf(&m->line, " · saved %s", aot_saved_text(p, buf, sizeof buf));
     } else if (u->cache != NULL && strcmp(u->cache, "hit") == 0) {
         aot_sb_addz(&m->line, " · from cache");
     }

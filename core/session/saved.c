@@ -123,6 +123,57 @@ static const char *source_of_ban(const aot_partition *p, aot_node_id id, aot_are
     return "cheaper to keep than the values that recomputing it would need";
 }
 
+/* A saved value that is the memory of another by views: that one's storage lives on. AOT_NO_NODE: none. */
+static aot_node_id saved_view_of(const aot_partition *p, aot_node_id id)
+{
+    enum { MOST = 64 }; // views of views; the rest is not looked for
+    const aot_graph *g = p->cut;
+    aot_node_id todo[MOST];
+    unsigned n = 1, at = 0;
+    for (todo[0] = id; at < n; at++) {
+        for (uint32_t k = 0; k < aot_n_users(g, todo[at]); k++) {
+            aot_node_id u = g->user[g->user_off[todo[at]] + k];
+            const aot_node *x = aot_node_at(g, u);
+            const aot_arg *first = x->n_args > 0 ? aot_node_args(g, x) : NULL;
+            bool aliases = x->kind == AOT_CALL_FUNCTION && first != NULL && first->kind == AOT_ARG_NODE &&
+                           first->u.node == todo[at] && !p->nodes[u].backward_made &&
+                           ((aot_node_op(x)->flags & AOT_OPF_ALIASES) != 0 ||
+                            (aot_is_getitem(g, x) && todo[at] != id));
+            if (aliases && p->nodes[u].verdict == AOT_V_SAVED) {
+                return u;
+            }
+            if (aliases && n < MOST) {
+                todo[n++] = u;
+            }
+        }
+    }
+    return AOT_NO_NODE;
+}
+
+const char *aot_ban_overruled(const aot_partition *p, aot_node_id id)
+{
+    const aot_node *n = aot_node_at(p->cut, id);
+    bool view = n->kind == AOT_CALL_FUNCTION && (aot_node_op(n)->flags & AOT_OPF_ALIASES) != 0;
+    uint8_t tag = p->nodes[id].policy;
+    return tag == AOT_POLICY_MUST_RECOMPUTE || tag == AOT_POLICY_PREFER_RECOMPUTE ? "the tag overrules it"
+           : view && p->nodes[id].verdict == AOT_V_SAVED
+               ? "which does not hold a view; it is saved since what it is made from is dearer"
+           : view ? "which does not hold a view: making it again costs nothing"
+                  : "the budget or a setting lifts it";
+}
+
+const char *aot_saved_text(const aot_partition *p, char *buf, size_t size)
+{
+    char bytes[32];
+    aot_bytes_text(aot_saved_tensor_bytes(p), bytes, sizeof bytes);
+    if (p->n_saved_sym == 0) {
+        snprintf(buf, size, "%s", bytes);
+    } else {
+        snprintf(buf, size, "%s and %u symbol%s", bytes, p->n_saved_sym, p->n_saved_sym == 1 ? "" : "s");
+    }
+    return buf;
+}
+
 const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a)
 {
     const aot_node *n = aot_node_at(p->cut, id);
@@ -151,8 +202,12 @@ const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a
     case AOT_V_RECOMPUTED:
         return i->weight == AOT_WEIGHT_INF ? "cannot be saved: recomputed in the backward"
                                            : "cheaper to recompute than to keep";
-    case AOT_V_FORWARD_ONLY:
-        return "the backward does not need it";
+    case AOT_V_FORWARD_ONLY: {
+        aot_node_id view = saved_view_of(p, id);
+        return view == AOT_NO_NODE ? "the backward does not need it"
+                                   : aot_arena_printf(a, "the backward needs its memory through the view %s, which is saved",
+                                                      aot_node_name(p->cut, view));
+    }
     case AOT_V_BACKWARD_ONLY:
         return "made from tangents";
     case AOT_V_DEAD:

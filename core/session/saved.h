@@ -9,6 +9,11 @@
  * is static. */
 const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a);
 
+/* Why a ban that was found holds nothing, one clause; only where ban_asked is one and ban is none. */
+const char *aot_ban_overruled(const aot_partition *p, aot_node_id id);
+/* "816 B and 1 symbol": what all texts call saved; into buf, returned. */
+const char *aot_saved_text(const aot_partition *p, char *buf, size_t size);
+
 /* Where a value that shares memory with a primal gets it from: the primal itself, or what a chain
  * of views starts at. AOT_NO_NODE if the value has memory of its own. */
 aot_node_id aot_node_primal(const aot_graph *g, aot_node_id id);

@@ -150,4 +150,14 @@ ok "a line that is no edit says where and what there is" err "bad:1: 'sav' is no
 run "$AOTSCOPE" partition "$log" --policy "$scratch/none" -o "$scratch/cut"
 ok "a policy that is not there is an error" err "cannot read the policy"
 
+printf 'save op:gelu\n' >"$scratch/gelu"
+run "$AOTSCOPE" explain "$AOT_FIXTURES/logs/train_break.log.gz" gelu --policy "$scratch/gelu"
+ok "what a view saves is not said to be of no use" out "the backward needs its memory through the view view_2, which is saved"
+dynamic="$AOT_FIXTURES/oracle/dynamic_mlp/trace.log.gz"
+run "$AOTSCOPE" explain "$dynamic" relu
+ok "symbols are told apart from bytes: explain" out "saved in all 816 B and 1 symbol"
+run "$AOTSCOPE" diff "$dynamic" --saved --other-set activation_memory_budget=0
+ok "diff" out "saved: 816 B and 1 symbol, then 1008 B and 1 symbol"
+run "$AOTSCOPE" export "$dynamic" --what partition --format dot -o -
+ok "picture" out "816 B and 1 symbol"
 done_testing

@@ -34,4 +34,8 @@ if command -v sqlite3 >/dev/null 2>&1; then
 else
     skip "a session keeps the generator and the use" "no sqlite3"
 fi
+run "$AOTSCOPE" rng "$AOT_FIXTURES/oracle/pain_dropout_under_budget/trace.log.gz" --set activation_memory_budget=0.5
+ok "a value drawn again in the backward is not eager's" out "from the same seed: in the forward alone, the backward draws native_dropout again"
+run "$AOTSCOPE" rng "$AOT_FIXTURES/oracle/pain_dropout_under_budget/trace.log.gz"
+ok "drawn once it is" out "from the same seed: yes"
 done_testing
