@@ -47,4 +47,6 @@ ok "it is named" err "unit 0 [-] failed: infinite cut: native_dropout"
 ok "and counted" out "0 of 1 unit cut, 1 failed"
 run "$AOTSCOPE" mutation "$(ls "$AOT_FIXTURES"/oracle/mutate_and_train/trace.log*)"
 ok "a write of a training graph has the line of what is written" out "copy_ writes primals_1  units_corner.py:23"
+run "$AOTSCOPE" lint "$AOT_FIXTURES/logs/checkpointed_function.log.gz" --rule region-untagged
+ok "a run of values without tags inside a region is found, each" test "$(grep -c "stands inside region 2 without a tag" "$scratch/out")" = 3
 done_testing
