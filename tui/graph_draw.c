@@ -115,7 +115,7 @@ static void draw_saved_pane(graph_view *gv, aot_canvas *c, int y, int x, int row
     char buf[64];
     const aot_partition *p = graph_partition(gv);
     if (p) {
-        uint32_t n = p->n_saved + p->n_saved_sym;
+        uint32_t n = p->n_saved; // symbols are named apart
         aot_sb_addf(&text, "saved: %u value%s, %s", n, n == 1 ? "" : "s",
                     aot_saved_text(p, buf, sizeof buf));
         if (gv->n_new + gv->n_gone) {

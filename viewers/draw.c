@@ -216,7 +216,7 @@ static void partition_title(aot_picture *pic, const aot_draw_in *in)
     }
     pic->title = aot_arena_printf(
         pic->arena, "%s\nsaved %u values, %s (%s besides the inputs)  ·  %u recomputed\nbudget %.4g  ·  %s  ·  %s",
-        aot_picture_text(pic, in->label ? in->label : ""), p->n_saved + p->n_saved_sym, bytes, fresh,
+        aot_picture_text(pic, in->label ? in->label : ""), p->n_saved, bytes, fresh,
         n_again, p->config.activation_memory_budget, p->rung ? p->rung : "", p->config.partitioner);
     pic->zone_label[AOT_ZONE_FORWARD] = "forward";
     pic->zone_label[AOT_ZONE_BOUNDARY] = aot_arena_printf(pic->arena, "saved for the backward: %s", bytes);

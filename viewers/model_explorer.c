@@ -191,7 +191,7 @@ static json_t *graph_facts(const aot_draw_in *in)
                             aot_json_safe(aot_saved_text(p, buf, sizeof buf)));
         json_object_set_new(facts, "saved besides the inputs",
                             aot_json_safe(aot_format_bytes(buf, sizeof buf, p->saved_new_bytes)));
-        snprintf(buf, sizeof buf, "%u", p->n_saved + p->n_saved_sym);
+        snprintf(buf, sizeof buf, "%u", p->n_saved);
         json_object_set_new(facts, "saved values", json_string(buf));
         snprintf(buf, sizeof buf, "%.10g", p->config.activation_memory_budget);
         json_object_set_new(facts, "memory budget", json_string(buf));

@@ -78,7 +78,7 @@ static void cut_facts(aot_sb *out, const aot_partition *p)
 {
     char text[96];
     aot_memory m;
-    snprintf(text, sizeof text, "%u", p->n_saved + p->n_saved_sym);
+    snprintf(text, sizeof text, "%u", p->n_saved);
     fact(out, "saved values", text);
     fact(out, "saved", aot_saved_text(p, text, sizeof text));
     fact_bytes(out, "of it besides the inputs", p->saved_new_bytes);
