@@ -151,8 +151,8 @@ const aot_cmd cmd_exec = {
            "An operator without a kernel is run by its decomposition; one that has neither is an error that names it "
            "(aotscope ops --gaps).\n\n"
            "Gaps: units with tensor subclasses, effect tokens or functionalize_rng_ops, and higher-order operators, are not run; "
-           "16 and more normal numbers may differ from PyTorch's in the last bits (its vector functions), the stream does "
-           "not; linear algebra runs in double, so the sign of an eigenvector may be the other one; a lazily conjugated "
+           "random numbers are those of a PyTorch with AVX2 (without it, 16 and more normal f32 numbers differ in the last bits) "
+           "and without MKL's stream, from which it draws bernoulli.p and dropout on Intel processors; linear algebra runs in double, so the sign of an eigenvector may be the other one; a lazily conjugated "
            "view is a copy; what torch.empty holds is zero here.",
     .examples = "aotscope exec train.log --values V.json -o OUT.json\n"
                 "aotscope exec train.log --values V.json --set activation_memory_budget=0\n",

@@ -162,3 +162,37 @@ void aot_philox(uint32_t out[4], uint64_t seed, uint64_t offset)
     }
     memcpy(out, c, sizeof c);
 }
+
+/* 31 bits, scaled so that the largest does not round to 1. */
+static float philox_real(uint32_t x)
+{
+    return (float)(x & 0x7fffffff) * 4.6566127342e-10f;
+}
+
+static void philox_of_element(uint32_t v[4], uint64_t seed, uint64_t i)
+{
+    aot_philox(v, (uint32_t)seed, (uint32_t)i);
+}
+
+float aot_philox_uniform(uint64_t seed, uint64_t i)
+{
+    uint32_t v[4];
+    philox_of_element(v, seed, i);
+    return philox_real(v[0]);
+}
+
+float aot_philox_normal(uint64_t seed, uint64_t i)
+{
+    uint32_t v[4];
+    philox_of_element(v, seed, i);
+    float u = 1 - philox_real(v[0]), w = 1 - philox_real(v[1]);
+    return (float)(sqrt(-2.0 * (double)logf(u)) * cos(2.0 * M_PI * w));
+}
+
+int64_t aot_philox_int(uint64_t seed, uint64_t i, int64_t low, int64_t high)
+{
+    uint32_t v[4];
+    philox_of_element(v, seed, i);
+    uint64_t whole = v[0] | (uint64_t)v[1] << 32, range = (uint64_t)high - (uint64_t)low;
+    return (int64_t)((uint64_t)low + (range == 0 ? 0 : whole % range));
+}

@@ -31,8 +31,17 @@ bool aot_generator_set_state(aot_generator *g, const uint8_t state[AOT_GENERATOR
 float aot_uniform_f32(aot_generator *g);  /* [0, 1), 24 bits */
 double aot_uniform_f64(aot_generator *g); /* [0, 1), 53 bits */
 double aot_normal_f64(aot_generator *g);
+/* n >= 16 of them, as PyTorch fills a contiguous tensor. f32: bit-equal with its AVX2 kernels. */
+void aot_normal_fill_f32(aot_generator *g, float *v, int64_t n, float mean, float std);
+void aot_normal_fill_f64(aot_generator *g, double *v, int64_t n, double mean, double std);
 
 /* Philox 4x32-10: the four words at an offset of a seed. Mirrors at::Philox4_32 and Triton's philox. */
 void aot_philox(uint32_t out[4], uint64_t seed, uint64_t offset);
+/* Element `i` of the numbers of a seed, as Inductor's CPU code makes them: uniform in [0, 1), normal, and
+ * from low to below high. Seed and place count by their low 32 bits, as there.
+ * Mirrors normalized_rand_cpu, randn_cpu, randint64_cpu of torch/csrc/inductor/cpp_prefix.h. */
+float aot_philox_uniform(uint64_t seed, uint64_t i);
+float aot_philox_normal(uint64_t seed, uint64_t i);
+int64_t aot_philox_int(uint64_t seed, uint64_t i, int64_t low, int64_t high);
 
 #endif

@@ -1,7 +1,8 @@
-/* Random numbers of the CPU generator, drawn one by one as PyTorch's serial loops do.
+/* Random numbers of the CPU generator, drawn one by one as PyTorch's serial loops do: in the order in which
+ * the elements of the result lie in memory.
  *
- * Differs: 16 and more normal numbers of f32 go through PyTorch's vector functions for logarithm, sine
- * and cosine; here they are rounded from double, so the last bits may differ. The stream is the same.
+ * Differs: on Intel's processors PyTorch draws bernoulli.p, and with it dropout, from a stream of MKL's that
+ * it seeds with one number of the generator; that library's stream is not drawn here.
  * Mirrors: aten/src/ATen/native/cpu/DistributionTemplates.h, TensorFactories.cpp (randperm), Dropout.cpp. */
 #include <math.h>
 
@@ -20,53 +21,85 @@ static aot_array *sized(aot_kern *k, unsigned pos, aot_dtype d)
     return k_out(k, 0, d, n, size);
 }
 
+/* As many bits as the dtype's fraction has, with the leading one. */
 static double uniform(aot_generator *g, aot_dtype d)
 {
-    return d == AOT_F64 ? aot_uniform_f64(g) : aot_uniform_f32(g);
+    switch (d) {
+    case AOT_F64: return aot_uniform_f64(g);
+    case AOT_F16: return (aot_generator_u32(g) & 0x7ff) * 0x1p-11;
+    case AOT_BF16: return (aot_generator_u32(g) & 0xff) * 0x1p-8;
+    default: return aot_uniform_f32(g);
+    }
+}
+
+/* Starts writing the elements as they lie in memory; results have no holes. */
+static void put_in_memory(aot_kern *k, put *w, aot_array *x)
+{
+    int64_t n = aot_array_numel(x), one = 1;
+    put_start(w, k_view(k, x, 1, &n, &one, x->offset));
 }
 
 static void give_uniform(aot_kern *k, aot_array *x, double from, double to)
 {
     int64_t n = aot_array_numel(x);
     put w;
-    put_start(&w, x);
+    put_in_memory(k, &w, x);
     for (int64_t i = 0; i < n; i++) {
         put_real(&w, uniform(generator(k), (aot_dtype)x->dtype) * (to - from) + from);
     }
     k_give(k, x);
 }
 
-/* 16 at a time: eight radii and angles give the cosines, then the sines. */
-static void pairs_of_16(double *v)
+/* Sixteen in a half type: each step is rounded to it, the angle but for its last. */
+static void sixteen_halves(double *v, aot_dtype d, double mean, double std)
 {
+#define R(x) aot_round_to(d, x)
     for (int j = 0; j < 8; j++) {
-        double r = sqrt(-2 * log(1 - v[j])), a = 2 * M_PI * v[j + 8];
-        v[j] = r * cos(a);
-        v[j + 8] = r * sin(a);
+        double r = R(sqrtf((float)R(-2 * R(logf((float)R(1 - v[j])))))), a = R(2 * M_PI * v[j + 8]);
+        v[j] = R(R(R(r * R(cosf((float)a))) * std) + mean);
+        v[j + 8] = R(R(R(r * R(sinf((float)a))) * std) + mean);
+    }
+#undef R
+}
+
+static void fill_halves(aot_generator *g, double *v, int64_t n, aot_dtype d, double mean, double std)
+{
+    for (int64_t i = 0; i < n; i++) {
+        v[i] = uniform(g, d);
+    }
+    for (int64_t i = 0; i + 16 <= n; i += 16) {
+        sixteen_halves(v + i, d, mean, std);
+    }
+    if (n % 16 != 0) { // the last sixteen are drawn again
+        for (int64_t i = n - 16; i < n; i++) {
+            v[i] = uniform(g, d);
+        }
+        sixteen_halves(v + n - 16, d, mean, std);
     }
 }
 
+/* Fewer than 16 numbers, and those that do not lie in their order, are drawn in double one by one. */
 static void give_normal(aot_kern *k, aot_array *x, double mean, double std)
 {
     int64_t n = aot_array_numel(x);
-    double *v = k_mem(k, (size_t)n * sizeof *v);
     aot_generator *g = generator(k);
-    for (int64_t i = 0; i < n; i++) {
-        v[i] = n < 16 ? aot_normal_f64(g) : uniform(g, (aot_dtype)x->dtype);
-    }
-    for (int64_t i = 0; n >= 16 && i + 16 <= n; i += 16) {
-        pairs_of_16(v + i);
-    }
-    if (n >= 16 && n % 16 != 0) { // the last 16 are drawn again
-        for (int64_t i = n - 16; i < n; i++) {
-            v[i] = uniform(g, (aot_dtype)x->dtype);
-        }
-        pairs_of_16(v + n - 16);
-    }
+    aot_dtype d = (aot_dtype)x->dtype;
     put w;
-    put_start(&w, x);
-    for (int64_t i = 0; i < n; i++) {
-        put_real(&w, v[i] * std + mean);
+    put_in_memory(k, &w, x);
+    bool one_by_one = n < 16 || !aot_array_is_contiguous(x);
+    if (!one_by_one && d == AOT_F32) {
+        aot_normal_fill_f32(g, (float *)(void *)aot_array_data(x), n, (float)mean, (float)std);
+    } else if (!one_by_one && d == AOT_F64) {
+        aot_normal_fill_f64(g, (double *)(void *)aot_array_data(x), n, mean, std);
+    } else if (!one_by_one) {
+        double *v = k_mem(k, (size_t)n * sizeof *v);
+        fill_halves(g, v, n, d, aot_round_to(d, mean), aot_round_to(d, std));
+        for (int64_t i = 0; i < n; i++) {
+            put_real(&w, v[i]);
+        }
+    }
+    for (int64_t i = 0; one_by_one && i < n; i++) {
+        put_real(&w, fma(aot_normal_f64(g), std, mean));
     }
     k_give(k, x);
 }
@@ -113,7 +146,7 @@ static void give_ints(aot_kern *k, aot_array *x, int64_t low, int64_t high)
     if (high <= low) {
         k_fail(k, AOT_E_RANGE, "no number from %lld to below %lld", (long long)low, (long long)high);
     }
-    put_start(&w, x);
+    put_in_memory(k, &w, x);
     for (int64_t i = 0; i < n; i++) {
         uint64_t v = range >> 32 != 0 ? aot_generator_u64(generator(k)) : aot_generator_u32(generator(k));
         put_int(&w, low + (int64_t)(v % range));
@@ -144,7 +177,7 @@ void kern_randperm(aot_kern *k)
     }
     aot_array *out = k_out(k, 0, k_dtype(k, 1, AOT_I64), 1, &n);
     put w;
-    put_start(&w, out);
+    put_in_memory(k, &w, out);
     for (int64_t i = 0; i < n; i++) {
         put_int(&w, v[i]);
     }
@@ -157,9 +190,13 @@ static void give_bernoulli(aot_kern *k, aot_array *like, aot_array *p, double lo
     aot_array *out = k_like(k, (aot_dtype)like->dtype, like);
     int64_t n = aot_array_numel(out);
     aot_dtype d = p == NULL || p->dtype == AOT_F64 ? AOT_F64 : AOT_F32;
-    aot_array *each = p == NULL ? NULL : k_cast_contiguous(k, k_expand(k, p, out->ndim, out->size), AOT_F64);
+    aot_array *each = NULL; // in the same order
     put w;
-    put_start(&w, out);
+    if (p != NULL) {
+        each = k_own(k, aot_array_new_strided(&k->x->live, AOT_F64, out->ndim, out->size, out->stride));
+        aot_array_assign(each, k_expand(k, p, out->ndim, out->size));
+    }
+    put_in_memory(k, &w, out);
     for (int64_t i = 0; i < n; i++) {
         double limit = each == NULL ? lone : ((const double *)(const void *)aot_array_data(each))[i];
         put_int(&w, uniform(generator(k), d) < limit);
@@ -190,7 +227,7 @@ void kern_native_dropout(aot_kern *k)
     bool draws = (k_is_none(k, 2) || k_bool(k, 2)) && p > 0;
     int64_t n = aot_array_numel(x);
     put w;
-    put_start(&w, mask);
+    put_in_memory(k, &w, mask);
     for (int64_t i = 0; i < n; i++) {
         put_int(&w, !draws || (p < 1 && aot_uniform_f64(generator(k)) < 1 - p));
     }
@@ -198,4 +235,60 @@ void kern_native_dropout(aot_kern *k)
     aot_array_assign(out, K2(k, aten_mul_Scalar, K2(k, aten_mul_Tensor, x, mask), scale));
     k_give(k, out);
     k_give(k, mask);
+}
+
+/* ---- Inductor's: seeds from the generator, numbers from a seed ---------------------------------------------- */
+
+void kern_inductor_seeds(aot_kern *k)
+{
+    int64_t n = k_int(k, 0, 1);
+    give_ints(k, k_out(k, 0, AOT_I64, 1, &n), INT64_MIN, INT64_MAX);
+}
+
+void kern_inductor_seed(aot_kern *k)
+{
+    give_ints(k, k_out(k, 0, AOT_I64, 0, NULL), INT64_MIN, INT64_MAX);
+}
+
+void kern_inductor_lookup_seed(aot_kern *k)
+{
+    aot_array *seeds = k_need(k, 0);
+    int64_t i = k_int(k, 1, 0);
+    if (seeds->ndim != 1 || i < 0 || i >= seeds->size[0]) {
+        k_fail(k, AOT_E_RANGE, "seed %lld of %lld", (long long)i, (long long)aot_array_numel(seeds));
+    }
+    k_give(k, k_select(k, seeds, 0, i));
+}
+
+static void give_by_seed(aot_kern *k, aot_array *x, unsigned seed_pos, bool normal)
+{
+    uint64_t seed = (uint64_t)k_int(k, seed_pos, 0);
+    int64_t n = aot_array_numel(x);
+    put w;
+    put_start(&w, x);
+    for (int64_t i = 0; i < n; i++) {
+        put_real(&w, normal ? aot_philox_normal(seed, (uint64_t)i) : aot_philox_uniform(seed, (uint64_t)i));
+    }
+    k_give(k, x);
+}
+
+void kern_inductor_random(aot_kern *k)
+{
+    if (!k_str_is(k, 2, "rand") && !k_str_is(k, 2, "randn")) {
+        k_fail(k, AOT_E_UNSUPPORTED, "the mode is neither 'rand' nor 'randn'");
+    }
+    give_by_seed(k, sized(k, 0, AOT_F32), 1, k_str_is(k, 2, "randn"));
+}
+
+void kern_inductor_randint(aot_kern *k)
+{
+    aot_array *x = sized(k, 2, AOT_I64);
+    int64_t low = k_int(k, 0, 0), high = k_int(k, 1, 1), n = aot_array_numel(x);
+    uint64_t seed = (uint64_t)k_int(k, 3, 0);
+    put w;
+    put_start(&w, x);
+    for (int64_t i = 0; i < n; i++) {
+        put_int(&w, aot_philox_int(seed, (uint64_t)i, low, high));
+    }
+    k_give(k, x);
 }
