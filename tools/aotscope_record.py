@@ -485,13 +485,34 @@ def _recomputes(gm, forward):
     return of
 
 
+class _Body(torch.nn.Module):
+    """A graph that a higher-order operator runs, watched: cond's branches, a nested region."""
+
+    def __init__(self, gm, outer):
+        super().__init__()
+        self.__dict__.update(gm=gm, outer=outer)  # no submodules of ours
+
+    def forward(self, *args):
+        inside = _Observer(self.gm, self.outer.call, _random_nodes(self.gm), {}, self.outer)
+        try:
+            return inside.run(*args)
+        finally:
+            for value in inside.held.values():
+                inside._hold(value, -1)
+
+
 class _Observer(torch.fx.Interpreter):
     """Runs a graph, watching its random nodes and the memory that its values hold."""
 
-    def __init__(self, gm, call, nodes, of):
+    def __init__(self, gm, call, nodes, of, outer=None):
         super().__init__(gm)
         self.call, self.nodes, self.of = call, nodes, of
         self.users, self.live, self.peak, self.first = {}, {}, {}, None
+        self.prefix, self.held, self.running = "", None, ""
+        if outer is not None:  # random nodes are named CALL/NODE; memory is counted in one place
+            self.users, self.live, self.peak, self.first = (outer.users, outer.live, outer.peak,
+                                                            outer.first)
+            self.prefix, self.held = f"{outer.prefix}{outer.running}/", {}
 
     def _hold(self, value, by):
         for t in _leaves(value):
@@ -508,21 +529,29 @@ class _Observer(torch.fx.Interpreter):
 
     def _is_callers(self, n):
         """Inputs that the caller holds on to: of a backward, the forward's own inputs."""
-        return n.op == "placeholder" and (self.call.side != "backward"
-                                          or n.name.startswith("primals_"))
+        return (n.op == "placeholder" and self.held is None
+                and (self.call.side != "backward" or n.name.startswith("primals_")))
 
     def run_node(self, n):
         if self.first is None:  # the inputs are there already
             self._hold(list(self.env.values()), 1)
             self.first = dict(self.live)
+        if n.op == "call_function":
+            self.running = n.name
         value = self._draw(n) if n in self.nodes else super().run_node(n)
+        if n.op == "get_attr" and isinstance(value, torch.fx.GraphModule):
+            value = _Body(value, self)
         if n.op != "output":
             self._hold(value, 1)
+            if self.held is not None:
+                self.held[n] = value
             for device, live in self.live.items():
                 self.peak[device] = max(self.peak.get(device, 0), live)
             for dead in self.user_to_last_uses.get(n, []):
                 if not self._is_callers(dead):
                     self._hold(self.env[dead], -1)
+                    if self.held is not None:
+                        self.held.pop(dead, None)
         return value
 
     def _draw(self, n):
@@ -537,7 +566,7 @@ class _Observer(torch.fx.Interpreter):
             state = self.env[n.args[0]]
         elif how == "run_and_save_rng_state":
             outputs = outputs[1:]
-        self.call.random.append((n.name, op, self.of.get(n), outputs, state,
+        self.call.random.append((self.prefix + n.name, op, self.of.get(n), outputs, state,
                                  after.get(device, after["cpu"])))
         return value
 

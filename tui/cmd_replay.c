@@ -75,7 +75,19 @@ static void tell_frame(job *j, const aot_replay_unit *u, json_t *events, size_t 
     aot_sb_free(&stops);
 }
 
-static void tell_head(job *j, aot_model *m, size_t unit, const aot_replay_unit *u)
+/* Numbers drawn between the calls: what a recomputed mask cannot survive. */
+static void tell_between(job *j, aot_replay_unit *u)
+{
+    int64_t n = aot_replay_unit_drawn_between(u);
+    if (n > 0) {
+        aot_sb_addf(&j->text, "# between forward and backward the generator gave %lld number%s: other calls, or the program drew\n",
+                    (long long)n, n == 1 ? "" : "s");
+    } else if (n < 0) {
+        aot_sb_addz(&j->text, "# between forward and backward the generator was seeded anew, or gave very many numbers\n");
+    }
+}
+
+static void tell_head(job *j, aot_model *m, size_t unit, aot_replay_unit *u)
 {
     const aot_run_call *c = aot_replay_unit_call(u, AOT_REPLAY_FORWARD), *b = aot_replay_unit_call(u, AOT_REPLAY_BACKWARD);
     aot_sb_addf(&j->text, "# unit %zu %s\n", unit, aot_model_unit_line(m, unit));
@@ -90,6 +102,7 @@ static void tell_head(job *j, aot_model *m, size_t unit, const aot_replay_unit *
         aot_sb_addf(&j->text, "; generator seeded with %llu", (unsigned long long)j->ask.seed);
     }
     aot_sb_addz(&j->text, "\n");
+    tell_between(j, u);
 }
 
 typedef struct telling {
@@ -197,6 +210,7 @@ static aot_status replay_unit(job *j, aot_model *m, size_t unit, aot_err *err)
             // told below
         } else if (j->json) {
             json_t *o = json_pack("{s:I, s:O, s:o}", "unit", (json_int_t)unit, "events", events, "end", aot_replay_sum_json(u));
+            json_object_set_new(o, "drawn_between", json_integer((json_int_t)aot_replay_unit_drawn_between(u)));
             json_array_append_new(j->units, o);
         } else {
             aot_replay_print_sum(&j->text, u);

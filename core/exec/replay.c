@@ -138,17 +138,16 @@ static bool same_place(const aot_generator *a, const aot_generator *b)
     return a->left == b->left && a->next == b->next && memcmp(a->mt, b->mt, sizeof a->mt) == 0;
 }
 
-/* How many numbers lie between two states. */
-static int64_t drawn_between(const aot_generator *from, const aot_generator *to)
+int64_t aot_rng_distance(const aot_generator *from, const aot_generator *to)
 {
     aot_generator g = *from;
-    for (int64_t n = 1; n <= MAX_COUNTED; n++) {
+    for (int64_t n = 1; !same_place(from, to) && n <= MAX_COUNTED; n++) {
         aot_generator_u32(&g);
         if (same_place(&g, to)) {
             return n;
         }
     }
-    return -1;
+    return same_place(from, to) ? 0 : -1;
 }
 
 /* ---- running --------------------------------------------------------------------------------------- */
@@ -183,7 +182,7 @@ static void make_frame(aot_replay *r, aot_node_id id, const aot_xval *value, aot
     if (f.draws) {
         f.before = mark_of(&r->was);
         f.after = mark_of(now);
-        f.n_drawn = drawn_between(&r->was, now);
+        f.n_drawn = aot_rng_distance(&r->was, now);
     }
     aot_vec_push(&r->frames, f);
     r->frame_of[r->side][id] = (uint32_t)r->frames.n;

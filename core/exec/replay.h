@@ -81,6 +81,9 @@ typedef struct aot_replay_source {
     void *arg;
 } aot_replay_source;
 
+/* How many 32-bit numbers lie between two states; -1: too many to count. */
+int64_t aot_rng_distance(const aot_generator *from, const aot_generator *to);
+
 typedef struct aot_replay aot_replay;
 
 aot_replay *aot_replay_new(const aot_replay_source *s);

@@ -27,6 +27,11 @@ typedef struct side_facts {
     aot_select_on on;
 } side_facts;
 
+typedef struct symbol_value {
+    const char *name;
+    int64_t value;
+} symbol_value;
+
 struct aot_replay_unit {
     aot_model *m;
     size_t unit;
@@ -40,6 +45,7 @@ struct aot_replay_unit {
     int n_outputs; /* of the user, of the forward */
     aot_replay *replay;
     size_t n_made_up;
+    AOT_VEC(symbol_value) symbols; /* of the recorded call */
 };
 
 /* ---- inputs ---------------------------------------------------------------------------------------- */
@@ -49,18 +55,24 @@ static aot_dtype dtype_of(const aot_meta *m)
     return (aot_dtype)m->dtype;
 }
 
-/* Strides as the graph states them, if they reach each element once. */
+/* A size at the symbols' values of this call: those of their hints where nothing else was recorded. */
+static int64_t size_of(const aot_graph *g, const aot_dim *d, int64_t if_none)
+{
+    const char *expr = d->expr != 0 ? aot_text(g->ctx, d->expr) : NULL;
+    int64_t n = expr != NULL ? aot_sym_eval(g->ctx, expr, strlen(expr)) : d->value;
+    return n == AOT_HINT_NONE ? if_none : n;
+}
+
+/* Strides as the graph states them. */
 static aot_array *array_of_type(const aot_graph *g, const aot_meta *m, aot_live_bytes *live)
 {
     int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
     for (unsigned i = 0; i < m->ndim; i++) {
-        int64_t n = aot_meta_sizes(g->ctx, m)[i].value;
-        size[i] = n == AOT_HINT_NONE ? 1 : n;
+        size[i] = size_of(g, &aot_meta_sizes(g->ctx, m)[i], 1);
     }
     aot_strides_contiguous(stride, m->ndim, size);
     for (unsigned i = 0; i < m->ndim && m->has_stride; i++) {
-        int64_t n = aot_meta_strides(g->ctx, m)[i].value;
-        stride[i] = n == AOT_HINT_NONE ? stride[i] : n;
+        stride[i] = size_of(g, &aot_meta_strides(g->ctx, m)[i], stride[i]);
     }
     return aot_array_new_strided(live, dtype_of(m), m->ndim, size, stride);
 }
@@ -94,7 +106,7 @@ static aot_status input_value(aot_replay_unit *u, aot_xval *out, const aot_graph
     }
     u->n_made_up++;
     if (m->val == AOT_VAL_SYM) {
-        *out = aot_xv_int(m->sym.value == AOT_HINT_NONE ? 1 : m->sym.value);
+        *out = aot_xv_int(size_of(g, &m->sym, 1));
         return AOT_OK;
     }
     if (m->val != AOT_VAL_TENSOR) {
@@ -226,9 +238,20 @@ static aot_status run_backward(aot_replay_unit *u, aot_exec *x, aot_xval *return
     return s;
 }
 
-static aot_status run_unit(void *arg, aot_exec *x, const aot_exec_options *o, aot_err *err)
+/* Hints of the symbols become the recorded call's values, and back again. */
+static void swap_symbols(aot_replay_unit *u)
 {
-    aot_replay_unit *u = arg;
+    aot_ctx *c = u->side[AOT_REPLAY_FORWARD].g->ctx;
+    for (size_t i = 0; i < u->symbols.n; i++) {
+        symbol_value *s = &u->symbols.d[i];
+        int64_t was = aot_ctx_hint(c, s->name, strlen(s->name));
+        aot_ctx_set_hint(c, s->name, s->value);
+        s->value = was;
+    }
+}
+
+static aot_status run_both(aot_replay_unit *u, aot_exec *x, const aot_exec_options *o, aot_err *err)
+{
     const aot_graph *g = u->side[AOT_REPLAY_FORWARD].g;
     aot_xval *in = aot_xcalloc(g->nodes.n + 1, sizeof *in), *returned = NULL;
     unsigned n = 0, n_returned = 0;
@@ -242,6 +265,14 @@ static aot_status run_unit(void *arg, aot_exec *x, const aot_exec_options *o, ao
     }
     drop_all(in, n);
     drop_all(returned, n_returned);
+    return s;
+}
+
+static aot_status run_unit(void *arg, aot_exec *x, const aot_exec_options *o, aot_err *err)
+{
+    swap_symbols(arg);
+    aot_status s = run_both(arg, x, o, err);
+    swap_symbols(arg);
     return s;
 }
 
@@ -280,6 +311,10 @@ static void compare_drawn(aot_replay_unit *u, aot_replay_diff *out, const aot_dr
     const void *was = NULL;
     size_t n_was = 0;
     char md5[33];
+    if (d->n_bytes != bytes) { // sizes of that call are not known
+        aot_array_unref(c);
+        return;
+    }
     out->with = "recorded";
     out->d = (aot_value_diff){.of = n, .first = -1};
     aot_md5_hex(aot_array_data(c), (size_t)bytes, md5);
@@ -342,6 +377,39 @@ static aot_status read_state(aot_replay_unit *u, side_facts *f, aot_err *err)
     return AOT_OK;
 }
 
+static void add_symbol(aot_replay_unit *u, const aot_graph *g, aot_str expr, int64_t value)
+{
+    const char *name = expr != 0 ? aot_text(g->ctx, expr) : NULL;
+    bool plain = name != NULL && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+    for (size_t i = 0; plain && i < u->symbols.n; i++) {
+        plain = strcmp(u->symbols.d[i].name, name) != 0;
+    }
+    if (plain) {
+        symbol_value s = {name, value};
+        aot_vec_push(&u->symbols, s);
+    }
+}
+
+/* The sizes of the call, as far as inputs were saved: a number, or the shape of a tensor. */
+static void take_symbols(aot_replay_unit *u)
+{
+    const aot_graph *g = u->side[AOT_REPLAY_FORWARD].g;
+    const aot_run_call *c = u->side[AOT_REPLAY_FORWARD].call;
+    for (size_t i = 0; i < c->saved.n; i++) {
+        const aot_saved_tensor *t = &c->saved.d[i];
+        aot_node_id id = aot_graph_find(g, t->name);
+        const aot_meta *m = id != AOT_NO_NODE ? aot_meta_get(g->ctx, aot_node_at(g, id)->meta) : NULL;
+        json_t *shape = m != NULL ? json_loads(t->shape, JSON_DECODE_ANY, NULL) : NULL;
+        if (m != NULL && m->val == AOT_VAL_SYM && json_is_string(shape)) {
+            add_symbol(u, g, m->sym.expr, strtoll(json_string_value(shape), NULL, 10));
+        }
+        for (unsigned k = 0; m != NULL && m->val == AOT_VAL_TENSOR && k < m->ndim && k < json_array_size(shape); k++) {
+            add_symbol(u, g, aot_meta_sizes(g->ctx, m)[k].expr, json_integer_value(json_array_get(shape, k)));
+        }
+        json_decref(shape);
+    }
+}
+
 static const aot_run_call *backward_of(const aot_calls *c, const aot_run_call *forward)
 {
     for (size_t i = 0; i < c->calls.n; i++) {
@@ -373,6 +441,7 @@ static aot_status choose_call(aot_replay_unit *u, aot_err *err)
     }
     u->side[AOT_REPLAY_FORWARD].call = best;
     u->side[AOT_REPLAY_BACKWARD].call = u->side[AOT_REPLAY_BACKWARD].g != NULL ? backward_of(u->calls, best) : NULL;
+    take_symbols(u);
     for (int k = 0; k < AOT_REPLAY_N_SIDES; k++) {
         if (u->side[k].call != NULL) {
             index_drawn(u, &u->side[k]);
@@ -519,6 +588,7 @@ void aot_replay_close(aot_replay_unit *u)
             aot_select_end(&u->side[k].on);
         }
     }
+    aot_vec_free(&u->symbols);
     aot_arena_free(u->arena);
     free(u);
 }
@@ -559,6 +629,26 @@ const aot_drawn *aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side
         *state = aot_hash64(bytes, n);
     }
     return d;
+}
+
+int64_t aot_replay_unit_drawn_between(aot_replay_unit *u)
+{
+    const aot_run_call *f = u->side[AOT_REPLAY_FORWARD].call;
+    const void *after = NULL;
+    size_t n = 0;
+    aot_generator from, to;
+    for (size_t i = 0; f != NULL && i < f->generators.n; i++) {
+        const aot_generator_use *use = &f->generators.d[i];
+        if (strcmp(use->device, "cpu") == 0 &&
+            aot_model_blob(u->m, u->unit, use->after, &after, &n, u->arena, NULL) != AOT_OK) {
+            after = NULL;
+        }
+    }
+    if (after == NULL || n != AOT_GENERATOR_STATE_BYTES || u->side[AOT_REPLAY_BACKWARD].state == NULL ||
+        !aot_generator_set_state(&from, after) || !aot_generator_set_state(&to, u->side[AOT_REPLAY_BACKWARD].state)) {
+        return 0;
+    }
+    return aot_rng_distance(&from, &to);
 }
 
 size_t aot_replay_unit_n_made_up(const aot_replay_unit *u)

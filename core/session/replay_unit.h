@@ -37,6 +37,9 @@ bool aot_replay_unit_recorded(const aot_replay_unit *u, aot_replay_side side);
 /* What was recorded of the first output of a node; NULL. *state: hash of the state it drew from, as
  * aot_rng_mark has it; 0: not known. */
 const aot_drawn *aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side, aot_node_id id, uint64_t *state);
+/* 32-bit numbers that the CPU generator gave between the recorded forward and its backward; -1: too many to
+ * count, or it was seeded anew; 0: none, or not recorded. */
+int64_t aot_replay_unit_drawn_between(aot_replay_unit *u);
 size_t aot_replay_unit_n_made_up(const aot_replay_unit *u); /* inputs that nobody gave */
 
 #endif

@@ -44,6 +44,40 @@ ok "that says what to write" err "8MiB"
 run "$AOTSCOPE" replay "$s" --unit 0 --call 9
 ok "a call that was not recorded is an error" err "no forward call 9"
 
+# Numbers drawn between forward and backward; sizes that change; an injected mistake.
+r=$scratch/rng.aots
+gzip -dc "$AOT_FIXTURES/recorded/rng.aots.gz" >"$r" || exit 99
+run "$AOTSCOPE" replay "$r" --unit 0
+ok "a program that draws between forward and backward is told" \
+    out "between forward and backward the generator gave 3 numbers"
+ok "its mask in the backward is another, at these elements" out "forward's: 5 of 8 elements DIFFER, first at 0: 1, now 0"
+ok "both are what PyTorch drew" out "2 values compared with the recorded run: 0 differ"
+run "$AOTSCOPE" replay "$r" --unit 1 --break draws
+ok "a dynamic size is that of the call" out "b8[3, 4]"
+run "$AOTSCOPE" replay "$r" --unit 1 --call 1 --break draws
+ok "of another call another" out "b8[5, 4]"
+ok "and its mask is the recorded one" out "1 value compared with the recorded run: 0 differ"
+run "$AOTSCOPE" show "$r" --unit 2 --calls
+ok "the recorder sees what is drawn in a nested region" out "draws invoke_subgraph_4/native_dropout[1]"
+run "$AOTSCOPE" show "$r" --unit 3 --calls
+ok "and in a branch of cond" out "draws cond/native_dropout[1]"
+if command -v sqlite3 >/dev/null; then
+    cp "$r" "$scratch/wrong.aots"
+    sqlite3 "$scratch/wrong.aots" "UPDATE generator SET state = (SELECT state FROM generator WHERE call = 1 AND moment = 'before')
+        WHERE call = 2 AND moment = 'before' AND device = 'cpu'"
+    run "$AOTSCOPE" replay "$scratch/wrong.aots" --unit 0
+    ok "a state that is not the recorded one is found" exits 1
+    ok "at the node that draws from it" out "state before: ANOTHER than recorded"
+    ok "by the numbers that it gives, element by element" out "recorded: 5 of 8 elements DIFFER, first at 0"
+    cp "$r" "$scratch/wrong.aots"
+    sqlite3 "$scratch/wrong.aots" "UPDATE blob SET data = x'0000010001000000' WHERE id = (SELECT value FROM random_output
+        WHERE call = 1 AND output = 1)"
+    run "$AOTSCOPE" replay "$scratch/wrong.aots" --unit 0
+    ok "a recorded mask that the generator does not give is found" out "forward  native_dropout  aten.native_dropout  record_rng.py:16  stopped by diff"
+else
+    skip "an injected mistake" "no sqlite3 shell"
+fi
+
 # Out of memory. The figures are those of memory --fits.
 run "$AOTSCOPE" replay "$s" --unit 2 --device-memory 7KiB
 ok "a device that is too small is a finding" exits 1
