@@ -49,7 +49,7 @@ ok "lint answers for gradients" [ "$code" != 2 ]
 run "$AOTSCOPE" sweep "$log" --budgets 0:1:0.5 --solvers dp --format json -o "$scratch/sweep.json"
 ok "sweep answers for memory" exits 0
 run "$AOTSCOPE" replay "$log" --unit 0 --device-memory 24GiB --dry
-ok "replay answers for out of memory" out "live bytes stay within 24.0 GiB"
+ok "replay answers for out of memory" out "live bytes stay within 24.00 GiB"
 run "$AOTSCOPE" replay "$log" --unit 0 --break diff
 ok "replay answers for masks" out "computed again in the backward"
 run "$AOTSCOPE" info "$log"
