@@ -54,6 +54,12 @@ aot_status meta_prims_normal(aot_call *k)
     return push_sized(k, 0, "shape", AOT_F32, cpu(k));
 }
 
+/* normal.float_float(mean, std, size) */
+aot_status meta_normal(aot_call *k)
+{
+    return push_sized(k, 2, "size", AOT_F32, cpu(k));
+}
+
 /* full(size, fill_value) */
 aot_status meta_full(aot_call *k)
 {

@@ -331,7 +331,7 @@ static aot_value call_mutating(aot_tracer *t, aot_op_id op, unsigned n, const ao
     return f->schema.n_returns == 1 ? items[0] : aot_v_tuple(t, f->schema.n_returns, items);
 }
 
-aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+static aot_value call_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
     if (op == AOT_OP_aten_lift_fresh_copy && t->options.export_path) {
         op = AOT_OP_aten_clone; // exported constants are inputs: a copy is what is left
@@ -354,4 +354,16 @@ aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
         return call_view(t, op, n, args);
     }
     return tr_map_tensors(t, below(t, op, n, resolved(t, op, n, args)), wrap_fresh, t);
+}
+
+static void measure(void *arg, aot_tensor *x)
+{
+    tr_sym_storage(arg, x);
+}
+
+aot_value tr_functional(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+{
+    aot_value out = call_functional(t, op, n, args);
+    tr_each_tensor(out, measure, t);
+    return out;
 }

@@ -155,6 +155,8 @@ typedef struct sym_entry {
     uint8_t dim[AOT_N_LEVELS];
     bool is_stride[AOT_N_LEVELS];
     bool is_read[AOT_N_LEVELS]; /* the node reads it from the tensor */
+    bool was_measured;          /* asked for by a storage of a symbol's bytes */
+    bool is_incidental;         /* the node was made for nothing else */
     char op; /* how the backward would compute it, from a and b; 0: not known */
     aot_dim a, b;
 } sym_entry;
@@ -308,6 +310,10 @@ const char *tr_op_text(aot_tracer *t, aot_op_id op); /* "aten.mm.default" */
 void tr_sym_of_node(aot_tracer *t, aot_level l, aot_dim d, aot_node_id id);
 void tr_sym_of_dims(aot_tracer *t, aot_level l, aot_tensor *x, const aot_dim *d, bool stride);
 aot_arg tr_sym_arg(aot_tracer *t, aot_level l, aot_dim d);
+/* What a fresh functional tensor asks of its sizes: the bytes of its storage, offset + 1 + sum of
+ * stride * (size - 1), times those of an item. Mirrors c10's computeStorageNbytes for symbols, where a
+ * wrapper subclass is made: in the forward each step is a node, of which the sizes may stay. */
+void tr_sym_storage(aot_tracer *t, const aot_tensor *x);
 void tr_rebind(aot_tracer *t, aot_call *k); /* symbols of data as the Dynamo graph calls them */
 
 /* functional.c */

@@ -188,6 +188,9 @@ static aot_node_id sym_node(aot_tracer *t, aot_level l, aot_dim d)
 
 aot_arg tr_sym_arg(aot_tracer *t, aot_level l, aot_dim d)
 {
+    if (d.expr != 0 && l == AOT_LEVEL_JOINT) {
+        sym_of(t, d.expr)->is_incidental = false;
+    }
     return d.expr == 0 ? (aot_arg){.kind = AOT_ARG_INT, .u.i = d.value}
                        : (aot_arg){.kind = AOT_ARG_NODE, .u.node = sym_node(t, l, d)};
 }
@@ -213,6 +216,10 @@ static void hold(sym_entry *e, aot_level l, aot_node_id id)
 static void note_operation(aot_tracer *t, char op, aot_dim a, aot_dim b, aot_dim result)
 {
     sym_entry *e = sym_of(t, result.expr);
+    if (t->in_backward && e->is_incidental) { // each result is a symbol of its own
+        e->node[AOT_LEVEL_JOINT] = AOT_NO_NODE;
+        e->is_incidental = false;
+    }
     if (t->in_backward && e->op == 0) {
         e->op = op;
         e->a = a;
@@ -261,6 +268,62 @@ aot_dim aot_trace_sum(aot_tracer *t, aot_value items)
         }
     }
     return sum;
+}
+
+/* ---- bytes of storages ------------------------------------------------------------------------- */
+
+/* A node that dead code elimination removes: what stays of it is that its name is taken. */
+static void name_dead(aot_tracer *t, const char *name)
+{
+    aot_namespace_create(t->level[AOT_LEVEL_JOINT].names, name, strlen(name));
+}
+
+/* A symbol is read from the tensor where nothing computed it before; of an input it is read though the
+ * input holds it, for naught. */
+static void read_size(aot_tracer *t, aot_dim d, const char *name)
+{
+    sym_entry *e = sym_of(t, d.expr);
+    if (e->node[AOT_LEVEL_JOINT] == AOT_NO_NODE) {
+        sym_node(t, AOT_LEVEL_JOINT, d);
+        e->is_incidental = true;
+    } else if (!e->was_measured && t->level[AOT_LEVEL_JOINT].g->nodes.d[e->node[AOT_LEVEL_JOINT]].kind == AOT_PLACEHOLDER) {
+        name_dead(t, name);
+    }
+    e->was_measured = true;
+}
+
+void tr_sym_storage(aot_tracer *t, const aot_tensor *x)
+{
+    const aot_fake *type = x->type;
+    bool symbolic = false;
+    if (t->in_backward) { // only noted there, and never asked for
+        return;
+    }
+    for (unsigned i = 0; i < type->ndim; i++) {
+        bool by_one = aot_dim_is(type->stride[i], 1), sized = type->size[i].expr != 0;
+        if (sized) {
+            read_size(t, type->size[i], "sym_size_int");
+            name_dead(t, "eq");
+            name_dead(t, "sub");
+        }
+        if (type->stride[i].expr != 0) {
+            read_size(t, type->stride[i], "sym_stride_int");
+        }
+        bool term = sized || type->stride[i].expr != 0;
+        if (term && !by_one) {
+            name_dead(t, "mul");
+        }
+        symbolic |= term;
+        if (symbolic) {
+            name_dead(t, "add");
+        }
+    }
+    if (symbolic) {
+        name_dead(t, "add"); // the offset
+        if (aot_dtype_get(type->dtype)->bytes != 1) {
+            name_dead(t, "mul");
+        }
+    }
 }
 
 /* ---- symbols of data ---------------------------------------------------------------------------- */
