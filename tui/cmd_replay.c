@@ -256,7 +256,7 @@ static aot_status take_options(job *j, aot_err *err)
     if (*end != '\0' || (steps != NULL && j->steps < 0)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--steps takes a number from 0 on, not '%s'", steps);
     }
-    j->ask = (aot_replay_ask){.call = -1, .file = values};
+    j->ask = (aot_replay_ask){.call = -1, .file = values, .wrapped = aot_args_has(j->a, "wrappers")};
     j->ask.seed = seed != NULL ? strtoull(seed, &end, 0) : 0;
     if (*end != '\0') {
         return AOT_FAIL(err, AOT_E_USAGE, "--seed takes a number, not '%s'", seed);
@@ -330,7 +330,8 @@ static const aot_option options[] = {
     {"script", 0, "FILE", false, "Commands, one a line (- is standard input): step, next, back, continue, goto, print, break, info."},
     {"call", 0, "N", false, "The recorded forward call whose generator states are taken; the first that had a backward if absent."},
     {"seed", 0, "N", false, "Of made-up inputs, and of the generator where no state was recorded; 0 if absent."},
-    {"values", 0, "FILE", false, "Values of the inputs by name, and tangents (JSON, as exec takes them)."},
+    {"wrappers", 0, NULL, false, "Through the runtime wrappers, on the inputs of the user's function; traced from the Dynamo graph."},
+    {"values", 0, "FILE", false, "Values of the inputs by the graph's names (with --wrappers by source, and tangents), JSON as exec takes it."},
     {"device-memory", 0, "SIZE", false,
      "Where live bytes exceed SIZE (24GiB, 8MiB), what lives there, and the cheapest cut that fits."},
     {"dry", 0, NULL, false, "With --device-memory: by the simulation of live bytes; nothing is run."},
@@ -349,7 +350,8 @@ const aot_cmd cmd_replay = {
            "masks are those of that run, and what was drawn is compared with it; values that the backward computes again "
            "are compared with the forward's, element by element.\n\n"
            "Inputs that are not given are made up: floats uniform in [0, 1), integers 0 or 1, tangents 1. Live bytes are "
-           "those of the storages that the run holds, inputs too.\n\n"
+           "those of the storages that the run holds, inputs too; with --wrappers also the user's outputs and tangents, which "
+           "the caller keeps. Wrappers that are not run are refused by name.\n\n"
            "--device-memory SIZE stops where a device of that size would be out of memory. Exit code 1 if a break was hit that "
            "is a finding (nan, inf, diff, bytes), or the memory does not suffice.",
     .examples = "aotscope replay run.aots\n"

@@ -18,6 +18,8 @@ typedef struct aot_replay_ask {
                              whose backward was recorded, too */
     const json_t *values; /* {"inputs": {NAME or SOURCE: value}, "tangents": [...]}; NULL: none given */
     const char *file;     /* of the values, for messages */
+    bool wrapped;         /* through the runtime wrappers, on the inputs of the user's function (named by SOURCE);
+                             traced from the Dynamo graph. Else the graphs alone, inputs by the graph's NAME */
 } aot_replay_ask;
 
 typedef struct aot_replay_unit aot_replay_unit;

@@ -93,6 +93,41 @@ ok "a larger one suffices" exits 0
 run "$AOTSCOPE" replay "$s" --device-memory large
 ok "a size that is none is an error, with what to write" err "24GiB"
 
+cat >"$scratch/nan.txt" <<'EOF'
+class <lambda>(torch.nn.Module):
+    def forward(self, arg0_1: "f32[2][1]cpu"):
+        sub: "f32[2][1]cpu" = torch.ops.aten.sub.Tensor(arg0_1, 2);  arg0_1 = None
+        log: "f32[2][1]cpu" = torch.ops.aten.log.default(sub);  sub = None
+        mul: "f32[2][1]cpu" = torch.ops.aten.mul.Tensor(log, 2);  log = None
+        return (mul,)
+EOF
+printf '{"inputs": {"arg0_1": {"dtype": "float32", "shape": [2], "data": [3.0, 1.0]}}}' >"$scratch/v.json"
+# An input that the backward computes with again is written in between.
+cat >"$scratch/written.txt" <<'EOF'
+# aotscope: requires_grad L_w_
+# aotscope: set activation_memory_budget=0
+class GraphModule(torch.nn.Module):
+    def forward(self, L_b_: "f32[2][1]cpu", L_w_: "f32[2][1]cpu"):
+        l_b_ = L_b_
+        l_w_ = L_w_
+        sin: "f32[2][1]cpu" = l_b_.sin()
+        mul: "f32[2][1]cpu" = sin * l_w_;  sin = l_w_ = None
+        add_: "f32[2][1]cpu" = l_b_.add_(1.0);  l_b_ = None
+        return (mul,)
+EOF
+b='{"dtype": "float32", "shape": [2], "data": [0.0, 0.5]}'
+w='{"dtype": "float32", "shape": [2], "data": [3.0, 4.0]}'
+printf '{"inputs": {"L_b_": %s, "L_w_": %s}, "tangents": []}' "$b" "$w" >"$scratch/w.json"
+run "$AOTSCOPE" replay "$scratch/written.txt" --wrappers --values "$scratch/w.json"
+ok "a recomputation of an overwritten input is found" exits 1
+ok "at its node, with the value that it should have" out "forward's: 2 of 2 elements DIFFER, first at 0: 0, now 0.84147"
+run "$AOTSCOPE" replay "$scratch/written.txt"
+ok "without wrappers, on made-up inputs, too" out "backward  sin  aten.sin  stopped by diff"
+run "$AOTSCOPE" replay "$s" --unit 1 --wrappers
+ok "through the wrappers the masks are the recorded ones" out "2 values compared with the recorded run: 0 differ"
+run "$AOTSCOPE" replay "$scratch/nan.txt" --wrappers
+ok "a unit of which nothing says how it is called is an error" exits 2
+
 # A script steps, goes back, prints.
 printf 'step 2\nback\nbreak diff\ncontinue\nprint native_dropout\ninfo live\ninfo breaks\nnonsense\n' >"$scratch/script"
 "$AOTSCOPE" replay "$s" --unit 0 --script - <"$scratch/script" >"$scratch/out" 2>"$scratch/err"
@@ -105,16 +140,7 @@ ok "print tells both sides' values" sh -c '[ "$(grep -c "^forward  native_dropou
 ok "live bytes are told" out "live 216 B of a peak of 256 B"
 ok "breaks are listed" out "0  diff"
 
-# NaN begins at log, not where its result is used. A number of 0.5 and one that is negative.
-cat >"$scratch/nan.txt" <<'EOF'
-class <lambda>(torch.nn.Module):
-    def forward(self, arg0_1: "f32[2][1]cpu"):
-        sub: "f32[2][1]cpu" = torch.ops.aten.sub.Tensor(arg0_1, 2);  arg0_1 = None
-        log: "f32[2][1]cpu" = torch.ops.aten.log.default(sub);  sub = None
-        mul: "f32[2][1]cpu" = torch.ops.aten.mul.Tensor(log, 2);  log = None
-        return (mul,)
-EOF
-printf '{"inputs": {"arg0_1": {"dtype": "float32", "shape": [2], "data": [3.0, 1.0]}}}' >"$scratch/v.json"
+# NaN begins at log, not where its result is used.
 run "$AOTSCOPE" replay "$scratch/nan.txt" --values "$scratch/v.json"
 ok "NaN is a finding" exits 1
 ok "found where it begins" sh -c '[ "$(grep -c "stopped by nan" "$1")" = 1 ] && grep -q "inference  log .*stopped by nan" "$1"' - "$scratch/out"
