@@ -18,7 +18,7 @@ typedef struct job {
     json_t *units;
     json_t *values;
     aot_replay_ask ask;
-    int64_t steps; /* -1: to every break */
+    int64_t steps;   /* -1: to every break */
     aot_oom_ask oom; /* limit -1: not asked */
     size_t n_findings, n_failed;
     aot_sb text;
@@ -80,20 +80,26 @@ static void tell_between(job *j, aot_replay_unit *u)
 {
     int64_t n = aot_replay_unit_drawn_between(u);
     if (n > 0) {
-        aot_sb_addf(&j->text, "# between forward and backward the generator gave %lld number%s: other calls, or the program drew\n",
+        aot_sb_addf(&j->text,
+                    "# between forward and backward the generator gave %lld number%s: other calls, "
+                    "or the program drew\n",
                     (long long)n, n == 1 ? "" : "s");
     } else if (n < 0) {
-        aot_sb_addz(&j->text, "# between forward and backward the generator was seeded anew, or gave very many numbers\n");
+        aot_sb_addz(&j->text, "# between forward and backward the generator was seeded anew, or "
+                              "gave very many numbers\n");
     }
 }
 
 static void tell_head(job *j, aot_model *m, size_t unit, aot_replay_unit *u)
 {
-    const aot_run_call *c = aot_replay_unit_call(u, AOT_REPLAY_FORWARD), *b = aot_replay_unit_call(u, AOT_REPLAY_BACKWARD);
+    const aot_run_call *c = aot_replay_unit_call(u, AOT_REPLAY_FORWARD),
+                       *b = aot_replay_unit_call(u, AOT_REPLAY_BACKWARD);
     aot_sb_addf(&j->text, "# unit %zu %s\n", unit, aot_model_unit_line(m, unit));
-    aot_sb_addf(&j->text, "# graphs: forward %s", aot_replay_unit_recorded(u, AOT_REPLAY_FORWARD) ? "recorded" : "derived");
+    aot_sb_addf(&j->text, "# graphs: forward %s",
+                aot_replay_unit_recorded(u, AOT_REPLAY_FORWARD) ? "recorded" : "derived");
     if (aot_replay_unit_graph(u, AOT_REPLAY_BACKWARD) != NULL) {
-        aot_sb_addf(&j->text, ", backward %s", aot_replay_unit_recorded(u, AOT_REPLAY_BACKWARD) ? "recorded" : "derived");
+        aot_sb_addf(&j->text, ", backward %s",
+                    aot_replay_unit_recorded(u, AOT_REPLAY_BACKWARD) ? "recorded" : "derived");
     }
     if (c != NULL) {
         aot_sb_addf(&j->text, "; generator as in %s %llu%s", c->side, (unsigned long long)c->n,
@@ -177,7 +183,8 @@ static aot_status tell_oom(job *j, aot_model *m, size_t unit, aot_replay_unit *u
         json_object_set_new(o, "unit", json_integer((json_int_t)unit));
         json_array_append_new(j->units, o);
     }
-    bool failed = !exceeds && aot_replay_complete(aot_replay_of(u), &broken) && broken->code != AOT_OK;
+    bool failed =
+        !exceeds && aot_replay_complete(aot_replay_of(u), &broken) && broken->code != AOT_OK;
     if (failed) {
         *err = *broken;
     }
@@ -209,13 +216,16 @@ static aot_status replay_unit(job *j, aot_model *m, size_t unit, aot_err *err)
         if (s != AOT_OK) {
             // told below
         } else if (j->json) {
-            json_t *o = json_pack("{s:I, s:O, s:o}", "unit", (json_int_t)unit, "events", events, "end", aot_replay_sum_json(u));
-            json_object_set_new(o, "drawn_between", json_integer((json_int_t)aot_replay_unit_drawn_between(u)));
+            json_t *o = json_pack("{s:I, s:O, s:o}", "unit", (json_int_t)unit, "events", events,
+                                  "end", aot_replay_sum_json(u));
+            json_object_set_new(o, "drawn_between",
+                                json_integer((json_int_t)aot_replay_unit_drawn_between(u)));
             json_array_append_new(j->units, o);
         } else {
             aot_replay_print_sum(&j->text, u);
         }
-        if (s == AOT_OK && aot_replay_complete(aot_replay_of(u), &broken) && broken->code != AOT_OK) {
+        if (s == AOT_OK && aot_replay_complete(aot_replay_of(u), &broken) &&
+            broken->code != AOT_OK) {
             *err = *broken;
             s = broken->code;
         }
@@ -256,7 +266,8 @@ static aot_status take_options(job *j, aot_err *err)
     if (*end != '\0' || (steps != NULL && j->steps < 0)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--steps takes a number from 0 on, not '%s'", steps);
     }
-    j->ask = (aot_replay_ask){.call = -1, .file = values, .wrapped = aot_args_has(j->a, "wrappers")};
+    j->ask =
+        (aot_replay_ask){.call = -1, .file = values, .wrapped = aot_args_has(j->a, "wrappers")};
     j->ask.seed = seed != NULL ? strtoull(seed, &end, 0) : 0;
     if (*end != '\0') {
         return AOT_FAIL(err, AOT_E_USAGE, "--seed takes a number, not '%s'", seed);
@@ -268,10 +279,12 @@ static aot_status take_options(job *j, aot_err *err)
     const char *memory = aot_args_get(j->a, "device-memory");
     j->oom = (aot_oom_ask){.limit = -1, .dry = aot_args_has(j->a, "dry")};
     if (memory != NULL && !aot_bytes_parse(&j->oom.limit, memory)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--device-memory %s is no size; say 24GiB, 500MB, 8MiB", memory);
+        return AOT_FAIL(err, AOT_E_USAGE, "--device-memory %s is no size; say 24GiB, 500MB, 8MiB",
+                        memory);
     }
     if (memory == NULL && j->oom.dry) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--dry goes with --device-memory: nothing else can be told without a run");
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "--dry goes with --device-memory: nothing else can be told without a run");
     }
     if (aot_args_has(j->a, "script")) {
         AOT_TRY(read_script(j, aot_args_get(j->a, "script"), err));
@@ -317,24 +330,37 @@ static int run(const aot_args *a)
     aot_sb_free(&j.text);
     aot_sb_free(&j.script);
     aot_model_free(m);
-    return s != AOT_OK         ? aot_cmd_fail(&err)
-           : j.n_failed > 0    ? AOT_EXIT_ERROR
-           : j.n_findings > 0  ? AOT_EXIT_DIFFERS
-                               : AOT_EXIT_SAME;
+    return s != AOT_OK        ? aot_cmd_fail(&err)
+           : j.n_failed > 0   ? AOT_EXIT_ERROR
+           : j.n_findings > 0 ? AOT_EXIT_DIFFERS
+                              : AOT_EXIT_SAME;
 }
 
 static const aot_option options[] = {
     {"unit", 'u', "N|LABEL", false, "One unit; else all of them."},
-    {"break", 'b', "WHAT", true, "Where to stop: nan, inf, diff, draws, bytes>8MiB, or a selection of nodes; nan, inf and diff if absent."},
+    {"break", 'b', "WHAT", true,
+     "Where to stop: nan, inf, diff, draws, bytes>8MiB, or a selection of nodes; nan, inf and diff "
+     "if absent."},
     {"steps", 0, "N", false, "Tell the first N nodes one by one in place of the stops."},
-    {"script", 0, "FILE", false, "Commands, one a line (- is standard input): step, next, back, continue, goto, print, break, info."},
-    {"call", 0, "N", false, "The recorded forward call whose generator states are taken; the first that had a backward if absent."},
-    {"seed", 0, "N", false, "Of made-up inputs, and of the generator where no state was recorded; 0 if absent."},
-    {"wrappers", 0, NULL, false, "Through the runtime wrappers, on the inputs of the user's function; traced from the Dynamo graph."},
-    {"values", 0, "FILE", false, "Values of the inputs by the graph's names (with --wrappers by source, and tangents), JSON as exec takes it."},
+    {"script", 0, "FILE", false,
+     "Commands, one a line (- is standard input): step, next, back, continue, goto, print, break, "
+     "info."},
+    {"call", 0, "N", false,
+     "The recorded forward call whose generator states are taken; the first that had a backward if "
+     "absent."},
+    {"seed", 0, "N", false,
+     "Of made-up inputs, and of the generator where no state was recorded; 0 if absent."},
+    {"wrappers", 0, NULL, false,
+     "Through the runtime wrappers, on the inputs of the user's function; traced from the Dynamo "
+     "graph."},
+    {"values", 0, "FILE", false,
+     "Values of the inputs by the graph's names (with --wrappers by source, and tangents), JSON as "
+     "exec takes it."},
     {"device-memory", 0, "SIZE", false,
-     "Where live bytes exceed SIZE (24GiB, 8MiB), what lives there, and the cheapest cut that fits."},
-    {"dry", 0, NULL, false, "With --device-memory: by the simulation of live bytes; nothing is run."},
+     "Where live bytes exceed SIZE (24GiB, 8MiB), what lives there, and the cheapest cut that "
+     "fits."},
+    {"dry", 0, NULL, false,
+     "With --device-memory: by the simulation of live bytes; nothing is run."},
     {"format", 0, "FORMAT", false, "text or json."},
     {"output", 'o', "FILE", false, "Where it goes; standard output if absent."},
     AOT_OPTION_SET,
@@ -343,21 +369,30 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_replay = {
     .name = "replay",
-    .synopsis = "INPUT [--unit N|LABEL] [--break WHAT]... [--steps N | --script FILE] [--set NAME=VALUE]...",
-    .summary = "Run a unit node by node, forward then backward, and stop at NaN, differences, nodes, bytes",
-    .doc = "Runs the forward and the backward as recorded (derived where they are not, or under other settings) on the "
-           "CPU. Of a session by tools/aotscope_record.py the generator starts in the state of the recorded call, so the "
-           "masks are those of that run, and what was drawn is compared with it; values that the backward computes again "
+    .synopsis = "INPUT [--unit N|LABEL] [--break WHAT]... [--steps N | --script FILE] [--set "
+                "NAME=VALUE]...",
+    .summary = "Run a unit node by node, forward then backward, and stop at NaN, differences, "
+               "nodes, bytes",
+    .doc = "Runs the forward and the backward as recorded (derived where they are not, or under "
+           "other settings) on the "
+           "CPU. Of a session by tools/aotscope_record.py the generator starts in the state of the "
+           "recorded call, so the "
+           "masks are those of that run, and what was drawn is compared with it; values that the "
+           "backward computes again "
            "are compared with the forward's, element by element.\n\n"
-           "Inputs that are not given are made up: floats uniform in [0, 1), integers 0 or 1, tangents 1. Live bytes are "
-           "those of the storages that the run holds, inputs too; with --wrappers also the user's outputs and tangents, which "
+           "Inputs that are not given are made up: floats uniform in [0, 1), integers 0 or 1, "
+           "tangents 1. Live bytes are "
+           "those of the storages that the run holds, inputs too; with --wrappers also the user's "
+           "outputs and tangents, which "
            "the caller keeps. Wrappers that are not run are refused by name.\n\n"
-           "--device-memory SIZE stops where a device of that size would be out of memory. Exit code 1 if a break was hit that "
+           "--device-memory SIZE stops where a device of that size would be out of memory. Exit "
+           "code 1 if a break was hit that "
            "is a finding (nan, inf, diff, bytes), or the memory does not suffice.",
     .examples = "aotscope replay run.aots\n"
                 "aotscope replay run.aots --unit 1 --break draws\n"
                 "aotscope replay train.log --set activation_memory_budget=0.5 --break diff\n"
-                "printf 'break diff\\ncontinue\\nprint\\nback\\ninfo live\\n' | aotscope replay run.aots --unit 0 --script -\n"
+                "printf 'break diff\\ncontinue\\nprint\\nback\\ninfo live\\n' | aotscope replay "
+                "run.aots --unit 0 --script -\n"
                 "aotscope replay train.log --device-memory 24GiB --dry\n"
                 "aotscope replay train.log --steps 5 --format json\n",
     .options = options,

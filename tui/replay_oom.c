@@ -1,5 +1,5 @@
-/* The first node above the limit is found by the run, or by the simulation of live bytes where nothing is run;
- * what lives there, by the simulation, which knows each storage's maker. */
+/* The first node above the limit is found by the run, or by the simulation of live bytes where
+ * nothing is run; what lives there, by the simulation, which knows each storage's maker. */
 #include "tui/replay_oom.h"
 
 #include <stdio.h>
@@ -63,7 +63,8 @@ static void find_by_run(oom *o, aot_replay *r)
         }
         uint32_t row = 0; // an input: what lives at the first node
         for (uint32_t k = 0; k < s->live.n; k++) {
-            if (strcmp(aot_node_name(graph_of(o, side), s->live.d[k].node), aot_replay_name(r, f)) == 0) {
+            if (strcmp(aot_node_name(graph_of(o, side), s->live.d[k].node),
+                       aot_replay_name(r, f)) == 0) {
                 row = k;
             }
         }
@@ -75,7 +76,8 @@ static void find_by_run(oom *o, aot_replay *r)
     }
 }
 
-/* ---- what lives ------------------------------------------------------------------------------------- */
+/* ---- what lives
+ * ------------------------------------------------------------------------------------- */
 
 static bool lives(const oom *o, const aot_mem_block *b)
 {
@@ -91,7 +93,8 @@ typedef struct part {
 static int by_bytes(const void *a, const void *b)
 {
     const part *x = a, *y = b;
-    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : strcmp(x->key, y->key);
+    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
+                                : strcmp(x->key, y->key);
 }
 
 /* Groups at the row, largest first; g holds their texts. */
@@ -146,7 +149,8 @@ static void print_parts(aot_sb *out, const oom *o)
 
 static int by_size(const void *a, const void *b)
 {
-    const aot_mem_block *x = *(const aot_mem_block *const *)a, *y = *(const aot_mem_block *const *)b;
+    const aot_mem_block *x = *(const aot_mem_block *const *)a,
+                        *y = *(const aot_mem_block *const *)b;
     return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : (x > y) - (x < y);
 }
 
@@ -173,10 +177,12 @@ static void print_largest(aot_sb *out, const oom *o)
     aot_sb_addf(out, "  largest of %zu living value%s\n", n, n == 1 ? "" : "s");
     for (size_t i = 0; i < n && i < MOST; i++) {
         const aot_graph *g = aot_mem_block_graph(o->p, o->side, all[i]);
-        aot_sb_addf(out, "    %10s  %s  %s  %s  %s\n", aot_format_bytes(bytes, sizeof bytes, all[i]->bytes),
+        aot_sb_addf(out, "    %10s  %s  %s  %s  %s\n",
+                    aot_format_bytes(bytes, sizeof bytes, all[i]->bytes),
                     aot_node_name(g, all[i]->node),
                     aot_format_type(type, sizeof type, g->ctx, aot_node_at(g, all[i]->node)->meta),
-                    aot_mem_kind_name((aot_mem_kind)all[i]->kind), aot_format_source(source, sizeof source, g, all[i]->node));
+                    aot_mem_kind_name((aot_mem_kind)all[i]->kind),
+                    aot_format_source(source, sizeof source, g, all[i]->node));
     }
     free(all);
 }
@@ -189,15 +195,18 @@ static json_t *living_json(const oom *o)
     for (size_t i = 0; i < n; i++) {
         const aot_graph *g = aot_mem_block_graph(o->p, o->side, all[i]);
         char source[200];
-        json_array_append_new(list, json_pack("{s:s, s:I, s:s, s:s}", "node", aot_node_name(g, all[i]->node), "bytes",
-                                              (json_int_t)all[i]->bytes, "kind", aot_mem_kind_name((aot_mem_kind)all[i]->kind),
-                                              "source", aot_format_source(source, sizeof source, g, all[i]->node)));
+        json_array_append_new(
+            list, json_pack("{s:s, s:I, s:s, s:s}", "node", aot_node_name(g, all[i]->node), "bytes",
+                            (json_int_t)all[i]->bytes, "kind",
+                            aot_mem_kind_name((aot_mem_kind)all[i]->kind), "source",
+                            aot_format_source(source, sizeof source, g, all[i]->node)));
     }
     free(all);
     return list;
 }
 
-/* ---- the answer ---------------------------------------------------------------------------------------- */
+/* ---- the answer
+ * ---------------------------------------------------------------------------------------- */
 
 static const char *side_name(const oom *o)
 {
@@ -212,8 +221,9 @@ static void print_stop(aot_sb *out, const oom *o)
         aot_sb_addf(out, "live bytes stay within %s\n", limit);
         return;
     }
-    aot_sb_addf(out, "out of memory: %s, %s: %s live, %s before it, the device has %s\n", side_name(o), o->node,
-                aot_format_bytes(live, sizeof live, o->live), aot_format_bytes(before, sizeof before, o->before), limit);
+    aot_sb_addf(out, "out of memory: %s, %s: %s live, %s before it, the device has %s\n",
+                side_name(o), o->node, aot_format_bytes(live, sizeof live, o->live),
+                aot_format_bytes(before, sizeof before, o->before), limit);
     print_parts(out, o);
     print_largest(out, o);
 }
@@ -223,12 +233,14 @@ static json_t *stop_json(const oom *o)
     if (o->row == UINT32_MAX) {
         return json_null();
     }
-    return json_pack("{s:s, s:s, s:I, s:I, s:o}", "side", side_name(o), "node", o->node, "live_bytes", (json_int_t)o->live,
-                     "before_bytes", (json_int_t)o->before, "living", living_json(o));
+    return json_pack("{s:s, s:s, s:I, s:I, s:o}", "side", side_name(o), "node", o->node,
+                     "live_bytes", (json_int_t)o->live, "before_bytes", (json_int_t)o->before,
+                     "living", living_json(o));
 }
 
 /* The budgets at which it would fit; of a recorded joint graph. */
-static aot_status tell_fits(aot_sb *text, json_t **json, aot_model *m, size_t unit, int64_t limit, aot_err *err)
+static aot_status tell_fits(aot_sb *text, json_t **json, aot_model *m, size_t unit, int64_t limit,
+                            aot_err *err)
 {
     const aot_unit *u = aot_model_unit(m, unit);
     const aot_record *joint = aot_unit_stage(u, AOT_STAGE_JOINT);
@@ -249,8 +261,8 @@ static aot_status tell_fits(aot_sb *text, json_t **json, aot_model *m, size_t un
     return AOT_OK;
 }
 
-aot_status aot_oom_tell(aot_sb *text, json_t **json, bool *exceeds, aot_model *m, size_t unit, aot_replay_unit *u,
-                        const aot_oom_ask *ask, aot_err *err)
+aot_status aot_oom_tell(aot_sb *text, json_t **json, bool *exceeds, aot_model *m, size_t unit,
+                        aot_replay_unit *u, const aot_oom_ask *ask, aot_err *err)
 {
     oom o = {.p = aot_replay_unit_partition(u), .ask = ask, .row = UINT32_MAX};
     json_t *fits = NULL;
@@ -267,10 +279,11 @@ aot_status aot_oom_tell(aot_sb *text, json_t **json, bool *exceeds, aot_model *m
     if (json == NULL) {
         print_stop(text, &o);
     }
-    aot_status s = *exceeds ? tell_fits(text, json != NULL ? &fits : NULL, m, unit, ask->limit, err) : AOT_OK;
+    aot_status s =
+        *exceeds ? tell_fits(text, json != NULL ? &fits : NULL, m, unit, ask->limit, err) : AOT_OK;
     if (json != NULL && s == AOT_OK) {
-        *json = json_pack("{s:I, s:o, s:o}", "device_bytes", (json_int_t)ask->limit, "stop", stop_json(&o), "fits",
-                          fits != NULL ? fits : json_null());
+        *json = json_pack("{s:I, s:o, s:o}", "device_bytes", (json_int_t)ask->limit, "stop",
+                          stop_json(&o), "fits", fits != NULL ? fits : json_null());
     }
     aot_memory_free(&o.m);
     return s;

@@ -17,7 +17,8 @@ static aot_replay *replay_of(const aot_replay_unit *u)
 
 static const char *side_name(const aot_replay_unit *u, const aot_replay_frame *f)
 {
-    return u != NULL && aot_replay_unit_graph(u, AOT_REPLAY_BACKWARD) == NULL ? "inference" : side_names[f->side];
+    return u != NULL && aot_replay_unit_graph(u, AOT_REPLAY_BACKWARD) == NULL ? "inference"
+                                                                              : side_names[f->side];
 }
 
 void aot_replay_print_place(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f)
@@ -34,7 +35,8 @@ void aot_replay_print_place(aot_sb *out, const aot_replay_unit *u, const aot_rep
     aot_sb_addf(out, "%s%s", buf[0] != '\0' ? "  " : "", buf);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values
+ * ------------------------------------------------------------------------------------------ */
 
 static void print_number(aot_sb *out, aot_dtype d, double v)
 {
@@ -81,8 +83,9 @@ static void print_diff(aot_sb *out, const char *what, const aot_replay_diff *d, 
     } else if (d->d.n < 0) {
         aot_sb_addf(out, "    %s: OTHER values (hashes were compared)\n", what);
     } else {
-        aot_sb_addf(out, "    %s: %" PRId64 " of %" PRId64 " elements DIFFER, first at %" PRId64 ": ", what, d->d.n,
-                    d->d.of, d->d.first);
+        aot_sb_addf(out,
+                    "    %s: %" PRId64 " of %" PRId64 " elements DIFFER, first at %" PRId64 ": ",
+                    what, d->d.n, d->d.of, d->d.first);
         print_number(out, t, d->d.was);
         aot_sb_addz(out, ", now ");
         print_number(out, t, d->d.is);
@@ -104,7 +107,8 @@ static void print_value(aot_sb *out, const aot_replay_value *v, bool ascii)
         aot_sb_addf(out, "  mean %.5g", isnan(s->mean) ? (double)NAN : s->mean);
     }
     if (s->n_nan > 0 || s->n_inf > 0) {
-        aot_sb_addf(out, "  NaN %" PRId64 "  Inf %" PRId64 "  first at %" PRId64, s->n_nan, s->n_inf, s->first_bad);
+        aot_sb_addf(out, "  NaN %" PRId64 "  Inf %" PRId64 "  first at %" PRId64, s->n_nan,
+                    s->n_inf, s->first_bad);
     }
     aot_sb_addz(out, "\n    ");
     for (unsigned i = 0; i < s->n_first; i++) {
@@ -132,22 +136,28 @@ static void print_generator(aot_sb *out, const aot_replay_unit *u, const aot_rep
     uint64_t state;
     const aot_drawn *d = aot_replay_unit_drawn(u, (aot_replay_side)f->side, f->node, &state);
     if (f->draws) {
-        aot_sb_addf(out, "  generator %08x at %u, then %08x at %u", (unsigned)(f->before.hash >> 32), f->before.position,
+        aot_sb_addf(out, "  generator %08x at %u, then %08x at %u",
+                    (unsigned)(f->before.hash >> 32), f->before.position,
                     (unsigned)(f->after.hash >> 32), f->after.position);
         if (f->n_drawn > 0) {
-            aot_sb_addf(out, ": %" PRId64 " number%s of 32 bits", f->n_drawn, f->n_drawn == 1 ? "" : "s");
+            aot_sb_addf(out, ": %" PRId64 " number%s of 32 bits", f->n_drawn,
+                        f->n_drawn == 1 ? "" : "s");
         }
         aot_sb_addz(out, "\n");
     }
     if (f->restores) {
-        aot_sb_addz(out, "  drawn from the state that the forward saved; the generator stays where it was\n");
+        aot_sb_addz(
+            out,
+            "  drawn from the state that the forward saved; the generator stays where it was\n");
     }
     if (f->draws && d != NULL && state != 0) {
-        aot_sb_addf(out, "    state before: %s\n", state == f->before.hash ? "as recorded" : "ANOTHER than recorded");
+        aot_sb_addf(out, "    state before: %s\n",
+                    state == f->before.hash ? "as recorded" : "ANOTHER than recorded");
     }
 }
 
-void aot_replay_print_values(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f, bool ascii)
+void aot_replay_print_values(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f,
+                             bool ascii)
 {
     for (unsigned i = 0; i < f->n_values; i++) {
         print_value(out, &f->values[i], ascii);
@@ -158,7 +168,8 @@ void aot_replay_print_values(aot_sb *out, const aot_replay_unit *u, const aot_re
     print_generator(out, u, f);
 }
 
-void aot_replay_print_frame(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f, bool ascii)
+void aot_replay_print_frame(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f,
+                            bool ascii)
 {
     char bytes[32];
     aot_replay_print_values(out, u, f, ascii);
@@ -176,11 +187,14 @@ void aot_replay_print_stops(aot_sb *out, const aot_replay *r, size_t frame)
     }
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------- */
+/* ---- JSON
+ * -------------------------------------------------------------------------------------------- */
 
 static json_t *number_json(double v)
 {
-    return isnan(v) ? json_string("nan") : isinf(v) ? json_string(v > 0 ? "inf" : "-inf") : json_real(v);
+    return isnan(v)   ? json_string("nan")
+           : isinf(v) ? json_string(v > 0 ? "inf" : "-inf")
+                      : json_real(v);
 }
 
 static json_t *diff_json(const aot_replay_diff *d)
@@ -217,11 +231,11 @@ static json_t *value_json(const aot_replay_value *v)
     }
     snprintf(hash, sizeof hash, "%016" PRIx64, s->hash);
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:s, s:o, s:o}", "dtype",
-                     aot_dtype_get((aot_dtype)s->dtype)->torch_name + strlen("torch."), "shape", shape, "min",
-                     number_json(s->min), "max", number_json(s->max), "mean", number_json(s->mean), "nan",
-                     (json_int_t)s->n_nan, "inf", (json_int_t)s->n_inf, "zero", (json_int_t)s->n_zero, "first", first,
-                     "histogram", bins, "hash", hash, "forward", diff_json(&v->forward), "recorded",
-                     diff_json(&v->recorded));
+                     aot_dtype_get((aot_dtype)s->dtype)->torch_name + strlen("torch."), "shape",
+                     shape, "min", number_json(s->min), "max", number_json(s->max), "mean",
+                     number_json(s->mean), "nan", (json_int_t)s->n_nan, "inf", (json_int_t)s->n_inf,
+                     "zero", (json_int_t)s->n_zero, "first", first, "histogram", bins, "hash", hash,
+                     "forward", diff_json(&v->forward), "recorded", diff_json(&v->recorded));
 }
 
 static json_t *mark_json(const aot_rng_mark *m)
@@ -248,14 +262,16 @@ json_t *aot_replay_frame_json(const aot_replay_unit *u, size_t frame)
     }
     if (f->draws) {
         uint64_t state;
-        bool known = aot_replay_unit_drawn(u, (aot_replay_side)f->side, f->node, &state) != NULL && state != 0;
-        generator = json_pack("{s:o, s:o, s:I, s:o}", "before", mark_json(&f->before), "after", mark_json(&f->after),
-                              "drawn", (json_int_t)f->n_drawn, "as_recorded",
+        bool known = aot_replay_unit_drawn(u, (aot_replay_side)f->side, f->node, &state) != NULL &&
+                     state != 0;
+        generator = json_pack("{s:o, s:o, s:I, s:o}", "before", mark_json(&f->before), "after",
+                              mark_json(&f->after), "drawn", (json_int_t)f->n_drawn, "as_recorded",
                               known ? json_boolean(state == f->before.hash) : json_null());
     }
-    json_t *o = json_pack("{s:I, s:s, s:s, s:s, s:s}", "step", (json_int_t)frame, "side", side_name(u, f), "node",
-                          aot_node_name(g, f->node), "op", f->is_input ? "input" : aot_node_target(g, f->node),
-                          "source", aot_format_source(source, sizeof source, g, f->node));
+    json_t *o = json_pack("{s:I, s:s, s:s, s:s, s:s}", "step", (json_int_t)frame, "side",
+                          side_name(u, f), "node", aot_node_name(g, f->node), "op",
+                          f->is_input ? "input" : aot_node_target(g, f->node), "source",
+                          aot_format_source(source, sizeof source, g, f->node));
     json_object_set_new(o, "values", values);
     json_object_set_new(o, "number", isnan(f->number) ? json_null() : number_json(f->number));
     json_object_set_new(o, "live_bytes", json_integer(f->live_bytes));
@@ -264,7 +280,8 @@ json_t *aot_replay_frame_json(const aot_replay_unit *u, size_t frame)
     return o;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------ */
+/* ---- the whole
+ * ------------------------------------------------------------------------------------------ */
 
 void aot_replay_sum_up(aot_replay_sum *out, const aot_replay_unit *u)
 {
@@ -291,13 +308,15 @@ void aot_replay_sum_up(aot_replay_sum *out, const aot_replay_unit *u)
     }
 }
 
-static void print_peak(aot_sb *out, const aot_replay_unit *u, const aot_replay_sum *x, aot_replay_side side)
+static void print_peak(aot_sb *out, const aot_replay_unit *u, const aot_replay_sum *x,
+                       aot_replay_side side)
 {
     char bytes[32];
     if (aot_replay_unit_graph(u, side) != NULL && x->peak_bytes[side] > 0) {
         const aot_replay *r = replay_of(u);
         const aot_replay_frame *f = aot_replay_frame_at(r, x->peak_at[side]);
-        aot_sb_addf(out, "  %s: peak %s at %s\n", side_name(u, f), aot_format_bytes(bytes, sizeof bytes, x->peak_bytes[side]),
+        aot_sb_addf(out, "  %s: peak %s at %s\n", side_name(u, f),
+                    aot_format_bytes(bytes, sizeof bytes, x->peak_bytes[side]),
                     aot_replay_name(r, f));
     }
 }
@@ -306,7 +325,8 @@ void aot_replay_print_sum(aot_sb *out, const aot_replay_unit *u)
 {
     aot_replay_sum x;
     aot_replay_sum_up(&x, u);
-    aot_sb_addf(out, "ran %zu node%s, %zu of them drew random numbers\n", x.n_nodes, x.n_nodes == 1 ? "" : "s", x.n_draws);
+    aot_sb_addf(out, "ran %zu node%s, %zu of them drew random numbers\n", x.n_nodes,
+                x.n_nodes == 1 ? "" : "s", x.n_draws);
     print_peak(out, u, &x, AOT_REPLAY_FORWARD);
     print_peak(out, u, &x, AOT_REPLAY_BACKWARD);
     if (x.n_recorded > 0) {
@@ -314,8 +334,9 @@ void aot_replay_print_sum(aot_sb *out, const aot_replay_unit *u)
                     x.n_recorded == 1 ? "" : "s", x.n_recorded_differ);
     }
     if (x.n_again > 0) {
-        aot_sb_addf(out, "  %zu value%s computed again in the backward: %zu differ from the forward's\n", x.n_again,
-                    x.n_again == 1 ? "" : "s", x.n_again_differ);
+        aot_sb_addf(out,
+                    "  %zu value%s computed again in the backward: %zu differ from the forward's\n",
+                    x.n_again, x.n_again == 1 ? "" : "s", x.n_again_differ);
     }
 }
 
@@ -323,9 +344,10 @@ json_t *aot_replay_sum_json(const aot_replay_unit *u)
 {
     aot_replay_sum x;
     aot_replay_sum_up(&x, u);
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "nodes", (json_int_t)x.n_nodes, "draws",
-                     (json_int_t)x.n_draws, "forward_peak", (json_int_t)x.peak_bytes[AOT_REPLAY_FORWARD],
-                     "backward_peak", (json_int_t)x.peak_bytes[AOT_REPLAY_BACKWARD], "recorded", (json_int_t)x.n_recorded,
-                     "recorded_differ", (json_int_t)x.n_recorded_differ, "again", (json_int_t)x.n_again, "again_differ",
-                     (json_int_t)x.n_again_differ);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "nodes", (json_int_t)x.n_nodes,
+                     "draws", (json_int_t)x.n_draws, "forward_peak",
+                     (json_int_t)x.peak_bytes[AOT_REPLAY_FORWARD], "backward_peak",
+                     (json_int_t)x.peak_bytes[AOT_REPLAY_BACKWARD], "recorded",
+                     (json_int_t)x.n_recorded, "recorded_differ", (json_int_t)x.n_recorded_differ,
+                     "again", (json_int_t)x.n_again, "again_differ", (json_int_t)x.n_again_differ);
 }

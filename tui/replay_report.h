@@ -10,12 +10,15 @@
 /* Where the frame stands: "forward  gelu  aten.gelu.default  model.py:12". */
 void aot_replay_print_place(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f);
 /* Its values with their histograms, live bytes and generator, lines indented by two blanks. */
-void aot_replay_print_frame(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f, bool ascii);
+void aot_replay_print_frame(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f,
+                            bool ascii);
 /* The same without the live bytes. */
-void aot_replay_print_values(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f, bool ascii);
+void aot_replay_print_values(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f,
+                             bool ascii);
 /* The breaks that hold there: "nan, node:gelu"; "" if none. */
 void aot_replay_print_stops(aot_sb *out, const aot_replay *r, size_t frame);
-/* {"node", "side", "op", "source", "values": [{..}], "live_bytes", "generator": {..} or null, "stops": [..]} */
+/* {"node", "side", "op", "source", "values": [{..}], "live_bytes", "generator": {..} or null,
+ * "stops": [..]} */
 json_t *aot_replay_frame_json(const aot_replay_unit *u, size_t frame);
 /* AOT_STATS_BINS characters. */
 void aot_replay_print_histogram(aot_sb *out, const aot_value_stats *s, bool ascii);
@@ -25,8 +28,8 @@ typedef struct aot_replay_sum {
     size_t n_nodes, n_draws;
     int64_t peak_bytes[AOT_REPLAY_N_SIDES];
     size_t peak_at[AOT_REPLAY_N_SIDES];
-    size_t n_recorded, n_recorded_differ; /* values compared with the recorded run */
-    size_t n_again, n_again_differ;       /* values that the backward computed again */
+    size_t n_recorded, n_recorded_differ;       /* values compared with the recorded run */
+    size_t n_again, n_again_differ;             /* values that the backward computed again */
     size_t n_drawn_again, n_drawn_again_differ; /* of these, drawn ones */
 } aot_replay_sum;
 void aot_replay_sum_up(aot_replay_sum *out, const aot_replay_unit *u);

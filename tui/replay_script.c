@@ -34,7 +34,9 @@ static aot_status number_of(int64_t *n, const doing *d, aot_err *err)
 {
     char *end = "";
     *n = d->arg[0] != '\0' ? strtoll(d->arg, &end, 10) : 1;
-    return *end == '\0' && *n >= 0 ? AOT_OK : AOT_FAIL(err, AOT_E_USAGE, "'%s' is no number from 0 on", d->arg);
+    return *end == '\0' && *n >= 0
+               ? AOT_OK
+               : AOT_FAIL(err, AOT_E_USAGE, "'%s' is no number from 0 on", d->arg);
 }
 
 static aot_status moved(const doing *d, bool there)
@@ -109,7 +111,8 @@ static size_t reach(const doing *d, aot_replay_side side)
     if (g == NULL || aot_graph_find(g, d->arg) == AOT_NO_NODE) {
         return AOT_REPLAY_NONE;
     }
-    for (size_t i = aot_replay_n(d->r); aot_replay_find(d->r, side, d->arg) == AOT_REPLAY_NONE && aot_replay_reach(d->r, i);) {
+    for (size_t i = aot_replay_n(d->r);
+         aot_replay_find(d->r, side, d->arg) == AOT_REPLAY_NONE && aot_replay_reach(d->r, i);) {
         i = aot_replay_n(d->r);
     }
     return aot_replay_find(d->r, side, d->arg);
@@ -117,7 +120,8 @@ static size_t reach(const doing *d, aot_replay_side side)
 
 static aot_status no_node(const doing *d, aot_err *err)
 {
-    return AOT_FAIL(err, AOT_E_USAGE, "no node %s is run: show --stage forward and backward name them", d->arg);
+    return AOT_FAIL(err, AOT_E_USAGE,
+                    "no node %s is run: show --stage forward and backward name them", d->arg);
 }
 
 static aot_status do_goto(doing *d, aot_err *err)
@@ -159,7 +163,8 @@ static void info_live(const doing *d, aot_sb *out)
     const aot_replay_frame *f = at != AOT_REPLAY_NONE ? aot_replay_frame_at(d->r, at) : NULL;
     aot_replay_sum_up(&x, d->u);
     if (f != NULL) {
-        aot_sb_addf(out, "live %s of a peak of %s so far\n", aot_format_bytes(live, sizeof live, f->live_bytes),
+        aot_sb_addf(out, "live %s of a peak of %s so far\n",
+                    aot_format_bytes(live, sizeof live, f->live_bytes),
                     aot_format_bytes(peak, sizeof peak, x.peak_bytes[f->side]));
     } else {
         aot_sb_addz(out, "before the first node\n");
@@ -179,8 +184,8 @@ static void info_generator(const doing *d, aot_sb *out)
     for (size_t i = at == AOT_REPLAY_NONE ? 0 : at + 1; i-- > 0;) { // the last one that drew
         const aot_replay_frame *f = aot_replay_frame_at(d->r, i);
         if (f->draws) {
-            aot_sb_addf(out, "generator %08x at %u since %s\n", (unsigned)(f->after.hash >> 32), f->after.position,
-                        aot_replay_name(d->r, f));
+            aot_sb_addf(out, "generator %08x at %u since %s\n", (unsigned)(f->after.hash >> 32),
+                        f->after.position, aot_replay_name(d->r, f));
             return;
         }
     }
@@ -206,7 +211,9 @@ static aot_status do_info(doing *d, aot_err *err)
     }
     note(d, aot_sb_text(&out));
     aot_sb_free(&out);
-    return known ? AOT_OK : AOT_FAIL(err, AOT_E_USAGE, "info of '%s': say live, breaks, generator or run", d->arg);
+    return known ? AOT_OK
+                 : AOT_FAIL(err, AOT_E_USAGE, "info of '%s': say live, breaks, generator or run",
+                            d->arg);
 }
 
 static aot_status do_quit(doing *d, aot_err *err)
@@ -216,7 +223,8 @@ static aot_status do_quit(doing *d, aot_err *err)
     return AOT_OK;
 }
 
-/* ---- the table --------------------------------------------------------------------------------------- */
+/* ---- the table
+ * --------------------------------------------------------------------------------------- */
 
 static const aot_replay_command commands[] = {
 #define CMD(name, arg, sentence) {#name, arg, sentence},
@@ -245,12 +253,14 @@ static aot_status unknown(const char *name, aot_err *err)
     for (size_t i = 0; i < aot_replay_n_commands(); i++) {
         aot_sb_addf(&list, "%s%s", i > 0 ? ", " : "", commands[i].name);
     }
-    aot_status s = AOT_FAIL(err, AOT_E_USAGE, "'%s' is no command; there are %s", name, aot_sb_text(&list));
+    aot_status s =
+        AOT_FAIL(err, AOT_E_USAGE, "'%s' is no command; there are %s", name, aot_sb_text(&list));
     aot_sb_free(&list);
     return s;
 }
 
-aot_status aot_replay_do(aot_replay_unit *u, const char *line, const aot_replay_teller *t, bool *quit, aot_err *err)
+aot_status aot_replay_do(aot_replay_unit *u, const char *line, const aot_replay_teller *t,
+                         bool *quit, aot_err *err)
 {
     char *text = aot_xstrdup(line), *name = text, *arg;
     size_t n = strlen(text);

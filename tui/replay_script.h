@@ -19,7 +19,7 @@ typedef struct aot_replay_teller {
 
 /* Does one command; blank lines and # comments do nothing. *quit: no more are to be done.
  * Errors: E_USAGE (unknown command, wrong argument, no such node), of breaks. */
-AOT_NODISCARD aot_status aot_replay_do(aot_replay_unit *u, const char *line, const aot_replay_teller *t, bool *quit,
-                                       aot_err *err);
+AOT_NODISCARD aot_status aot_replay_do(aot_replay_unit *u, const char *line,
+                                       const aot_replay_teller *t, bool *quit, aot_err *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* A unit run node by node: the program at the left with the cursor on the node that has just run; at the
- * right what it computed, live bytes and the generator. Moving the cursor steps; what was run before is kept,
- * so back costs nothing. The run goes on while no key waits. */
+/* A unit run node by node: the program at the left with the cursor on the node that has just run;
+ * at the right what it computed, live bytes and the generator. Moving the cursor steps; what was
+ * run before is kept, so back costs nothing. The run goes on while no key waits. */
 #include "tui/view_replay.h"
 
 #include <stdio.h>
@@ -15,10 +15,10 @@ enum { MARK_COLS = 3, BAR_MOST = 60 };
 
 typedef struct replay_view {
     aot_view *v;
-    unsigned version;       /* of the model's unit that is run */
-    aot_replay_unit *u;     /* NULL: it cannot be run */
+    unsigned version;   /* of the model's unit that is run */
+    aot_replay_unit *u; /* NULL: it cannot be run */
     char trouble[900];
-    aot_list list;          /* rows are frames: nodes and inputs of the forward, then of the backward */
+    aot_list list; /* rows are frames: nodes and inputs of the forward, then of the backward */
     size_t n_forward, n;
     aot_node_id *node;      /* by row */
     AOT_VEC(char *) breaks; /* to be set again when the unit is run anew */
@@ -53,10 +53,13 @@ static const aot_graph *graph_of(const replay_view *s, size_t row)
 static const aot_replay_frame *current(const replay_view *s)
 {
     uint32_t row = aot_list_row(&s->list);
-    return s->u != NULL && row != AOT_NO_ROW && row < aot_replay_n(replay_of(s)) ? aot_replay_frame_at(replay_of(s), row) : NULL;
+    return s->u != NULL && row != AOT_NO_ROW && row < aot_replay_n(replay_of(s))
+               ? aot_replay_frame_at(replay_of(s), row)
+               : NULL;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------ */
+/* ---- running
+ * ------------------------------------------------------------------------------------------ */
 
 static size_t count_rows(const aot_graph *g, aot_node_id *out)
 {
@@ -74,7 +77,8 @@ static size_t count_rows(const aot_graph *g, aot_node_id *out)
 
 static void index_rows(replay_view *s)
 {
-    const aot_graph *f = aot_replay_unit_graph(s->u, AOT_REPLAY_FORWARD), *b = aot_replay_unit_graph(s->u, AOT_REPLAY_BACKWARD);
+    const aot_graph *f = aot_replay_unit_graph(s->u, AOT_REPLAY_FORWARD),
+                    *b = aot_replay_unit_graph(s->u, AOT_REPLAY_BACKWARD);
     s->n_forward = count_rows(f, NULL);
     s->n = s->n_forward + count_rows(b, NULL);
     free(s->node);
@@ -169,7 +173,8 @@ static bool work(aot_view *v)
     return (s->u != NULL && run_on(s)) || aot_list_work(&s->list, AOT_SLICE_NS);
 }
 
-/* ---- the program ---------------------------------------------------------------------------------------- */
+/* ---- the program
+ * ---------------------------------------------------------------------------------------- */
 
 /* "B" where a break is set at the node's name. */
 static bool has_break(const replay_view *s, size_t row)
@@ -184,7 +189,8 @@ static bool has_break(const replay_view *s, size_t row)
     return false;
 }
 
-/* What was found there: 'b' a break at the node, '!' a break that holds, '~' drawn, '.' not run yet. */
+/* What was found there: 'b' a break at the node, '!' a break that holds, '~' drawn, '.' not run
+ * yet. */
 static char mark_of(const replay_view *s, size_t row)
 {
     const aot_replay *r = replay_of(s);
@@ -207,7 +213,8 @@ static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t ro
     const aot_graph *g = graph_of(s, row);
     aot_node_id id = s->node[row];
     char mark = mark_of(s, row), op[200];
-    bool forward = side_of(s, row) == AOT_REPLAY_FORWARD, input = aot_node_at(g, id)->kind == AOT_PLACEHOLDER;
+    bool forward = side_of(s, row) == AOT_REPLAY_FORWARD,
+         input = aot_node_at(g, id)->kind == AOT_PLACEHOLDER;
     aot_style style = mark == '!'   ? AOT_STYLE_ERROR
                       : mark == '~' ? AOT_STYLE_RANDOM
                       : mark == '.' ? AOT_STYLE_DIM
@@ -216,8 +223,8 @@ static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t ro
     aot_canvas_putf(c, y, x, style, "%c%c", forward ? 'F' : 'B', mark);
     int name_cols = (cols - MARK_COLS) / 2;
     aot_canvas_field(c, y, x + MARK_COLS, name_cols, AOT_STYLE_NAME, aot_node_name(g, id));
-    aot_canvas_field(c, y, x + MARK_COLS + name_cols + 1, cols - MARK_COLS - name_cols - 1, AOT_STYLE_REASON,
-                     input ? "input" : aot_format_op(op, sizeof op, g, id));
+    aot_canvas_field(c, y, x + MARK_COLS + name_cols + 1, cols - MARK_COLS - name_cols - 1,
+                     AOT_STYLE_REASON, input ? "input" : aot_format_op(op, sizeof op, g, id));
 }
 
 static void text_of_row(void *arg, size_t row, aot_sb *out)
@@ -225,13 +232,15 @@ static void text_of_row(void *arg, size_t row, aot_sb *out)
     replay_view *s = arg;
     char buf[300];
     const aot_graph *g = graph_of(s, row);
-    aot_sb_addf(out, "%s %s", aot_node_name(g, s->node[row]), aot_format_op(buf, sizeof buf, g, s->node[row]));
+    aot_sb_addf(out, "%s %s", aot_node_name(g, s->node[row]),
+                aot_format_op(buf, sizeof buf, g, s->node[row]));
     aot_sb_addf(out, " %s", aot_format_source(buf, sizeof buf, g, s->node[row]));
 }
 
 static const aot_list_ops list_ops = {.draw = draw_row, .text = text_of_row};
 
-/* ---- what it computed -------------------------------------------------------------------------------------- */
+/* ---- what it computed
+ * -------------------------------------------------------------------------------------- */
 
 static void add_bar(replay_view *s, const aot_replay_frame *f, bool ascii)
 {
@@ -255,9 +264,12 @@ static void add_bar(replay_view *s, const aot_replay_frame *f, bool ascii)
 
 static aot_style style_of_line(const char *line)
 {
-    return strstr(line, "DIFFER") != NULL || strstr(line, "OTHER") != NULL || strstr(line, "NaN") != NULL ? AOT_STYLE_ERROR
-           : strstr(line, "generator") != NULL || strstr(line, "state before") != NULL                     ? AOT_STYLE_RANDOM
-                                                                                                           : AOT_STYLE_NORMAL;
+    return strstr(line, "DIFFER") != NULL || strstr(line, "OTHER") != NULL ||
+                   strstr(line, "NaN") != NULL
+               ? AOT_STYLE_ERROR
+           : strstr(line, "generator") != NULL || strstr(line, "state before") != NULL
+               ? AOT_STYLE_RANDOM
+               : AOT_STYLE_NORMAL;
 }
 
 /* The lines of the command, folded to the pane. */
@@ -306,7 +318,9 @@ static void fill(replay_view *s, const aot_replay_frame *f, int cols, bool ascii
     aot_sb_free(&text);
 }
 
-/* ---- view ------------------------------------------------------------------------------------------------ */
+/* ---- view
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static aot_status open_view(aot_view *v, aot_err *err)
 {
@@ -346,17 +360,19 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     char label[64];
     const aot_unit *u = aot_model_unit(aot_app_model(v->app), v->unit);
     const aot_run_call *call = s->u != NULL ? aot_replay_unit_call(s->u, AOT_REPLAY_FORWARD) : NULL;
-    aot_sb_addf(left, "replay · unit %zu %s %s", v->unit, aot_unit_label(&u->key, label, sizeof label),
-                u->title != NULL ? u->title : "");
+    aot_sb_addf(left, "replay · unit %zu %s %s", v->unit,
+                aot_unit_label(&u->key, label, sizeof label), u->title != NULL ? u->title : "");
     aot_list_status(&s->list, right);
     if (s->u != NULL && right->n == 0) {
         uint32_t row = aot_list_row(&s->list);
-        aot_sb_addf(right, "%s · %u of %zu", call != NULL ? "generator as recorded" : "generator seeded with 0",
+        aot_sb_addf(right, "%s · %u of %zu",
+                    call != NULL ? "generator as recorded" : "generator seeded with 0",
                     row == AOT_NO_ROW ? 0 : row + 1, s->n);
     }
 }
 
-static void draw_trouble(replay_view *s, aot_canvas *c, int y, int x, int rows, int cols, const char *words)
+static void draw_trouble(replay_view *s, aot_canvas *c, int y, int x, int rows, int cols,
+                         const char *words)
 {
     aot_lines text;
     (void)s;
@@ -386,7 +402,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     if (f == NULL && aot_replay_complete(replay_of(s), &err)) {
         char words[1000];
         aot_err_text(err, words, sizeof words);
-        draw_trouble(s, c, y, left + 2, rows, right, err->code != AOT_OK ? words : "This node is not run.");
+        draw_trouble(s, c, y, left + 2, rows, right,
+                     err->code != AOT_OK ? words : "This node is not run.");
         return;
     }
     if (f == NULL) {
@@ -399,14 +416,17 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     aot_list_draw(&s->lines.list, c, y, left + 2, rows, right, false);
 }
 
-/* ---- actions ------------------------------------------------------------------------------------------------ */
+/* ---- actions
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* n nodes on or back, inputs passed over. */
 static void step(replay_view *s, int by)
 {
     uint32_t row = aot_list_row(&s->list);
     int64_t to = row == AOT_NO_ROW ? 0 : (int64_t)row + by;
-    while (to >= 0 && to < (int64_t)s->n && aot_node_at(graph_of(s, (size_t)to), s->node[to])->kind == AOT_PLACEHOLDER) {
+    while (to >= 0 && to < (int64_t)s->n &&
+           aot_node_at(graph_of(s, (size_t)to), s->node[to])->kind == AOT_PLACEHOLDER) {
         to += by;
     }
     if (to >= 0 && to < (int64_t)s->n) {
@@ -423,9 +443,10 @@ static void next_line(replay_view *s)
     do {
         row = aot_list_row(&s->list);
         step(s, 1);
-    } while (aot_list_row(&s->list) != row && side_of(s, from) == side_of(s, aot_list_row(&s->list)) &&
-             aot_node_at(graph_of(s, from), s->node[from])->src ==
-                 aot_node_at(graph_of(s, aot_list_row(&s->list)), s->node[aot_list_row(&s->list)])->src);
+    } while (
+        aot_list_row(&s->list) != row && side_of(s, from) == side_of(s, aot_list_row(&s->list)) &&
+        aot_node_at(graph_of(s, from), s->node[from])->src ==
+            aot_node_at(graph_of(s, aot_list_row(&s->list)), s->node[aot_list_row(&s->list)])->src);
 }
 
 static bool add_break(replay_view *s, const char *text)
@@ -453,7 +474,8 @@ static void toggle_break(replay_view *s)
     for (size_t i = 0; i < s->breaks.n; i++) {
         if (strcmp(s->breaks.d[i], text) == 0) {
             free(s->breaks.d[i]);
-            memmove(&s->breaks.d[i], &s->breaks.d[i + 1], (s->breaks.n - i - 1) * sizeof *s->breaks.d);
+            memmove(&s->breaks.d[i], &s->breaks.d[i + 1],
+                    (s->breaks.n - i - 1) * sizeof *s->breaks.d);
             s->breaks.n--;
             aot_replay_unbreak(replay_of(s), i);
             s->told = AOT_REPLAY_NONE;
@@ -478,9 +500,9 @@ static void open_node(replay_view *s)
     uint32_t row = aot_list_row(&s->list);
     if (row != AOT_NO_ROW) {
         bool cut = aot_replay_unit_partition(s->u) != NULL;
-        aot_stage stage = !cut                                        ? AOT_STAGE_INFERENCE
+        aot_stage stage = !cut                                    ? AOT_STAGE_INFERENCE
                           : side_of(s, row) == AOT_REPLAY_FORWARD ? AOT_STAGE_FORWARD
-                                                                      : AOT_STAGE_BACKWARD;
+                                                                  : AOT_STAGE_BACKWARD;
         char *name = aot_xstrdup(aot_node_name(graph_of(s, row), s->node[row]));
         aot_app_goto(s->v->app, s->v->unit, stage, name);
         free(name); // s is gone
@@ -494,13 +516,26 @@ static bool act(aot_view *v, aot_action a)
         return false;
     }
     switch (a) {
-    case AOT_ACT_STEP: step(s, 1); return true;
-    case AOT_ACT_STEP_BACK: step(s, -1); return true;
-    case AOT_ACT_NEXT_LINE: next_line(s); return true;
-    case AOT_ACT_CONTINUE: s->going = true; return true;
-    case AOT_ACT_BREAK: toggle_break(s); return true;
-    case AOT_ACT_OPEN: open_node(s); return true;
-    default: return false;
+    case AOT_ACT_STEP:
+        step(s, 1);
+        return true;
+    case AOT_ACT_STEP_BACK:
+        step(s, -1);
+        return true;
+    case AOT_ACT_NEXT_LINE:
+        next_line(s);
+        return true;
+    case AOT_ACT_CONTINUE:
+        s->going = true;
+        return true;
+    case AOT_ACT_BREAK:
+        toggle_break(s);
+        return true;
+    case AOT_ACT_OPEN:
+        open_node(s);
+        return true;
+    default:
+        return false;
     }
 }
 

@@ -4,7 +4,8 @@
 
 #include "tui/app.h"
 
-/* ":break WHAT" in the view of a replay; false: it is not shown, or WHAT is none, and that was said. */
+/* ":break WHAT" in the view of a replay; false: it is not shown, or WHAT is none, and that was
+ * said. */
 bool aot_replay_break_command(aot_app *app, const char *arg);
 
 #endif

@@ -1,5 +1,5 @@
-/* The run behind a replay: an observer makes a frame of each node that was not seen before; values that
- * the backward computes again are kept from the forward and compared. */
+/* The run behind a replay: an observer makes a frame of each node that was not seen before; values
+ * that the backward computes again are kept from the forward and compared. */
 #include "exec/replay.h"
 
 #include <math.h>
@@ -63,7 +63,8 @@ void aot_replay_free(aot_replay *r)
     free(r);
 }
 
-/* ---- values --------------------------------------------------------------------------------------- */
+/* ---- values
+ * --------------------------------------------------------------------------------------- */
 
 /* The tensors of a value, in order. */
 static unsigned arrays_of(const aot_xval *v, aot_array **out, unsigned room)
@@ -94,21 +95,24 @@ static void keep_for_backward(aot_replay *r, aot_node_id id, aot_array *const *v
 }
 
 /* Values are aligned at their ends: run_and_save_rng_state gives its state before them. */
-static void compare_with_forward(const aot_replay *r, aot_replay_diff *out, aot_node_id id, unsigned from_end,
-                                 const aot_array *x)
+static void compare_with_forward(const aot_replay *r, aot_replay_diff *out, aot_node_id id,
+                                 unsigned from_end, const aot_array *x)
 {
     aot_node_id first = r->s.first != NULL ? r->s.first[id] : AOT_NO_NODE;
-    const aot_array *was = first != AOT_NO_NODE && from_end < KEPT ? r->kept[KEPT * first + from_end] : NULL;
+    const aot_array *was =
+        first != AOT_NO_NODE && from_end < KEPT ? r->kept[KEPT * first + from_end] : NULL;
     if (was == NULL || was->dtype != x->dtype || aot_array_numel(was) != aot_array_numel(x)) {
         return;
     }
     aot_array *is = aot_value_copy(x);
     out->with = "forward";
-    aot_value_compare(&out->d, (aot_dtype)x->dtype, aot_array_data(was), aot_array_data(is), aot_array_numel(x));
+    aot_value_compare(&out->d, (aot_dtype)x->dtype, aot_array_data(was), aot_array_data(is),
+                      aot_array_numel(x));
     aot_array_unref(is);
 }
 
-static void describe_values(aot_replay *r, aot_replay_frame *f, aot_array *const *values, unsigned n)
+static void describe_values(aot_replay *r, aot_replay_frame *f, aot_array *const *values,
+                            unsigned n)
 {
     f->values = AOT_NEW_ARRAY(r->arena, aot_replay_value, n + 1);
     f->n_values = n;
@@ -124,7 +128,8 @@ static void describe_values(aot_replay *r, aot_replay_frame *f, aot_array *const
     }
 }
 
-/* ---- the generator -------------------------------------------------------------------------------- */
+/* ---- the generator
+ * -------------------------------------------------------------------------------- */
 
 static aot_rng_mark mark_of(const aot_generator *g)
 {
@@ -150,7 +155,8 @@ int64_t aot_rng_distance(const aot_generator *from, const aot_generator *to)
     return same_place(from, to) ? 0 : -1;
 }
 
-/* ---- running --------------------------------------------------------------------------------------- */
+/* ---- running
+ * --------------------------------------------------------------------------------------- */
 
 static void before_node(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id)
 {
@@ -167,11 +173,15 @@ static void before_node(void *arg, aot_exec *x, const aot_graph *g, aot_node_id 
     r->was = *aot_exec_generator(x);
 }
 
-static void make_frame(aot_replay *r, aot_node_id id, const aot_xval *value, aot_array *const *values, unsigned n)
+static void make_frame(aot_replay *r, aot_node_id id, const aot_xval *value,
+                       aot_array *const *values, unsigned n)
 {
     const aot_generator *now = aot_exec_generator(r->x);
-    aot_replay_frame f = {.side = (uint8_t)r->side, .node = id, .number = NAN,
-                          .live_bytes = aot_exec_live(r->x)->now, .n_drawn = 0};
+    aot_replay_frame f = {.side = (uint8_t)r->side,
+                          .node = id,
+                          .number = NAN,
+                          .live_bytes = aot_exec_live(r->x)->now,
+                          .n_drawn = 0};
     f.restores = aot_node_at(r->s.graph[r->side], id)->op == AOT_OP_higher_order_run_with_rng_state;
     f.is_input = aot_node_at(r->s.graph[r->side], id)->kind == AOT_PLACEHOLDER;
     describe_values(r, &f, values, n);
@@ -188,7 +198,8 @@ static void make_frame(aot_replay *r, aot_node_id id, const aot_xval *value, aot
     r->frame_of[r->side][id] = (uint32_t)r->frames.n;
 }
 
-static bool after_node(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value, const aot_live_bytes *live)
+static bool after_node(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value,
+                       const aot_live_bytes *live)
 {
     enum { MAX_VALUES = 1024 };
     aot_replay *r = arg;
@@ -242,7 +253,8 @@ bool aot_replay_complete(const aot_replay *r, const aot_err **err)
     return r->complete;
 }
 
-/* ---- frames ---------------------------------------------------------------------------------------- */
+/* ---- frames
+ * ---------------------------------------------------------------------------------------- */
 
 size_t aot_replay_n(const aot_replay *r)
 {
@@ -272,7 +284,8 @@ size_t aot_replay_find(const aot_replay *r, aot_replay_side side, const char *na
     return f > 0 ? f - 1 : AOT_REPLAY_NONE;
 }
 
-/* ---- moving ---------------------------------------------------------------------------------------- */
+/* ---- moving
+ * ---------------------------------------------------------------------------------------- */
 
 size_t aot_replay_at(const aot_replay *r)
 {
@@ -322,9 +335,11 @@ bool aot_replay_next(aot_replay *r)
 {
     size_t from = r->at;
     while (aot_replay_step(r, 1)) {
-        const aot_replay_frame *a = from != AOT_REPLAY_NONE ? &r->frames.d[from] : NULL, *b = &r->frames.d[r->at];
+        const aot_replay_frame *a = from != AOT_REPLAY_NONE ? &r->frames.d[from] : NULL,
+                               *b = &r->frames.d[r->at];
         if (a == NULL || a->side != b->side ||
-            aot_node_at(r->s.graph[a->side], a->node)->src != aot_node_at(r->s.graph[b->side], b->node)->src) {
+            aot_node_at(r->s.graph[a->side], a->node)->src !=
+                aot_node_at(r->s.graph[b->side], b->node)->src) {
             return true;
         }
     }

@@ -1,12 +1,12 @@
-/* A run of a unit to step through, forwards and back: of each node its values in figures, the live bytes
- * and the generator, and where it stops.
+/* A run of a unit to step through, forwards and back: of each node its values in figures, the live
+ * bytes and the generator, and where it stops.
  *
  *     aot_replay *r = aot_replay_new(&source);
  *     aot_replay_break(r, "nan", &err);
  *     aot_replay_continue(r);  aot_replay_at(r) ... aot_replay_step(r, -1) ...
  *
- * What is told of a node is kept as a frame, so that going back costs nothing. Going on runs the unit
- * anew from its start, which is deterministic, up to twice as far as it was run before. */
+ * What is told of a node is kept as a frame, so that going back costs nothing. Going on runs the
+ * unit anew from its start, which is deterministic, up to twice as far as it was run before. */
 #ifndef AOT_EXEC_REPLAY_H
 #define AOT_EXEC_REPLAY_H
 
@@ -29,7 +29,11 @@ typedef struct aot_break_info {
 } aot_break_info;
 const aot_break_info *aot_break_get(aot_break_kind k);
 
-typedef enum aot_replay_side { AOT_REPLAY_FORWARD, AOT_REPLAY_BACKWARD, AOT_REPLAY_N_SIDES } aot_replay_side;
+typedef enum aot_replay_side {
+    AOT_REPLAY_FORWARD,
+    AOT_REPLAY_BACKWARD,
+    AOT_REPLAY_N_SIDES
+} aot_replay_side;
 
 /* A value beside another that should be the same. */
 typedef struct aot_replay_diff {
@@ -54,26 +58,28 @@ typedef struct aot_replay_frame {
     aot_node_id node;
     aot_replay_value *values; /* tensors of the value, in order */
     unsigned n_values;
-    double number;            /* a value that is a plain number; NaN */
-    int64_t live_bytes;       /* right after the node, before its inputs are dropped */
-    bool draws;               /* it moved the generator */
-    bool restores;            /* it drew from a state that it was handed, and left the generator alone */
-    int64_t n_drawn;          /* 32-bit numbers that it took; -1: too many to count */
+    double number;      /* a value that is a plain number; NaN */
+    int64_t live_bytes; /* right after the node, before its inputs are dropped */
+    bool draws;         /* it moved the generator */
+    bool restores;      /* it drew from a state that it was handed, and left the generator alone */
+    int64_t n_drawn;    /* 32-bit numbers that it took; -1: too many to count */
     aot_rng_mark before, after;
 } aot_replay_frame;
 
 /* What is run. Everything is borrowed while the replay lives. */
 typedef struct aot_replay_source {
     const aot_graph *graph[AOT_REPLAY_N_SIDES]; /* backward NULL: none */
-    /* By node of the backward: the forward's node that computed it first, AOT_NO_NODE. NULL: none. */
+    /* By node of the backward: the forward's node that computed it first, AOT_NO_NODE. NULL: none.
+     */
     const aot_node_id *first;
     /* Runs both, from fresh inputs and generator, with these options. Each time the same. */
-    aot_status (*run)(void *arg, struct aot_exec *x, const struct aot_exec_options *o, aot_err *err);
+    aot_status (*run)(void *arg, struct aot_exec *x, const struct aot_exec_options *o,
+                      aot_err *err);
     /* The generator at the start of a side, where it is known; NULL. */
     void (*start)(void *arg, aot_replay_side side, aot_generator *g);
     /* Compares a value with the recorded run's; out->with stays NULL where there is none. NULL. */
-    void (*recorded)(void *arg, aot_replay_diff *out, aot_replay_side side, aot_node_id id, unsigned value,
-                     const aot_array *x);
+    void (*recorded)(void *arg, aot_replay_diff *out, aot_replay_side side, aot_node_id id,
+                     unsigned value, const aot_array *x);
     /* Whether a selection means a node; made by `select`. NULL: selections are not understood. */
     void *(*select)(void *arg, const char *text, aot_err *err);
     bool (*selected)(void *arg, const void *selection, aot_replay_side side, aot_node_id id);
@@ -94,8 +100,9 @@ size_t aot_replay_n(const aot_replay *r);
 const aot_replay_frame *aot_replay_frame_at(const aot_replay *r, size_t i);
 const aot_graph *aot_replay_graph(const aot_replay *r, const aot_replay_frame *f);
 const char *aot_replay_name(const aot_replay *r, const aot_replay_frame *f);
-/* Whether the last frame is the last there is. If an error ended the run, *err is it: E_UNSUPPORTED (an
- * operator without a kernel) and those of the source; else its code is AOT_OK. err may be NULL. */
+/* Whether the last frame is the last there is. If an error ended the run, *err is it: E_UNSUPPORTED
+ * (an operator without a kernel) and those of the source; else its code is AOT_OK. err may be NULL.
+ */
 bool aot_replay_complete(const aot_replay *r, const aot_err **err);
 /* Runs until frame i is known, or to the end. False: there is no such frame. */
 bool aot_replay_reach(aot_replay *r, size_t i);

@@ -1,5 +1,5 @@
-/* Where a replay stops. A condition of values holds where it begins: at the node whose inputs do not have
- * it, not at all that follows from it. */
+/* Where a replay stops. A condition of values holds where it begins: at the node whose inputs do
+ * not have it, not at all that follows from it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,8 @@ const aot_break_info *aot_break_get(aot_break_kind k)
     return &infos[k];
 }
 
-/* ---- conditions ------------------------------------------------------------------------------------ */
+/* ---- conditions
+ * ------------------------------------------------------------------------------------ */
 
 typedef bool condition(const aot_replay_frame *f);
 
@@ -45,7 +46,8 @@ bool aot_replay_differs(const aot_replay_frame *f)
 {
     for (unsigned i = 0; i < f->n_values; i++) {
         const aot_replay_value *v = &f->values[i];
-        if ((v->forward.with != NULL && v->forward.d.n != 0) || (v->recorded.with != NULL && v->recorded.d.n != 0)) {
+        if ((v->forward.with != NULL && v->forward.d.n != 0) ||
+            (v->recorded.with != NULL && v->recorded.d.n != 0)) {
             return true;
         }
     }
@@ -75,7 +77,8 @@ static bool begins(const aot_replay *r, size_t frame, condition *holds)
         return false;
     }
     if (f->is_input) { // of the backward: what the forward saved has begun there
-        return f->side == AOT_REPLAY_FORWARD || aot_starts_with(aot_node_name(g, f->node), "tangents_");
+        return f->side == AOT_REPLAY_FORWARD ||
+               aot_starts_with(aot_node_name(g, f->node), "tangents_");
     }
     aot_node_each_input(g, aot_node_at(g, f->node), ask_input, &a);
     return !a.found;
@@ -83,7 +86,8 @@ static bool begins(const aot_replay *r, size_t frame, condition *holds)
 
 static bool holds_BYTES(const aot_replay *r, const replay_break *b, size_t i)
 {
-    return r->frames.d[i].live_bytes > b->bytes && (i == 0 || r->frames.d[i - 1].live_bytes <= b->bytes);
+    return r->frames.d[i].live_bytes > b->bytes &&
+           (i == 0 || r->frames.d[i - 1].live_bytes <= b->bytes);
 }
 
 static bool holds_DIFF(const aot_replay *r, const replay_break *b, size_t i)
@@ -137,7 +141,8 @@ bool aot_replay_stops(const aot_replay *r, size_t frame)
     return false;
 }
 
-/* ---- the list -------------------------------------------------------------------------------------- */
+/* ---- the list
+ * -------------------------------------------------------------------------------------- */
 
 aot_status aot_replay_break(aot_replay *r, const char *text, aot_err *err)
 {
@@ -150,7 +155,8 @@ aot_status aot_replay_break(aot_replay *r, const char *text, aot_err *err)
     }
     const char *arg = b.kind == AOT_BREAK_BYTES ? text + strlen(infos[AOT_BREAK_BYTES].name) : NULL;
     if (arg != NULL && !aot_bytes_parse(&b.bytes, arg)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "break %s: '%s' is no size; say 4096, 8MiB, 1.5GB", text, arg);
+        return AOT_FAIL(err, AOT_E_USAGE, "break %s: '%s' is no size; say 4096, 8MiB, 1.5GB", text,
+                        arg);
     }
     if (b.kind == AOT_BREAK_SELECT) {
         if (r->s.select == NULL) {

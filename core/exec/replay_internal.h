@@ -23,13 +23,14 @@ struct aot_replay {
     bool complete;
     aot_err err;
     /* of a run under way */
-    size_t i;            /* frames seen */
+    size_t i; /* frames seen */
     aot_replay_side side;
     bool started[AOT_REPLAY_N_SIDES];
-    aot_array **kept;    /* by node of the forward: copies for the backward's comparison, KEPT a node */
+    aot_array *
+        *kept; /* by node of the forward: copies for the backward's comparison, KEPT a node */
     int64_t kept_bytes;
-    bool *keeps;         /* by node of the forward: the backward computes it again */
-    aot_generator was;   /* before the node */
+    bool *keeps;       /* by node of the forward: the backward computes it again */
+    aot_generator was; /* before the node */
     aot_exec *x;
 };
 

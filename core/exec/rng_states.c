@@ -54,9 +54,11 @@ static aot_xval run_with(aot_exec *x, const ex_rng_call *c)
     aot_generator was = x->generator;
     aot_op_id op = inner_op(x, &c->args[1]);
     const aot_array *s = c->args[0].kind == AOT_X_ARRAY ? c->args[0].u.array : NULL;
-    if (s == NULL || s->dtype != AOT_U8 || aot_array_numel(s) != AOT_GENERATOR_STATE_BYTES || !aot_array_is_contiguous(s) ||
+    if (s == NULL || s->dtype != AOT_U8 || aot_array_numel(s) != AOT_GENERATOR_STATE_BYTES ||
+        !aot_array_is_contiguous(s) ||
         !aot_generator_set_state(&x->generator, (const uint8_t *)aot_array_data(s))) {
-        ex_fail(x, AOT_E_SHAPE, "its first argument is no state of the CPU generator, %d bytes", AOT_GENERATOR_STATE_BYTES);
+        ex_fail(x, AOT_E_SHAPE, "its first argument is no state of the CPU generator, %d bytes",
+                AOT_GENERATOR_STATE_BYTES);
     }
     aot_xval out = run_inner(x, op, c, 2);
     x->generator = was;

@@ -1,5 +1,5 @@
-/* Two passes over the elements as doubles, in blocks: the first finds range and mean, the second fills the
- * histogram between them. */
+/* Two passes over the elements as doubles, in blocks: the first finds range and mean, the second
+ * fills the histogram between them. */
 #include "exec/value_stats.h"
 
 #include <math.h>
@@ -79,8 +79,12 @@ void aot_value_stats_of(aot_value_stats *out, const aot_array *x)
     aot_dtype d = (aot_dtype)x->dtype;
     int64_t bytes = aot_array_item_bytes(x);
     double v[BLOCK], sum = 0;
-    *out = (aot_value_stats){.dtype = x->dtype, .ndim = x->ndim, .n = aot_array_numel(x),
-                             .min = INFINITY, .max = -INFINITY, .first_bad = -1};
+    *out = (aot_value_stats){.dtype = x->dtype,
+                             .ndim = x->ndim,
+                             .n = aot_array_numel(x),
+                             .min = INFINITY,
+                             .max = -INFINITY,
+                             .first_bad = -1};
     memcpy(out->size, x->size, x->ndim * sizeof *x->size);
     for (int64_t i = 0; i < out->n; i += BLOCK) {
         int64_t n = out->n - i < BLOCK ? out->n - i : BLOCK;

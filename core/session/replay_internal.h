@@ -40,7 +40,7 @@ struct aot_replay_unit {
     aot_replay *replay;
     size_t n_made_up;
     AOT_VEC(symbol_value) symbols; /* of the recorded call */
-    aot_runnable wrapped; /* ask.wrapped: called through its wrappers */
+    aot_runnable wrapped;          /* ask.wrapped: called through its wrappers */
 };
 
 /* replay_run.c: the two graphs, or the unit through its wrappers. */
@@ -48,7 +48,7 @@ aot_status ru_run(void *arg, aot_exec *x, const aot_exec_options *o, aot_err *er
 /* replay_recorded.c */
 aot_status ru_choose_call(aot_replay_unit *u, aot_err *err); /* E_RANGE, E_SESSION */
 void ru_start(void *arg, aot_replay_side side, aot_generator *g);
-void ru_recorded(void *arg, aot_replay_diff *out, aot_replay_side side, aot_node_id id, unsigned value,
-                 const aot_array *x);
+void ru_recorded(void *arg, aot_replay_diff *out, aot_replay_side side, aot_node_id id,
+                 unsigned value, const aot_array *x);
 
 #endif

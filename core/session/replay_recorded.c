@@ -1,5 +1,5 @@
-/* What a running program recorded of a unit's call: where its generator stood, what its random nodes gave,
- * the sizes of its inputs. The numbers of the replay are compared with it. */
+/* What a running program recorded of a unit's call: where its generator stood, what its random
+ * nodes gave, the sizes of its inputs. The numbers of the replay are compared with it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 #include "import/md5.h"
 #include "session/replay_internal.h"
 
-/* ---- what was recorded -------------------------------------------------------------------------------- */
+/* ---- what was recorded
+ * -------------------------------------------------------------------------------- */
 
 void ru_start(void *arg, aot_replay_side side, aot_generator *g)
 {
@@ -35,7 +36,8 @@ static bool is_saving(const aot_graph *g, aot_node_id id)
 }
 
 /* By all elements where they were kept, else by their hash and the first ones. */
-static void compare_drawn(aot_replay_unit *u, aot_replay_diff *out, const aot_drawn *d, const aot_array *x)
+static void compare_drawn(aot_replay_unit *u, aot_replay_diff *out, const aot_drawn *d,
+                          const aot_array *x)
 {
     aot_array *c = aot_value_copy(x);
     int64_t n = aot_array_numel(c), bytes = n * aot_array_item_bytes(c);
@@ -49,7 +51,8 @@ static void compare_drawn(aot_replay_unit *u, aot_replay_diff *out, const aot_dr
     out->with = "recorded";
     out->d = (aot_value_diff){.of = n, .first = -1};
     aot_md5_hex(aot_array_data(c), (size_t)bytes, md5);
-    if (d->value > 0 && aot_model_blob(u->m, u->unit, d->value, &was, &n_was, u->arena, NULL) == AOT_OK &&
+    if (d->value > 0 &&
+        aot_model_blob(u->m, u->unit, d->value, &was, &n_was, u->arena, NULL) == AOT_OK &&
         n_was == (size_t)bytes) {
         aot_value_compare(&out->d, (aot_dtype)x->dtype, was, aot_array_data(c), n);
     } else if (strcmp(md5, d->hash) != 0) {
@@ -58,19 +61,21 @@ static void compare_drawn(aot_replay_unit *u, aot_replay_diff *out, const aot_dr
     aot_array_unref(c);
 }
 
-void ru_recorded(void *arg, aot_replay_diff *out, aot_replay_side side, aot_node_id id, unsigned value,
-                 const aot_array *x)
+void ru_recorded(void *arg, aot_replay_diff *out, aot_replay_side side, aot_node_id id,
+                 unsigned value, const aot_array *x)
 {
     aot_replay_unit *u = arg;
     const side_facts *f = &u->side[side];
     unsigned skipped = is_saving(f->g, id) ? 1 : 0; // the state that it gives first
-    if (f->drawn == NULL || f->drawn[id].first == NULL || value < skipped || !by_generator_alone(f->g, id, x)) {
+    if (f->drawn == NULL || f->drawn[id].first == NULL || value < skipped ||
+        !by_generator_alone(f->g, id, x)) {
         return;
     }
     for (size_t i = 0; i < f->drawn[id].n; i++) {
         const aot_drawn *d = &f->drawn[id].first[i];
         if (d->output == value - skipped &&
-            strcmp(d->dtype, aot_dtype_get((aot_dtype)x->dtype)->torch_name + strlen("torch.")) == 0) {
+            strcmp(d->dtype, aot_dtype_get((aot_dtype)x->dtype)->torch_name + strlen("torch.")) ==
+                0) {
             compare_drawn(u, out, d, x);
         }
     }
@@ -100,7 +105,8 @@ static aot_status read_state(aot_replay_unit *u, side_facts *f, aot_err *err)
         }
         AOT_TRY(aot_model_blob(u->m, u->unit, use->before, &bytes, &n, u->arena, err));
         if (n != AOT_GENERATOR_STATE_BYTES || !aot_generator_set_state(&g, bytes)) {
-            return AOT_FAIL(err, AOT_E_SESSION, "the recorded state of the cpu generator is no state of %d bytes",
+            return AOT_FAIL(err, AOT_E_SESSION,
+                            "the recorded state of the cpu generator is no state of %d bytes",
                             AOT_GENERATOR_STATE_BYTES);
         }
         f->state = bytes;
@@ -111,7 +117,8 @@ static aot_status read_state(aot_replay_unit *u, side_facts *f, aot_err *err)
 static void add_symbol(aot_replay_unit *u, const aot_graph *g, aot_str expr, int64_t value)
 {
     const char *name = expr != 0 ? aot_text(g->ctx, expr) : NULL;
-    bool plain = name != NULL && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+    bool plain =
+        name != NULL && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
     for (size_t i = 0; plain && i < u->symbols.n; i++) {
         plain = strcmp(u->symbols.d[i].name, name) != 0;
     }
@@ -129,13 +136,17 @@ static void take_symbols(aot_replay_unit *u)
     for (size_t i = 0; i < c->saved.n; i++) {
         const aot_saved_tensor *t = &c->saved.d[i];
         aot_node_id id = aot_graph_find(g, t->name);
-        const aot_meta *m = id != AOT_NO_NODE ? aot_meta_get(g->ctx, aot_node_at(g, id)->meta) : NULL;
+        const aot_meta *m =
+            id != AOT_NO_NODE ? aot_meta_get(g->ctx, aot_node_at(g, id)->meta) : NULL;
         json_t *shape = m != NULL ? json_loads(t->shape, JSON_DECODE_ANY, NULL) : NULL;
         if (m != NULL && m->val == AOT_VAL_SYM && json_is_string(shape)) {
             add_symbol(u, g, m->sym.expr, strtoll(json_string_value(shape), NULL, 10));
         }
-        for (unsigned k = 0; m != NULL && m->val == AOT_VAL_TENSOR && k < m->ndim && k < json_array_size(shape); k++) {
-            add_symbol(u, g, aot_meta_sizes(g->ctx, m)[k].expr, json_integer_value(json_array_get(shape, k)));
+        for (unsigned k = 0;
+             m != NULL && m->val == AOT_VAL_TENSOR && k < m->ndim && k < json_array_size(shape);
+             k++) {
+            add_symbol(u, g, aot_meta_sizes(g->ctx, m)[k].expr,
+                       json_integer_value(json_array_get(shape, k)));
         }
         json_decref(shape);
     }
@@ -158,7 +169,8 @@ aot_status ru_choose_call(aot_replay_unit *u, aot_err *err)
     AOT_TRY(aot_model_calls(u->m, u->unit, &u->calls, err));
     for (size_t i = 0; u->calls != NULL && i < u->calls->calls.n; i++) {
         const aot_run_call *c = &u->calls->calls.d[i];
-        if (strcmp(c->side, "backward") == 0 || (u->ask.call >= 0 && c->n != (uint64_t)u->ask.call)) {
+        if (strcmp(c->side, "backward") == 0 ||
+            (u->ask.call >= 0 && c->n != (uint64_t)u->ask.call)) {
             continue;
         }
         any = any == NULL ? c : any;
@@ -166,12 +178,16 @@ aot_status ru_choose_call(aot_replay_unit *u, aot_err *err)
     }
     best = best != NULL ? best : any;
     if (best == NULL) {
-        return u->ask.call < 0 ? AOT_OK
-                               : AOT_FAIL(err, AOT_E_RANGE, "no forward call %lld was recorded of the unit: show --calls lists them",
-                                          (long long)u->ask.call);
+        return u->ask.call < 0
+                   ? AOT_OK
+                   : AOT_FAIL(
+                         err, AOT_E_RANGE,
+                         "no forward call %lld was recorded of the unit: show --calls lists them",
+                         (long long)u->ask.call);
     }
     u->side[AOT_REPLAY_FORWARD].call = best;
-    u->side[AOT_REPLAY_BACKWARD].call = u->side[AOT_REPLAY_BACKWARD].g != NULL ? backward_of(u->calls, best) : NULL;
+    u->side[AOT_REPLAY_BACKWARD].call =
+        u->side[AOT_REPLAY_BACKWARD].g != NULL ? backward_of(u->calls, best) : NULL;
     take_symbols(u);
     for (int k = 0; k < AOT_REPLAY_N_SIDES; k++) {
         if (u->side[k].call != NULL) {
@@ -182,14 +198,16 @@ aot_status ru_choose_call(aot_replay_unit *u, aot_err *err)
     return AOT_OK;
 }
 
-const aot_drawn *aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side, aot_node_id id, uint64_t *state)
+const aot_drawn *aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side,
+                                       aot_node_id id, uint64_t *state)
 {
     const side_facts *f = &u->side[side];
     const aot_drawn *d = f->drawn != NULL ? f->drawn[id].first : NULL;
     const void *bytes;
     size_t n;
     *state = 0;
-    if (d != NULL && aot_model_blob(u->m, u->unit, d->before, &bytes, &n, u->arena, NULL) == AOT_OK) {
+    if (d != NULL &&
+        aot_model_blob(u->m, u->unit, d->before, &bytes, &n, u->arena, NULL) == AOT_OK) {
         *state = aot_hash64(bytes, n);
     }
     return d;
@@ -208,8 +226,9 @@ int64_t aot_replay_unit_drawn_between(aot_replay_unit *u)
             after = NULL;
         }
     }
-    if (after == NULL || n != AOT_GENERATOR_STATE_BYTES || u->side[AOT_REPLAY_BACKWARD].state == NULL ||
-        !aot_generator_set_state(&from, after) || !aot_generator_set_state(&to, u->side[AOT_REPLAY_BACKWARD].state)) {
+    if (after == NULL || n != AOT_GENERATOR_STATE_BYTES ||
+        u->side[AOT_REPLAY_BACKWARD].state == NULL || !aot_generator_set_state(&from, after) ||
+        !aot_generator_set_state(&to, u->side[AOT_REPLAY_BACKWARD].state)) {
         return 0;
     }
     return aot_rng_distance(&from, &to);

@@ -1,6 +1,6 @@
-/* Runs the two graphs of a unit as AOTDispatchAutograd does: what the forward returns behind the user's
- * outputs goes to the backward, symbols first. Or calls the unit through all of its wrappers, on the inputs of
- * the user's function. */
+/* Runs the two graphs of a unit as AOTDispatchAutograd does: what the forward returns behind the
+ * user's outputs goes to the backward, symbols first. Or calls the unit through all of its
+ * wrappers, on the inputs of the user's function. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,16 @@
 #include "session/replay_internal.h"
 #include "session/seeded_values.h"
 
-/* ---- inputs ---------------------------------------------------------------------------------------- */
+/* ---- inputs
+ * ---------------------------------------------------------------------------------------- */
 
 static aot_dtype dtype_of(const aot_meta *m)
 {
     return (aot_dtype)m->dtype;
 }
 
-/* A size at the symbols' values of this call: those of their hints where nothing else was recorded. */
+/* A size at the symbols' values of this call: those of their hints where nothing else was recorded.
+ */
 static int64_t size_of(const aot_graph *g, const aot_dim *d, int64_t if_none)
 {
     const char *expr = d->expr != 0 ? aot_text(g->ctx, d->expr) : NULL;
@@ -56,8 +58,8 @@ static void make_up(aot_array *x, aot_generator *g)
     aot_array_unref(flat);
 }
 
-static aot_status input_value(aot_replay_unit *u, aot_xval *out, const aot_graph *g, aot_node_id id, aot_live_bytes *live,
-                              aot_err *err)
+static aot_status input_value(aot_replay_unit *u, aot_xval *out, const aot_graph *g, aot_node_id id,
+                              aot_live_bytes *live, aot_err *err)
 {
     const aot_meta *m = aot_meta_get(g->ctx, aot_node_at(g, id)->meta);
     const char *name = aot_node_name(g, id);
@@ -91,8 +93,8 @@ static aot_status input_value(aot_replay_unit *u, aot_xval *out, const aot_graph
     return AOT_OK;
 }
 
-static aot_status make_inputs(aot_replay_unit *u, aot_xval *in, unsigned *n, const aot_graph *g, aot_live_bytes *live,
-                              aot_err *err)
+static aot_status make_inputs(aot_replay_unit *u, aot_xval *in, unsigned *n, const aot_graph *g,
+                              aot_live_bytes *live, aot_err *err)
 {
     aot_status s = AOT_OK;
     u->n_made_up = 0;
@@ -105,7 +107,8 @@ static aot_status make_inputs(aot_replay_unit *u, aot_xval *in, unsigned *n, con
     return s;
 }
 
-/* ---- running --------------------------------------------------------------------------------------- */
+/* ---- running
+ * --------------------------------------------------------------------------------------- */
 
 static bool is_symbol(const aot_xval *v)
 {
@@ -113,8 +116,9 @@ static bool is_symbol(const aot_xval *v)
 }
 
 /* Symbols, saved values, then gradients of 1. The forward returns the symbols last. */
-static aot_status backward_inputs(aot_replay_unit *u, aot_xval *in, unsigned *n, const aot_xval *returned,
-                                  unsigned n_returned, aot_live_bytes *live, aot_err *err)
+static aot_status backward_inputs(aot_replay_unit *u, aot_xval *in, unsigned *n,
+                                  const aot_xval *returned, unsigned n_returned,
+                                  aot_live_bytes *live, aot_err *err)
 {
     const aot_graph *g = u->side[AOT_REPLAY_BACKWARD].g;
     unsigned first = (unsigned)u->n_outputs, n_sym = 0, at = 0;
@@ -146,8 +150,8 @@ static void drop_all(aot_xval *v, unsigned n)
     free(v);
 }
 
-/* What the forward's frame does not hold by its name (tangents, saved generator states) is freed at its
- * last use: once the graph has taken its inputs, it alone holds them. */
+/* What the forward's frame does not hold by its name (tangents, saved generator states) is freed at
+ * its last use: once the graph has taken its inputs, it alone holds them. */
 typedef struct handed_over {
     const aot_exec_options *o;
     const bool *fresh; /* by node */
@@ -175,25 +179,28 @@ static void before_node(void *arg, aot_exec *x, const aot_graph *g, aot_node_id 
     }
 }
 
-static bool after_node(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *v, const aot_live_bytes *live)
+static bool after_node(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *v,
+                       const aot_live_bytes *live)
 {
     const handed_over *h = arg;
     return h->o->observer(h->o->arg, g, id, v, live);
 }
 
-static aot_status run_backward(aot_replay_unit *u, aot_exec *x, aot_xval *returned, unsigned n_returned,
-                               const aot_exec_options *o, aot_err *err)
+static aot_status run_backward(aot_replay_unit *u, aot_exec *x, aot_xval *returned,
+                               unsigned n_returned, const aot_exec_options *o, aot_err *err)
 {
     const aot_graph *g = u->side[AOT_REPLAY_BACKWARD].g;
     aot_xval *in = aot_xcalloc(g->nodes.n + 1, sizeof *in), *out = NULL;
     unsigned n = 0, n_out = 0;
     aot_status s = backward_inputs(u, in, &n, returned, n_returned, aot_exec_live(x), err);
-    for (unsigned i = 0; i < n_returned; i++) { // saved values belong to the backward, outputs are dropped
+    for (unsigned i = 0; i < n_returned;
+         i++) { // saved values belong to the backward, outputs are dropped
         aot_xv_drop(&returned[i]);
     }
     handed_over h = {o, u->fresh, in, n, false};
     if (s == AOT_OK) {
-        aot_exec_options mine = {.observer = after_node, .before = before_node, .inputs = o->inputs, .arg = &h};
+        aot_exec_options mine = {
+            .observer = after_node, .before = before_node, .inputs = o->inputs, .arg = &h};
         s = aot_exec_run(&out, &n_out, x, g, n, in, &mine, err);
     }
     drop_all(in, n);
@@ -231,15 +238,18 @@ static aot_status run_both(aot_replay_unit *u, aot_exec *x, const aot_exec_optio
     return s;
 }
 
-/* ---- through the wrappers ----------------------------------------------------------------------------- */
+/* ---- through the wrappers
+ * ----------------------------------------------------------------------------- */
 
-/* Gradients of 1 for the outputs that require grad, in order, of the types that the forward states. */
+/* Gradients of 1 for the outputs that require grad, in order, of the types that the forward states.
+ */
 static aot_xval *ones(const aot_replay_unit *u, unsigned *n)
 {
     const aot_fw_metadata *m = &u->wrapped.capture.calling.meta;
     const aot_graph *g = u->side[AOT_REPLAY_FORWARD].g;
     const aot_arg *list = aot_node_args(g, aot_node_at(g, aot_graph_output(g)));
-    const aot_arg *outs = list->kind == AOT_ARG_LIST || list->kind == AOT_ARG_TUPLE ? aot_arg_items(g, list) : list;
+    const aot_arg *outs =
+        list->kind == AOT_ARG_LIST || list->kind == AOT_ARG_TUPLE ? aot_arg_items(g, list) : list;
     unsigned n_outs = outs == list ? 1 : list->n;
     aot_xval *v = aot_xcalloc((size_t)m->n_outputs + 1, sizeof *v);
     *n = 0;
@@ -248,7 +258,9 @@ static aot_xval *ones(const aot_replay_unit *u, unsigned *n)
         if (!m->outputs[i].requires_grad || at >= n_outs) {
             continue;
         }
-        const aot_meta *t = outs[at].kind == AOT_ARG_NODE ? aot_meta_get(g->ctx, aot_node_at(g, outs[at].u.node)->meta) : NULL;
+        const aot_meta *t = outs[at].kind == AOT_ARG_NODE
+                                ? aot_meta_get(g->ctx, aot_node_at(g, outs[at].u.node)->meta)
+                                : NULL;
         if (t != NULL && t->val == AOT_VAL_TENSOR && t->ndim <= AOT_ARRAY_MAX_NDIM) {
             v[*n] = aot_xv_array(array_of_type(g, t, NULL));
             aot_array_fill(v[*n].u.array, 1);
@@ -271,7 +283,8 @@ static void count_inputs(const aot_xval *outer, int n, aot_live_bytes *live)
     }
 }
 
-static aot_status run_wrapped(aot_replay_unit *u, aot_exec *x, const aot_exec_options *o, aot_err *err)
+static aot_status run_wrapped(aot_replay_unit *u, aot_exec *x, const aot_exec_options *o,
+                              aot_err *err)
 {
     const aot_runnable *r = &u->wrapped;
     const aot_unit *unit = aot_model_unit(u->m, u->unit);
@@ -281,7 +294,8 @@ static aot_status run_wrapped(aot_replay_unit *u, aot_exec *x, const aot_exec_op
     aot_run_out out = {0};
     aot_generator_seed(aot_exec_generator(x), u->ask.seed);
     aot_status s = u->ask.values != NULL
-                       ? aot_run_values(&outer, &tangents, &n_tangents, r, unit, u->ask.values, u->ask.file, err)
+                       ? aot_run_values(&outer, &tangents, &n_tangents, r, unit, u->ask.values,
+                                        u->ask.file, err)
                        : aot_seeded_values(&outer, r, unit, u->ask.seed, false, err);
     if (s == AOT_OK && n_tangents == 0) {
         free(tangents);
@@ -289,8 +303,13 @@ static aot_status run_wrapped(aot_replay_unit *u, aot_exec *x, const aot_exec_op
     }
     if (s == AOT_OK) {
         count_inputs(outer, n_outer, aot_exec_live(x));
-        aot_run_in in = {.calling = &r->capture.calling, .graph = r->graph, .cut = r->cut, .outer = outer,
-                         .tangents = tangents, .n_tangents = n_tangents, .options = o};
+        aot_run_in in = {.calling = &r->capture.calling,
+                         .graph = r->graph,
+                         .cut = r->cut,
+                         .outer = outer,
+                         .tangents = tangents,
+                         .n_tangents = n_tangents,
+                         .options = o};
         s = aot_run_unit(&out, x, &in, err);
     }
     aot_run_free(&out);

@@ -1,5 +1,5 @@
-/* Opens a unit to be replayed: the graphs that are run, which nodes of the backward the forward has run before,
- * selections of nodes. */
+/* Opens a unit to be replayed: the graphs that are run, which nodes of the backward the forward has
+ * run before, selections of nodes. */
 #include "session/replay_unit.h"
 
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 #include "session/derive.h"
 #include "session/replay_internal.h"
 
-/* ---- selections --------------------------------------------------------------------------------------- */
+/* ---- selections
+ * --------------------------------------------------------------------------------------- */
 
 static void *select_nodes(void *arg, const char *text, aot_err *err)
 {
@@ -38,7 +39,8 @@ static void select_free(void *selection)
     free(selection);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------ */
+/* ---- opening
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct name_of {
     const char *name;
@@ -50,8 +52,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const name_of *)a)->name, ((const name_of *)b)->name);
 }
 
-/* Of each node of the backward that the forward has, too, the forward's: by name, as they are of one joint
- * graph; random ones whose state is handed over, by the number of the state. */
+/* Of each node of the backward that the forward has, too, the forward's: by name, as they are of
+ * one joint graph; random ones whose state is handed over, by the number of the state. */
 static void pair_nodes(aot_replay_unit *u)
 {
     const aot_graph *f = u->side[AOT_REPLAY_FORWARD].g, *b = u->side[AOT_REPLAY_BACKWARD].g;
@@ -85,14 +87,16 @@ static void pair_nodes(aot_replay_unit *u)
     free(names);
 }
 
-static aot_status take_graph(aot_replay_unit *u, aot_replay_side side, aot_stage stage, aot_err *err)
+static aot_status take_graph(aot_replay_unit *u, aot_replay_side side, aot_stage stage,
+                             aot_err *err)
 {
     AOT_TRY(aot_model_graph(u->m, u->unit, stage, &u->side[side].g, err));
     u->side[side].recorded = aot_model_stage(u->m, u->unit, stage).origin == AOT_ORIGIN_RECORDED;
     return AOT_OK;
 }
 
-/* Traced anew from the Dynamo graph, under the settings in force: that is what the wrappers are known of. */
+/* Traced anew from the Dynamo graph, under the settings in force: that is what the wrappers are
+ * known of. */
 static aot_status take_wrapped(aot_replay_unit *u, aot_err *err)
 {
     const aot_unit *unit = aot_model_unit(u->m, u->unit);
@@ -135,7 +139,8 @@ static aot_status take_graphs(aot_replay_unit *u, aot_err *err)
     return no_cut.code;
 }
 
-aot_status aot_replay_open(aot_replay_unit **out, aot_model *m, size_t unit, const aot_replay_ask *ask, aot_err *err)
+aot_status aot_replay_open(aot_replay_unit **out, aot_model *m, size_t unit,
+                           const aot_replay_ask *ask, aot_err *err)
 {
     aot_replay_unit *u = aot_xcalloc(1, sizeof *u);
     u->m = m;
@@ -148,9 +153,16 @@ aot_status aot_replay_open(aot_replay_unit **out, aot_model *m, size_t unit, con
         aot_replay_close(u);
         return s;
     }
-    aot_replay_source source = {.graph = {u->side[AOT_REPLAY_FORWARD].g, u->side[AOT_REPLAY_BACKWARD].g},
-                                .first = u->first, .run = ru_run, .start = ru_start, .recorded = ru_recorded,
-                                .select = select_nodes, .selected = selected, .select_free = select_free, .arg = u};
+    aot_replay_source source = {
+        .graph = {u->side[AOT_REPLAY_FORWARD].g, u->side[AOT_REPLAY_BACKWARD].g},
+        .first = u->first,
+        .run = ru_run,
+        .start = ru_start,
+        .recorded = ru_recorded,
+        .select = select_nodes,
+        .selected = selected,
+        .select_free = select_free,
+        .arg = u};
     u->replay = aot_replay_new(&source);
     *out = u;
     return AOT_OK;

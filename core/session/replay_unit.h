@@ -1,8 +1,8 @@
-/* A unit of a model made ready to be replayed: its compiled graphs, made-up or given inputs, and what
- * tools/aotscope_record.py saw of a call of it: generator states and the numbers drawn.
+/* A unit of a model made ready to be replayed: its compiled graphs, made-up or given inputs, and
+ * what tools/aotscope_record.py saw of a call of it: generator states and the numbers drawn.
  *
- * Inputs that nobody gives are made up by name: floats uniform in [0, 1), integers 0 or 1, tangents 1. So
- * masks are those of the recorded run, other values are not. */
+ * Inputs that nobody gives are made up by name: floats uniform in [0, 1), integers 0 or 1,
+ * tangents 1. So masks are those of the recorded run, other values are not. */
 #ifndef AOT_SESSION_REPLAY_UNIT_H
 #define AOT_SESSION_REPLAY_UNIT_H
 
@@ -13,34 +13,39 @@
 #include "session/model.h"
 
 typedef struct aot_replay_ask {
-    uint64_t seed;        /* of made-up inputs, and of the generator where no state was recorded */
-    int64_t call;         /* the recorded forward call, as `show --calls` counts them; -1: the first one
-                             whose backward was recorded, too */
-    const json_t *values; /* {"inputs": {NAME or SOURCE: value}, "tangents": [...]}; NULL: none given */
-    const char *file;     /* of the values, for messages */
-    bool wrapped;         /* through the runtime wrappers, on the inputs of the user's function (named by SOURCE);
-                             traced from the Dynamo graph. Else the graphs alone, inputs by the graph's NAME */
+    uint64_t seed; /* of made-up inputs, and of the generator where no state was recorded */
+    int64_t call;  /* the recorded forward call, as `show --calls` counts them; -1: the first one
+                      whose backward was recorded, too */
+    const json_t
+        *values;      /* {"inputs": {NAME or SOURCE: value}, "tangents": [...]}; NULL: none given */
+    const char *file; /* of the values, for messages */
+    bool wrapped; /* through the runtime wrappers, on the inputs of the user's function (named by
+                     SOURCE); traced from the Dynamo graph. Else the graphs alone, inputs by the
+                     graph's NAME */
 } aot_replay_ask;
 
 typedef struct aot_replay_unit aot_replay_unit;
 
 /* m outlives it. Errors: E_PIPELINE (no graph to run), those of the model; E_RANGE (no such call);
  * E_PARSE, E_SHAPE (values). */
-AOT_NODISCARD aot_status aot_replay_open(aot_replay_unit **out, aot_model *m, size_t unit, const aot_replay_ask *ask,
-                                         aot_err *err);
+AOT_NODISCARD aot_status aot_replay_open(aot_replay_unit **out, aot_model *m, size_t unit,
+                                         const aot_replay_ask *ask, aot_err *err);
 void aot_replay_close(aot_replay_unit *u); /* NULL is fine */
 aot_replay *aot_replay_of(aot_replay_unit *u);
-const aot_graph *aot_replay_unit_graph(const aot_replay_unit *u, aot_replay_side side); /* NULL: none */
-const aot_partition *aot_replay_unit_partition(const aot_replay_unit *u); /* NULL: the unit is not cut */
+const aot_graph *aot_replay_unit_graph(const aot_replay_unit *u,
+                                       aot_replay_side side); /* NULL: none */
+const aot_partition *
+aot_replay_unit_partition(const aot_replay_unit *u); /* NULL: the unit is not cut */
 /* The recorded call of a side; NULL: none was recorded. */
 const aot_run_call *aot_replay_unit_call(const aot_replay_unit *u, aot_replay_side side);
 /* Whether a graph is the recorded one. */
 bool aot_replay_unit_recorded(const aot_replay_unit *u, aot_replay_side side);
 /* What was recorded of the first output of a node; NULL. *state: hash of the state it drew from, as
  * aot_rng_mark has it; 0: not known. */
-const aot_drawn *aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side, aot_node_id id, uint64_t *state);
-/* 32-bit numbers that the CPU generator gave between the recorded forward and its backward; -1: too many to
- * count, or it was seeded anew; 0: none, or not recorded. */
+const aot_drawn *aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side,
+                                       aot_node_id id, uint64_t *state);
+/* 32-bit numbers that the CPU generator gave between the recorded forward and its backward; -1: too
+ * many to count, or it was seeded anew; 0: none, or not recorded. */
 int64_t aot_replay_unit_drawn_between(aot_replay_unit *u);
 size_t aot_replay_unit_n_made_up(const aot_replay_unit *u); /* inputs that nobody gave */
 
