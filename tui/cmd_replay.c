@@ -384,7 +384,9 @@ const aot_cmd cmd_replay = {
            "tangents 1. Live bytes are "
            "those of the storages that the run holds, inputs too; with --wrappers also the user's "
            "outputs and tangents, which "
-           "the caller keeps. Wrappers that are not run are refused by name.\n\n"
+           "the caller keeps. Wrappers that are not run are refused by name. Not "
+           "reproduced are the streams of vendors' libraries: MKL's Bernoulli numbers on Intel's processors, "
+           "CUDA's; a node that drew so is named.\n\n"
            "--device-memory SIZE stops where a device of that size would be out of memory. Exit "
            "code 1 if a break was hit that "
            "is a finding (nan, inf, diff, bytes), or the memory does not suffice.",

@@ -133,8 +133,8 @@ static void print_value(aot_sb *out, const aot_replay_value *v, bool ascii)
 
 static void print_generator(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f)
 {
-    uint64_t state;
-    const aot_drawn *d = aot_replay_unit_drawn(u, (aot_replay_side)f->side, f->node, &state);
+    aot_replay_drawn was = {0};
+    bool known = f->draws && aot_replay_unit_drawn(u, (aot_replay_side)f->side, f->node, &was);
     if (f->draws) {
         aot_sb_addf(out, "  generator %08x at %u, then %08x at %u",
                     (unsigned)(f->before.hash >> 32), f->before.position,
@@ -150,9 +150,13 @@ static void print_generator(aot_sb *out, const aot_replay_unit *u, const aot_rep
             out,
             "  drawn from the state that the forward saved; the generator stays where it was\n");
     }
-    if (f->draws && d != NULL && state != 0) {
+    if (known) {
         aot_sb_addf(out, "    state before: %s\n",
-                    state == f->before.hash ? "as recorded" : "ANOTHER than recorded");
+                    was.before == f->before.hash ? "as recorded" : "ANOTHER than recorded");
+    }
+    if (known && was.n != f->n_drawn) { // of MKL on Intel's processors, for one
+        aot_sb_addf(out, "    when recorded it took %" PRId64 ": the stream of a vendor's library, "
+                         "which is not reproduced here\n", was.n);
     }
 }
 
@@ -261,12 +265,11 @@ json_t *aot_replay_frame_json(const aot_replay_unit *u, size_t frame)
         }
     }
     if (f->draws) {
-        uint64_t state;
-        bool known = aot_replay_unit_drawn(u, (aot_replay_side)f->side, f->node, &state) != NULL &&
-                     state != 0;
+        aot_replay_drawn was = {0};
+        bool known = aot_replay_unit_drawn(u, (aot_replay_side)f->side, f->node, &was);
         generator = json_pack("{s:o, s:o, s:I, s:o}", "before", mark_json(&f->before), "after",
                               mark_json(&f->after), "drawn", (json_int_t)f->n_drawn, "as_recorded",
-                              known ? json_boolean(state == f->before.hash) : json_null());
+                              known ? json_boolean(was.before == f->before.hash) : json_null());
     }
     json_t *o = json_pack("{s:I, s:s, s:s, s:s, s:s}", "step", (json_int_t)frame, "side",
                           side_name(u, f), "node", aot_node_name(g, f->node), "op",

@@ -198,19 +198,31 @@ aot_status ru_choose_call(aot_replay_unit *u, aot_err *err)
     return AOT_OK;
 }
 
-const aot_drawn *aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side,
-                                       aot_node_id id, uint64_t *state)
+static bool state_of(const aot_replay_unit *u, int64_t blob, aot_generator *g, uint64_t *hash)
+{
+    const void *bytes;
+    size_t n;
+    if (aot_model_blob(u->m, u->unit, blob, &bytes, &n, u->arena, NULL) != AOT_OK ||
+        n != AOT_GENERATOR_STATE_BYTES || !aot_generator_set_state(g, bytes)) {
+        return false;
+    }
+    *hash = aot_hash64(bytes, n);
+    return true;
+}
+
+bool aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side, aot_node_id id,
+                           aot_replay_drawn *out)
 {
     const side_facts *f = &u->side[side];
     const aot_drawn *d = f->drawn != NULL ? f->drawn[id].first : NULL;
-    const void *bytes;
-    size_t n;
-    *state = 0;
-    if (d != NULL &&
-        aot_model_blob(u->m, u->unit, d->before, &bytes, &n, u->arena, NULL) == AOT_OK) {
-        *state = aot_hash64(bytes, n);
+    aot_generator from, to;
+    uint64_t after;
+    if (d == NULL || strcmp(d->device, "cpu") != 0 || !state_of(u, d->before, &from, &out->before) ||
+        !state_of(u, d->after, &to, &after)) {
+        return false;
     }
-    return d;
+    out->n = aot_rng_distance(&from, &to);
+    return true;
 }
 
 int64_t aot_replay_unit_drawn_between(aot_replay_unit *u)

@@ -40,10 +40,14 @@ aot_replay_unit_partition(const aot_replay_unit *u); /* NULL: the unit is not cu
 const aot_run_call *aot_replay_unit_call(const aot_replay_unit *u, aot_replay_side side);
 /* Whether a graph is the recorded one. */
 bool aot_replay_unit_recorded(const aot_replay_unit *u, aot_replay_side side);
-/* What was recorded of the first output of a node; NULL. *state: hash of the state it drew from, as
- * aot_rng_mark has it; 0: not known. */
-const aot_drawn *aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side,
-                                       aot_node_id id, uint64_t *state);
+/* How a node drew from the CPU generator when it was recorded. */
+typedef struct aot_replay_drawn {
+    uint64_t before; /* hash of the state, as aot_rng_mark has it */
+    int64_t n;       /* 32-bit numbers that it took; -1: too many to count, or seeded anew */
+} aot_replay_drawn;
+/* False: it was not recorded, or drew from another generator. */
+bool aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side, aot_node_id id,
+                           aot_replay_drawn *out);
 /* 32-bit numbers that the CPU generator gave between the recorded forward and its backward; -1: too
  * many to count, or it was seeded anew; 0: none, or not recorded. */
 int64_t aot_replay_unit_drawn_between(aot_replay_unit *u);

@@ -28,6 +28,9 @@ ok "peaks with the saved state are those that were counted" sh -c \
     'tr -d " \n" <"$1" | grep -qF "\"forward_peak\":5240,\"backward_peak\":5272"' - "$scratch/out"
 run "$AOTSCOPE" replay "$s" --unit 1 --call 1
 ok "of the second call, too" out "2 values compared with the recorded run: 0 differ"
+"$AOTSCOPE" import "$s" -o "$scratch/full.aots" >/dev/null 2>&1
+run "$AOTSCOPE" replay "$scratch/full.aots" --unit 1
+ok "a whole session made of it is replayed the same" out "2 values compared with the recorded run: 0 differ"
 run "$AOTSCOPE" replay "$s" --unit 2
 ok "attention and two dropouts reproduce their masks" out "2 values compared with the recorded run: 0 differ"
 run "$AOTSCOPE" replay "$s" --unit 4
@@ -74,6 +77,11 @@ if command -v sqlite3 >/dev/null; then
         WHERE call = 1 AND output = 1)"
     run "$AOTSCOPE" replay "$scratch/wrong.aots" --unit 0
     ok "a recorded mask that the generator does not give is found" out "forward  native_dropout  aten.native_dropout  record_rng.py:16  stopped by diff"
+    cp "$r" "$scratch/wrong.aots"
+    sqlite3 "$scratch/wrong.aots" "UPDATE random_output SET after = (SELECT after FROM random_output WHERE call = 2)
+        WHERE call = 1"
+    run "$AOTSCOPE" replay "$scratch/wrong.aots" --unit 0 --break draws
+    ok "a node that took other numbers drew from another stream" out "when recorded it took 35: the stream of a vendor"
 else
     skip "an injected mistake" "no sqlite3 shell"
 fi
