@@ -367,6 +367,7 @@ static const aot_option options[] = {
     {0},
 };
 
+#define CMD(name, arg, sentence) "  " #name " " arg "\n    " sentence "\n"
 const aot_cmd cmd_replay = {
     .name = "replay",
     .synopsis = "INPUT [--unit N|LABEL] [--break WHAT]... [--steps N | --script FILE] [--set "
@@ -389,7 +390,9 @@ const aot_cmd cmd_replay = {
            "CUDA's; a node that drew so is named.\n\n"
            "--device-memory SIZE stops where a device of that size would be out of memory. Exit "
            "code 1 if a break was hit that "
-           "is a finding (nan, inf, diff, bytes), or the memory does not suffice.",
+           "is a finding (nan, inf, diff, bytes), or the memory does not suffice.\n\nCommands of --script:\n\n"
+#include "tui/replay_commands.def"
+    ,
     .examples = "aotscope replay run.aots\n"
                 "aotscope replay run.aots --unit 1 --break draws\n"
                 "aotscope replay train.log --set activation_memory_budget=0.5 --break diff\n"
@@ -402,3 +405,4 @@ const aot_cmd cmd_replay = {
     .max_inputs = 1,
     .run = run,
 };
+#undef CMD

@@ -78,4 +78,6 @@ ok "a damaged recording is an error, not a crash" exits 2
 ok "the recorder's tables are those of the schema (else: make docs)" \
     sh -c 'sh "$1/tools/recorder-schema.sh" "$1/core/session/schema.sql" "$1/tools/aotscope_record.py" |
         diff "$1/tools/aotscope_record.py" -' - "$AOT_SRC"
+run "$AOTSCOPE" info "$AOT_FIXTURES/recorded/train.aots.gz"
+ok "a compressed session is named, with the remedy" err "unpack it, then open"
 done_testing
