@@ -166,10 +166,26 @@ static json_t *compared_json(const compared *c)
             json_array_append_new(edits, edit_json(c, &c->edits.d[i]));
         }
     }
-    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:o}", "what", c->title, "same",
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:o}", "what", c->title, "renamed", (int)c->counts.renamed, "same",
                      (int)c->counts.n[AOT_EDIT_SAME], "changed", (int)c->counts.n[AOT_EDIT_CHANGED],
                      "removed", (int)c->counts.n[AOT_EDIT_REMOVED], "added",
                      (int)c->counts.n[AOT_EDIT_ADDED], "edits", edits);
+}
+
+static void print_counts(const compared *c)
+{
+    const uint32_t *n = c->counts.n;
+    printf("%s: ", c->title);
+    if (aot_diff_is_same(&c->counts)) {
+        printf("the same");
+    } else {
+        printf("%u same, %u changed, %u removed, %u added", n[AOT_EDIT_SAME], n[AOT_EDIT_CHANGED],
+               n[AOT_EDIT_REMOVED], n[AOT_EDIT_ADDED]);
+    }
+    if (c->counts.renamed != 0) {
+        printf("; %u input%s of another name", c->counts.renamed, c->counts.renamed == 1 ? "" : "s");
+    }
+    putchar('\n');
 }
 
 static void report(job *j, const compared *c)
@@ -181,13 +197,7 @@ static void report(job *j, const compared *c)
         json_array_append_new(j->list, compared_json(c));
         return;
     }
-    printf("%s: %s", c->title, same ? "the same" : "");
-    if (!same) {
-        printf("%u same, %u changed, %u removed, %u added", c->counts.n[AOT_EDIT_SAME],
-               c->counts.n[AOT_EDIT_CHANGED], c->counts.n[AOT_EDIT_REMOVED],
-               c->counts.n[AOT_EDIT_ADDED]);
-    }
-    putchar('\n');
+    print_counts(c);
     if (!same && !j->stat) {
         if (j->sides) {
             print_side_by_side(c, j->width);
@@ -197,8 +207,24 @@ static void report(job *j, const compared *c)
     }
 }
 
-/* ---- what is compared
- * ----------------------------------------------------------------------------- */
+/* ---- what is compared ------------------------------------------------------------------------- */
+
+/* "[0/0]", with the unit's number where another one of its side is called that, too. */
+static const char *label_of(char *buf, size_t n, const aot_model *m, size_t unit)
+{
+    char mine[96], other[96];
+    bool alone = true;
+    aot_unit_label(&aot_model_unit(m, unit)->key, mine, sizeof mine);
+    for (size_t i = 0; i < aot_model_n_units(m) && alone; i++) {
+        alone = i == unit || strcmp(mine, aot_unit_label(&aot_model_unit(m, i)->key, other, sizeof other)) != 0;
+    }
+    if (alone) {
+        snprintf(buf, n, "%s", mine);
+    } else {
+        snprintf(buf, n, "unit %zu %s", unit, mine);
+    }
+    return buf;
+}
 
 static bool has_stage(aot_model *m, size_t unit, aot_stage s)
 {
@@ -209,11 +235,11 @@ static aot_status compare_stages(job *j, size_t left, aot_stage s, size_t right,
                                  aot_err *err)
 {
     compared c = {0};
-    char a[96], b[96];
+    char a[128], b[128];
     AOT_TRY(aot_model_graph(j->left, left, s, &c.a, err));
     AOT_TRY(aot_model_graph(j->right, right, other, &c.b, err));
-    aot_unit_label(&aot_model_unit(j->left, left)->key, a, sizeof a);
-    aot_unit_label(&aot_model_unit(j->right, right)->key, b, sizeof b);
+    label_of(a, sizeof a, j->left, left);
+    label_of(b, sizeof b, j->right, right);
     bool same_label = strcmp(a, b) == 0, same_stage = s == other;
     snprintf(c.title, sizeof c.title, "%s%s%s %s%s%s", a, same_label ? "" : " and ",
              same_label ? "" : b, aot_stage_get(s)->name, same_stage ? "" : " and ",
@@ -322,7 +348,7 @@ static void print_saved(const saved_diff *d, const char *label, bool stat)
 static aot_status compare_saved(job *j, size_t left, size_t right, aot_err *err)
 {
     saved_diff d = {0};
-    char label[96];
+    char label[128];
     AOT_TRY(aot_model_partition(j->left, left, &d.p, err));
     AOT_TRY(aot_model_partition(j->right, right, &d.q, err));
     d.t = aot_table_new();
@@ -332,7 +358,7 @@ static aot_status compare_saved(job *j, size_t left, size_t right, aot_err *err)
     aot_memory_of_partition(&d.m[1], d.q, NULL);
     j->n_compared++;
     j->n_differ += d.n != 0;
-    aot_unit_label(&aot_model_unit(j->left, left)->key, label, sizeof label);
+    label_of(label, sizeof label, j->left, left);
     if (j->list != NULL) {
         json_array_append_new(j->list, saved_json(&d, label));
     } else {
@@ -381,27 +407,36 @@ static aot_status compare_units(job *j, size_t left, size_t right, aot_err *err)
     return AOT_OK;
 }
 
-/* ---- which units
- * ----------------------------------------------------------------------------------- */
+/* ---- which units ------------------------------------------------------------------------------ */
 
-/* The unit of the right side with the label of one of the left, else the one at its place. */
-static size_t partner(const job *j, size_t left)
+/* Whether a unit of the right side has the label of one of the left; ranks are what is compared, so
+ * where both sides name one it does not count. */
+static bool same_label(const aot_model *l, size_t left, const aot_model *r, size_t right)
 {
     char a[96], b[96];
-    aot_unit_label(&aot_model_unit(j->left, left)->key, a, sizeof a);
-    char *rank = strstr(a, " rank");
+    aot_unit_label(&aot_model_unit(l, left)->key, a, sizeof a);
+    aot_unit_label(&aot_model_unit(r, right)->key, b, sizeof b);
+    char *x = strstr(a, " rank"), *y = strstr(b, " rank");
+    if (x != NULL && y != NULL && l != r) {
+        *x = *y = '\0';
+    }
+    return strcmp(a, b) == 0;
+}
+
+/* The unit of the right side with the label of one of the left; of several the one that stands where
+ * the left's stands among those of its label. Where nothing is called so, the one at its place. */
+static size_t partner(const job *j, size_t left)
+{
+    size_t before = 0, found = 0;
+    for (size_t i = 0; i < left; i++) {
+        before += same_label(j->left, i, j->left, left);
+    }
     for (size_t i = 0; i < aot_model_n_units(j->right); i++) {
-        aot_unit_label(&aot_model_unit(j->right, i)->key, b, sizeof b);
-        char *other = strstr(b, " rank");
-        if (rank != NULL && other != NULL) { // ranks are what is compared
-            *other = '\0';
-            *rank = '\0';
-        }
-        if (strcmp(a, b) == 0) {
+        if (same_label(j->left, left, j->right, i) && found++ == before) {
             return i;
         }
     }
-    return left;
+    return found == 0 ? left : SIZE_MAX;
 }
 
 static void only_on(job *j, const char *side, const aot_model *m, size_t unit)

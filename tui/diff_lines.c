@@ -319,7 +319,7 @@ void diff_lines_set(diff_lines *d, const aot_graph *a, const aot_graph *b)
     d->ga = a;
     d->gb = b;
     d->edits.n = d->rows.n = 0;
-    d->counts = (aot_diff_counts){{0}};
+    d->counts = (aot_diff_counts){0};
     if (a && b) {
         d->counts = aot_graph_diff(&d->edits, a, b);
     }

@@ -5,7 +5,8 @@
  * inputs on: the longest run of them in both orders holds the match. A change in one node changes
  * the deep hash of all below it, so stretches between anchors are matched by `own`, first where
  * that is unique, then by the shortest edit script. Whether a matched pair is the same is decided
- * at the end, from the match of its operands. */
+ * at the end, from the match of its operands. Inputs and attributes start it all: they hash by name,
+ * and those of b whose name a does not have by the name of the one of a that they stand for. */
 #include "ir/diff.h"
 
 #include <stdlib.h>
@@ -21,12 +22,19 @@ enum {
 typedef struct side {
     const aot_graph *g;
     uint32_t n;
+    uint64_t *name; /* what a node is called by: of inputs their name, else the target */
     uint64_t *own, *deep;
 } side;
+
+typedef struct pair {
+    uint32_t a, b;
+} pair;
 
 typedef struct differ {
     side a, b;
     aot_node_id *match; /* by node of a */
+    pair *renamed; /* inputs and attributes of other names */
+    uint32_t n_renamed;
 } differ;
 
 /* ---- hashes ------------------------------------------------------------------------------------
@@ -70,12 +78,15 @@ static uint64_t hash_args(const aot_graph *g, const aot_arg *a, uint32_t n, cons
     return h;
 }
 
-static uint64_t hash_node(const aot_graph *g, const aot_node *n, const uint64_t *deep)
+static uint64_t hash_name(const aot_graph *g, const aot_node *n)
+{
+    return n->kind == AOT_OUTPUT ? 0 : hash_text(g, n->kind == AOT_PLACEHOLDER ? n->name : n->target);
+}
+
+static uint64_t hash_node(const aot_graph *g, const aot_node *n, uint64_t name, const uint64_t *deep)
 {
     uint64_t h = aot_hash_mix(n->kind, deep != NULL);
-    h = aot_hash_mix(h, n->kind == AOT_OUTPUT
-                            ? 0
-                            : hash_text(g, n->kind == AOT_PLACEHOLDER ? n->name : n->target));
+    h = aot_hash_mix(h, name);
     h = aot_hash_mix(h, hash_text(g, aot_meta_get(g->ctx, n->meta)->text));
     h = hash_args(g, aot_node_args(g, n), n->n_args, deep, h);
     return hash_args(g, aot_node_kwargs(g, n), 2u * n->n_kwargs, deep, h);
@@ -84,14 +95,29 @@ static uint64_t hash_node(const aot_graph *g, const aot_node *n, const uint64_t 
 static side side_of(const aot_graph *g)
 {
     side s = {.g = g, .n = (uint32_t)g->nodes.n};
+    s.name = aot_xcalloc(s.n + 1, sizeof *s.name);
     s.own = aot_xcalloc(s.n + 1, sizeof *s.own);
     s.deep = aot_xcalloc(s.n + 1, sizeof *s.deep);
     for (uint32_t i = 0; i < s.n; i++) {
-        const aot_node *n = aot_node_at(g, i);
-        s.own[i] = hash_node(g, n, NULL);
-        s.deep[i] = hash_node(g, n, s.deep);
+        s.name[i] = hash_name(g, aot_node_at(g, i));
     }
     return s;
+}
+
+static void hash_nodes(side *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        const aot_node *n = aot_node_at(s->g, i);
+        s->own[i] = hash_node(s->g, n, s->name[i], NULL);
+        s->deep[i] = hash_node(s->g, n, s->name[i], s->deep);
+    }
+}
+
+static void free_side(side *s)
+{
+    free(s->name);
+    free(s->own);
+    free(s->deep);
 }
 
 /* ---- anchors -----------------------------------------------------------------------------------
@@ -111,10 +137,6 @@ static int by_hash(const void *x, const void *y)
     }
     return a->side != b->side ? a->side - b->side : (a->index > b->index) - (a->index < b->index);
 }
-
-typedef struct pair {
-    uint32_t a, b;
-} pair;
 
 static int by_a(const void *x, const void *y)
 {
@@ -246,6 +268,100 @@ static void edit_script(differ *d, stretch s)
     free(rows);
 }
 
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+static int by_value(const void *x, const void *y)
+{
+    const uint64_t *a = x, *b = y;
+    return (*a > *b) - (*a < *b);
+}
+
+static uint64_t *sorted_names(const side *s, aot_node_kind kind, uint32_t *n)
+{
+    uint64_t *names = aot_xcalloc(s->n + 1, sizeof *names);
+    for (uint32_t i = *n = 0; i < s->n; i++) {
+        if (aot_node_at(s->g, i)->kind == kind) {
+            names[(*n)++] = s->name[i];
+        }
+    }
+    qsort(names, *n, sizeof *names, by_value);
+    return names;
+}
+
+/* Nodes of a kind whose name the other side does not have: their types and ids. */
+static uint32_t strangers(const side *s, const side *other, aot_node_kind kind, uint64_t *types, uint32_t *ids)
+{
+    uint32_t n = 0, n_theirs;
+    uint64_t *theirs = sorted_names(other, kind, &n_theirs);
+    for (uint32_t i = 0; i < s->n; i++) {
+        const aot_node *x = aot_node_at(s->g, i);
+        if (x->kind == kind && bsearch(&s->name[i], theirs, n_theirs, sizeof *theirs, by_value) == NULL) {
+            types[n] = hash_text(s->g, aot_meta_get(s->g->ctx, x->meta)->text);
+            ids[n++] = i;
+        }
+    }
+    free(theirs);
+    return n;
+}
+
+/* Gives nodes of b the names of those of a that they stand for: in their order, by type. */
+static void rename_kind(differ *d, aot_node_kind kind)
+{
+    differ t = {0};
+    uint32_t *ia = aot_xcalloc(d->a.n + 1, sizeof *ia), *ib = aot_xcalloc(d->b.n + 1, sizeof *ib);
+    t.a.own = aot_xcalloc(d->a.n + 1, sizeof *t.a.own);
+    t.b.own = aot_xcalloc(d->b.n + 1, sizeof *t.b.own);
+    uint32_t na = strangers(&d->a, &d->b, kind, t.a.own, ia), nb = strangers(&d->b, &d->a, kind, t.b.own, ib);
+    t.match = aot_xmalloc((na + 1) * sizeof *t.match);
+    memset(t.match, 0xff, (na + 1) * sizeof *t.match);
+    if (na != 0 && nb != 0) {
+        edit_script(&t, (stretch){0, na, 0, nb});
+    }
+    for (uint32_t i = 0; i < na; i++) {
+        if (t.match[i] != AOT_NO_NODE) {
+            d->renamed[d->n_renamed++] = (pair){ia[i], ib[t.match[i]]};
+        }
+    }
+    free(t.match);
+    free(t.a.own);
+    free(t.b.own);
+    free(ia);
+    free(ib);
+}
+
+typedef struct renaming {
+    uint64_t from, to;
+} renaming;
+
+static int by_from(const void *x, const void *y)
+{
+    const renaming *a = x, *b = y;
+    return (a->from > b->from) - (a->from < b->from);
+}
+
+static void match_names(differ *d)
+{
+    d->renamed = aot_xcalloc(d->a.n + 1, sizeof *d->renamed);
+    rename_kind(d, AOT_PLACEHOLDER);
+    rename_kind(d, AOT_GET_ATTR);
+    renaming *all = aot_xcalloc(d->n_renamed + 1, sizeof *all);
+    for (uint32_t i = 0; i < d->n_renamed; i++) {
+        const pair *p = &d->renamed[i];
+        all[i] = (renaming){d->b.name[p->b], d->a.name[p->a]};
+    }
+    qsort(all, d->n_renamed, sizeof *all, by_from);
+    for (uint32_t i = 0; i < d->b.n && d->n_renamed != 0; i++) {
+        aot_node_kind kind = (aot_node_kind)aot_node_at(d->b.g, i)->kind;
+        renaming key = {d->b.name[i], 0}, *found = NULL;
+        if (kind == AOT_PLACEHOLDER || kind == AOT_GET_ATTR) {
+            found = bsearch(&key, all, d->n_renamed, sizeof *all, by_from);
+        }
+        d->b.name[i] = found != NULL ? found->to : d->b.name[i];
+    }
+    free(all);
+}
+
 /* ---- the match ---------------------------------------------------------------------------------
  */
 
@@ -353,7 +469,7 @@ static void push(aot_edits *out, aot_diff_counts *c, aot_edit_kind kind, aot_nod
 
 static aot_diff_counts write_edits(const differ *d, aot_edits *out)
 {
-    aot_diff_counts c = {{0}};
+    aot_diff_counts c = {0};
     uint32_t j = 0;
     operands scratch[2] = {{aot_xcalloc(d->a.g->args.n + 1, sizeof(aot_node_id)), 0},
                            {aot_xcalloc(d->b.g->args.n + 1, sizeof(aot_node_id)), 0}};
@@ -381,15 +497,20 @@ static aot_diff_counts write_edits(const differ *d, aot_edits *out)
 aot_diff_counts aot_graph_diff(aot_edits *out, const aot_graph *a, const aot_graph *b)
 {
     differ d = {.a = side_of(a), .b = side_of(b)};
+    match_names(&d);
+    hash_nodes(&d.a);
+    hash_nodes(&d.b);
     d.match = aot_xmalloc((d.a.n + 1) * sizeof *d.match);
     memset(d.match, 0xff, (d.a.n + 1) * sizeof *d.match);
     match_by(&d, d.a.deep, d.b.deep, (stretch){0, d.a.n, 0, d.b.n}, match_by_own);
     pair_all_targets(&d);
     aot_diff_counts c = write_edits(&d, out);
+    for (uint32_t i = 0; i < d.n_renamed; i++) {
+        c.renamed += d.match[d.renamed[i].a] == d.renamed[i].b;
+    }
     free(d.match);
-    free(d.a.own);
-    free(d.a.deep);
-    free(d.b.own);
-    free(d.b.deep);
+    free(d.renamed);
+    free_side(&d.a);
+    free_side(&d.b);
     return c;
 }

@@ -1,5 +1,6 @@
 /* What changed between two graphs, matched by structure: names of intermediate values count for
- * nothing, so a renamed graph is the same graph. */
+ * nothing, so a renamed graph is the same graph. An input is the one of its name; those whose name the
+ * other graph does not have are matched in their order by type (a redacted graph, renamed code). */
 #ifndef AOT_IR_DIFF_H
 #define AOT_IR_DIFF_H
 
@@ -20,7 +21,8 @@ typedef struct aot_edit {
 typedef AOT_VEC(aot_edit) aot_edits;
 
 typedef struct aot_diff_counts {
-    uint32_t n[4]; /* by aot_edit_kind */
+    uint32_t n[4];    /* by aot_edit_kind */
+    uint32_t renamed; /* inputs and attributes that have another name on each side, and are the same else */
 } aot_diff_counts;
 
 /* Appends one edit a node, in the order of a, added nodes where they stand in b. Contexts may differ;

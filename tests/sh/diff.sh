@@ -37,6 +37,14 @@ run "$AOTSCOPE" diff "$u" "$AOT_FIXTURES/logs/train_break.log.gz" --stat
 ok "units of one side only are told" out "is on the right only"
 run "$AOTSCOPE" diff "$u" "$u" --redact --stat
 ok "both sides are redacted alike" exits 0
+
+# A session and its redacted copy: other names, the same graphs; units of one label are told apart.
+gzip -dc "$AOT_FIXTURES/recorded/train.aots.gz" >"$scratch/train.aots"
+"$AOTSCOPE" import "$scratch/train.aots" -o "$scratch/shared.aots" --redact >"$scratch/log" 2>&1
+run "$AOTSCOPE" diff "$scratch/train.aots" "$scratch/shared.aots" --stat
+ok "a redacted copy is the same" exits 0
+ok "what has another name is counted" out "unit 0 [0/0] dynamo: the same; 2 inputs of another name"
+ok "the third unit of a label meets the third" out "unit 2 [0/0] forward: the same"
 run "$AOTSCOPE" diff "$ladder"
 ok "a side is missing" err "a second INPUT, --other-stage, --other-unit, --other-set or --other-policy"
 done_testing

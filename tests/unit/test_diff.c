@@ -138,6 +138,52 @@ static void graphs_with_nothing_in_common_end_in_time(void **state)
     aot_ctx_free(c);
 }
 
+/* Bodies with inputs of their own: "NAME: type, ..." and what is returned. */
+static aot_diff_counts counts_of(const char *a, const char *b)
+{
+    aot_ctx *c = aot_ctx_new(), *d = aot_ctx_new();
+    aot_edits edits = {0};
+    aot_graph *g = NULL, *h = NULL;
+    assert_int_equal(aot_parse_graph(&g, c, a, strlen(a), 1, NULL), AOT_OK);
+    assert_int_equal(aot_parse_graph(&h, d, b, strlen(b), 1, NULL), AOT_OK);
+    aot_diff_counts n = aot_graph_diff(&edits, g, h);
+    aot_vec_free(&edits);
+    aot_ctx_free(c);
+    aot_ctx_free(d);
+    return n;
+}
+
+#define HEAD(inputs) "class G(torch.nn.Module):\n    def forward(self, " inputs "):\n"
+#define U "\"f32[9][1]cpu\""
+
+static void inputs_of_other_names_are_matched_by_type_in_their_order(void **state)
+{
+    (void)state;
+    aot_diff_counts n = counts_of(HEAD("L_x_: " T ", L_w_: " U ", L_y_: " T) OP("a", "sub.Tensor(L_x_, L_y_)")
+                                      "        return (a, L_w_)\n",
+                                  HEAD("n1: " T ", n2: " U ", n3: " T) OP("b", "sub.Tensor(n1, n3)")
+                                      "        return (b, n2)\n");
+    assert_true(aot_diff_is_same(&n));
+    assert_int_equal(n.renamed, 3);
+    // one more input on one side shifts nothing
+    n = counts_of(HEAD("L_x_: " T ", L_y_: " T) OP("a", "sub.Tensor(L_x_, L_y_)") "        return (a,)\n",
+                  HEAD("new: " U ", n1: " T ", n3: " T) OP("b", "sub.Tensor(n1, n3)") "        return (b,)\n");
+    assert_int_equal(n.n[AOT_EDIT_SAME], 4);
+    assert_int_equal(n.n[AOT_EDIT_ADDED], 1);
+}
+
+static void an_input_of_a_name_of_both_sides_is_no_other_one(void **state)
+{
+    (void)state;
+    aot_diff_counts n = counts_of(HEAD("x: " T ", y: " T) OP("a", "sub.Tensor(x, y)") "        return (a,)\n",
+                                  HEAD("y: " T ", x: " T) OP("a", "sub.Tensor(y, x)") "        return (a,)\n");
+    assert_false(aot_diff_is_same(&n));
+    assert_int_equal(n.renamed, 0);
+    n = counts_of(HEAD("x: " T ", y: " T) OP("a", "sub.Tensor(x, y)") "        return (a,)\n",
+                  HEAD("p: " T ", q: " T) OP("a", "sub.Tensor(q, p)") "        return (a,)\n");
+    assert_false(aot_diff_is_same(&n)); // renamed, and swapped besides
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +193,8 @@ int main(void)
         cmocka_unit_test(swapped_operands_are_a_change),
         cmocka_unit_test(removed_nodes_are_found_among_equal_ones),
         cmocka_unit_test(a_graph_against_itself_with_random_nodes_taken_out),
+        cmocka_unit_test(inputs_of_other_names_are_matched_by_type_in_their_order),
+        cmocka_unit_test(an_input_of_a_name_of_both_sides_is_no_other_one),
         cmocka_unit_test(graphs_with_nothing_in_common_end_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
