@@ -57,6 +57,7 @@ aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, aot_err *
     out->no_fold = aot_args_has(a, "no-fold");
     out->walk = (aot_memory_options){.reuse_in_place = aot_args_has(a, "in-place-reuse"),
                                      .free_donated = aot_args_has(a, "donated"),
+                                     .free_saved = aot_args_has(a, "free-saved"),
                                      .round_to = out->allocator ? aot_allocator_round(1) : 0,
                                      .first_calls = aot_args_has(a, "first-calls")};
     return AOT_OK;

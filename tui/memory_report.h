@@ -18,7 +18,7 @@ typedef struct aot_memory_ask {
     unsigned top; /* groups that a table shows at most; 0: all */
 } aot_memory_ask;
 
-/* Reads --by, --timeline, --no-fold, --top, --in-place-reuse, --donated, --allocator, --first-calls.
+/* Reads --by, --timeline, --no-fold, --top, --in-place-reuse, --donated, --free-saved, --allocator, --first-calls.
  * Errors: E_USAGE. */
 AOT_NODISCARD aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, aot_err *err);
 #define AOT_OPTIONS_MEMORY                                                                                         \
@@ -30,6 +30,8 @@ AOT_NODISCARD aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args
     {"in-place-reuse", 0, NULL, false,                                                                                  \
      "A pointwise result takes the memory of an input of its size that dies there."},                                   \
     {"donated", 0, NULL, false, "Donated saved values are freed at their last use in the backward."},                   \
+    {"free-saved", 0, NULL, false,                                                                                      \
+     "Saved values are freed at their last use in the backward, as autograd does without retain_graph."},               \
     {"allocator", 0, "NAME", false,                                                                                     \
      "none, or cuda: sizes rounded as PyTorch's caching allocator does, and what it would reserve."},                   \
     {"first-calls", 0, NULL, false,                                                                                     \

@@ -185,7 +185,7 @@ typedef struct handover {
     int64_t *storage; /* by aot_str */
     uint8_t *is_primal, *in_forward;
     int64_t *offset;     /* by aot_str: where the value begins in it */
-    uint8_t *is_donated; /* by position among the backward's inputs */
+    uint8_t *is_freed; /* by position among the backward's inputs */
     size_t n;
 } handover;
 
@@ -236,7 +236,7 @@ static void begin_backward(aot_sim *bw, const aot_sim *fw, const handover *h)
     }
     for (uint32_t i = 0; i < bw->g->nodes.n; i++) {
         const aot_node *n = aot_node_at(bw->g, i);
-        bool donated = n->kind == AOT_PLACEHOLDER && h->is_donated != NULL && h->is_donated[position];
+        bool freed = n->kind == AOT_PLACEHOLDER && h->is_freed != NULL && h->is_freed[position];
         position += n->kind == AOT_PLACEHOLDER;
         if (n->kind != AOT_PLACEHOLDER || aot_meta_get(bw->g->ctx, n->meta)->val != AOT_VAL_TENSOR) {
             continue;
@@ -250,7 +250,7 @@ static void begin_backward(aot_sim *bw, const aot_sim *fw, const handover *h)
         }
         place_input(bw, i, (uint32_t)st);
         bw->offset[i] = n->name < h->n ? h->offset[n->name] : 0;
-        if (st < (int64_t)fw->storages.n && !donated) {
+        if (st < (int64_t)fw->storages.n && !freed) {
             aot_sim_hold(bw, (uint32_t)st); // saved: the forward's frame holds it until the backward returns
         }
     }
@@ -287,7 +287,7 @@ static void name_kinds(aot_sim *s, const handover *h)
 
 typedef struct known {
     const uint8_t *is_static;  /* by aot_str of a primal; NULL */
-    uint8_t *is_donated;       /* by position among the backward's inputs; NULL */
+    uint8_t *is_freed;       /* by position among the backward's inputs; NULL */
 } known;
 
 static void run_forward(aot_sim *fw, const known *k)
@@ -310,7 +310,7 @@ static void simulate(aot_memory *out, aot_graph *forward, aot_graph *backward, i
                      const aot_memory_options *opt, const known *k)
 {
     aot_sim fw, bw;
-    handover h = {.is_donated = k->is_donated};
+    handover h = {.is_freed = k->is_freed};
     aot_memory_options mine = *opt;
     aot_fake_calls *fresh = opt->calls == NULL && !opt->first_calls ? aot_fake_calls_new() : NULL;
     mine.calls = opt->first_calls ? NULL : opt->calls != NULL ? opt->calls : fresh;
@@ -346,23 +346,24 @@ void aot_memory_of_partition(aot_memory *out, const aot_partition *p, const aot_
 {
     aot_memory_options none = {0};
     uint8_t *is_static = aot_xcalloc(aot_strtab_count(p->cut->ctx->strs) + 1, 1);
-    uint8_t *is_donated = NULL;
+    uint8_t *is_freed = NULL;
     opt = opt != NULL ? opt : &none;
     for (uint32_t i = 0; i < p->n_nodes; i++) {
         const aot_node *n = aot_node_at(p->cut, i);
         is_static[n->name] = n->kind == AOT_PLACEHOLDER && p->nodes[i].is_static;
     }
-    if (opt->free_donated) {
-        is_donated = aot_xcalloc(p->backward->nodes.n + 1, 1);
+    if (opt->free_donated || opt->free_saved) {
+        is_freed = aot_xcalloc(p->backward->nodes.n + 1, 1);
+        memset(is_freed, opt->free_saved, p->backward->nodes.n); // primals are held by the caller besides
         for (int i = 0; i < p->n_donated; i++) {
             if ((size_t)p->donated[i] < p->backward->nodes.n) {
-                is_donated[p->donated[i]] = 1;
+                is_freed[p->donated[i]] = 1;
             }
         }
     }
-    simulate(out, p->forward, p->backward, p->n_forward_outputs, opt, &(known){is_static, is_donated});
+    simulate(out, p->forward, p->backward, p->n_forward_outputs, opt, &(known){is_static, is_freed});
     free(is_static);
-    free(is_donated);
+    free(is_freed);
 }
 
 void aot_memory_changes(const aot_memory_side *s, int64_t *allocated, int64_t *freed)

@@ -61,6 +61,7 @@ void aot_fake_calls_free(aot_fake_calls *c); /* NULL is fine */
 typedef struct aot_memory_options {
     bool reuse_in_place; /* a pointwise result takes the memory of an input of its size that dies there */
     bool free_donated;   /* donated saved values are freed at their last use in the backward */
+    bool free_saved;     /* all saved values are, but for those that share memory with an input */
     int64_t round_to;    /* sizes of storages are rounded up to a multiple; 0: as they are */
     bool first_calls;    /* every call takes what the operator takes, as if it were the first */
     aot_fake_calls *calls; /* made before this walk, in the same process; NULL: none */

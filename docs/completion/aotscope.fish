@@ -216,6 +216,7 @@ complete -c aotscope -n '__fish_seen_subcommand_from memory' -l no-fold -d 'Keep
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l top -r -d 'Groups in a table at most; 10 if absent, 0 for all.'
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l in-place-reuse -d 'A pointwise result takes the memory of an input of its size that dies there.'
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l donated -d 'Donated saved values are freed at their last use in the backward.'
+complete -c aotscope -n '__fish_seen_subcommand_from memory' -l free-saved -d 'Saved values are freed at their last use in the backward, as autograd does without retain_graph.'
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l allocator -r -d 'none, or cuda: sizes rounded as PyTorch'\''s caching allocator does, and what it would reserve.'
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l first-calls -d 'Repeated copies take what the operator takes, not what PyTorch'\''s cache of fake calls says.'
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l unit -s u -r -d 'One unit, by number or label; all if absent.'
