@@ -163,6 +163,7 @@ static void walk(job *j, aot_replay_unit *u, json_t *events)
         }
         return;
     }
+    aot_replay_reach(r, AOT_REPLAY_ALL); // in one run: each stop is told
     while (aot_replay_continue(r)) {
         tell_frame(j, u, events, aot_replay_at(r));
     }

@@ -170,6 +170,7 @@ static bool run_on(replay_view *s)
 static bool work(aot_view *v)
 {
     replay_view *s = state(v);
+    refresh(s);
     return (s->u != NULL && run_on(s)) || aot_list_work(&s->list, AOT_SLICE_NS);
 }
 
@@ -512,6 +513,7 @@ static void open_node(replay_view *s)
 static bool act(aot_view *v, aot_action a)
 {
     replay_view *s = state(v);
+    refresh(s);
     if (s->u == NULL) {
         return false;
     }

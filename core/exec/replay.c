@@ -25,7 +25,8 @@ aot_replay *aot_replay_new(const aot_replay_source *s)
     }
     size_t n = s->graph[AOT_REPLAY_FORWARD]->nodes.n;
     r->keeps = aot_xcalloc(n + 1, sizeof *r->keeps);
-    r->kept = aot_xcalloc(KEPT * n + 1, sizeof *r->kept);
+    r->n_kept = KEPT * n;
+    r->kept = aot_xcalloc(r->n_kept + 1, sizeof *r->kept);
     const aot_graph *b = s->graph[AOT_REPLAY_BACKWARD];
     for (aot_node_id id = 0; b != NULL && s->first != NULL && id < b->nodes.n; id++) {
         if (s->first[id] != AOT_NO_NODE) {
@@ -37,7 +38,7 @@ aot_replay *aot_replay_new(const aot_replay_source *s)
 
 static void drop_kept(aot_replay *r)
 {
-    for (size_t i = 0; i < KEPT * r->s.graph[AOT_REPLAY_FORWARD]->nodes.n; i++) {
+    for (size_t i = 0; i < r->n_kept; i++) { // the graph may be gone
         aot_array_unref(r->kept[i]);
         r->kept[i] = NULL;
     }
@@ -239,7 +240,7 @@ bool aot_replay_reach(aot_replay *r, size_t i)
     while (i >= r->frames.n && !r->complete) {
         size_t twice = 2 * r->frames.n;
         r->horizon = twice < FIRST_HORIZON ? FIRST_HORIZON : twice;
-        r->horizon = i >= r->horizon && i < SIZE_MAX / 2 ? i + 1 : r->horizon;
+        r->horizon = i >= r->horizon ? i + 1 : r->horizon;
         run(r);
     }
     return i < r->frames.n;

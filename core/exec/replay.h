@@ -109,6 +109,7 @@ bool aot_replay_reach(aot_replay *r, size_t i);
 /* The frame of a node, backward or forward (the first that is run again counts as the forward's);
  * AOT_REPLAY_NONE if it was not reached. */
 #define AOT_REPLAY_NONE ((size_t)-1)
+#define AOT_REPLAY_ALL ((size_t)-3) /* for aot_replay_reach: to the end, without runs in between */
 size_t aot_replay_find(const aot_replay *r, aot_replay_side side, const char *name);
 
 /* The frame shown; AOT_REPLAY_NONE: before the first node. */

@@ -28,6 +28,7 @@ struct aot_replay {
     bool started[AOT_REPLAY_N_SIDES];
     aot_array *
         *kept; /* by node of the forward: copies for the backward's comparison, KEPT a node */
+    size_t n_kept;
     int64_t kept_bytes;
     bool *keeps;       /* by node of the forward: the backward computes it again */
     aot_generator was; /* before the node */
