@@ -126,6 +126,32 @@ static void write_result(aot_exec *x, const exec_call *c, aot_array *to, aot_arr
     aot_array_assign(to, from);
 }
 
+/* How many results an operator has that are no argument of it, where it also writes some: batch normalization. */
+static unsigned own_results(const exec_op *mine, const exec_op *other, const aot_xval *r)
+{
+    unsigned n_written = 0;
+    for (uint32_t i = 0; i < mine->schema.n_args; i++) {
+        n_written += mine->schema.args[i].is_write;
+    }
+    return r->kind == AOT_X_LIST && r->n == other->schema.n_returns && r->n == mine->schema.n_returns + n_written
+               ? mine->schema.n_returns
+               : 0;
+}
+
+static void write_all(aot_exec *x, const exec_call *c, const exec_op *mine, const aot_xval *from, unsigned n)
+{
+    unsigned k = 0;
+    for (uint32_t i = 0; i < mine->schema.n_args && k < n; i++) {
+        if (!mine->schema.args[i].is_write) {
+            continue;
+        }
+        if (i < c->n && c->args[i].kind == AOT_X_ARRAY && from[k].kind == AOT_X_ARRAY) {
+            write_result(x, c, c->args[i].u.array, from[k].u.array);
+        }
+        k++;
+    }
+}
+
 static aot_xval run_functional(aot_exec *x, const exec_call *c, aot_op_id functional)
 {
     const exec_op *mine = ex_op(x, c->op), *other = ex_op(x, functional);
@@ -136,7 +162,11 @@ static aot_xval run_functional(aot_exec *x, const exec_call *c, aot_op_id functi
     }
     aot_xval r = ex_run(x, &(exec_call){.op = functional, .n = other->schema.n_args, .args = args});
     aot_xval *out = AOT_NEW_ARRAY(x->scratch, aot_xval, mine->schema.n_args + 1);
-    unsigned n = 0;
+    unsigned n = 0, own = own_results(mine, other, &r);
+    if (own > 0) { // results of its own come first, then what is written
+        write_all(x, c, mine, r.u.items + own, r.n - own);
+        return aot_xv_list(own, r.u.items);
+    }
     for (uint32_t i = 0; i < mine->schema.n_args; i++) {
         aot_xval to = i < c->n ? c->args[i] : aot_xv_none();
         if (!mine->schema.args[i].is_write || to.kind != AOT_X_ARRAY) {

@@ -38,6 +38,8 @@ struct aot_exec {
     aot_node_id node;
     int depth;          /* of expansions within expansions */
     bool in_double;
+    bool unthreaded;    /* the mistake: states of the generator are not set again */
+    unsigned n_unthreaded;
 };
 
 struct aot_kern {
@@ -71,13 +73,6 @@ aot_xval ex_run(aot_exec *x, const exec_call *c);
 aot_xval ex_decomposed(aot_exec *x, aot_op_id op, unsigned n, const aot_xval *args);
 /* Runs a graph inside of the running call; results belong to it. */
 aot_xval ex_graph(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs);
-/* run_and_save_rng_state and run_with_rng_state, with their arguments; false: the operator is neither. */
-typedef struct ex_rng_call {
-    unsigned n, n_kwargs;
-    const aot_xval *args, *kwargs;
-    const char *const *keys;
-} ex_rng_call;
-bool ex_rng_state(aot_exec *x, aot_op_id op, const ex_rng_call *c, aot_xval *out);
 /* A Python operator on numbers; false: it is none. */
 bool ex_python(aot_exec *x, const char *name, unsigned n, const aot_xval *args, aot_xval *out);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "exec/clones.h"
+#include "exec/hop.h"
 #include "exec/internal.h"
 #include "ir/text.h"
 
@@ -49,6 +50,17 @@ aot_generator *aot_exec_generator(aot_exec *x)
 void aot_exec_set_double(aot_exec *x, bool on)
 {
     x->in_double = on;
+}
+
+void aot_exec_set_unthreaded(aot_exec *x, bool on)
+{
+    x->unthreaded = on;
+    x->n_unthreaded = 0;
+}
+
+unsigned aot_exec_n_unthreaded(const aot_exec *x)
+{
+    return x->n_unthreaded;
 }
 
 aot_dtype aot_exec_dtype(const aot_exec *x, aot_dtype stated)
@@ -311,17 +323,18 @@ static aot_xval attribute(walk *w, const aot_node *n)
     return aot_xv_array(x);
 }
 
-static bool run_rng_state(walk *w, const aot_node *n, unsigned n_args, const aot_xval *args, aot_xval *out)
+static aot_xval run_hop(walk *w, const aot_node *n, unsigned n_args, const aot_xval *args)
 {
     const aot_arg *kw = aot_node_kwargs(w->g, n);
-    aot_xval *values = AOT_NEW_ARRAY(w->x->scratch, aot_xval, n->n_kwargs + 1u);
     const char **keys = AOT_NEW_ARRAY(w->x->scratch, const char *, n->n_kwargs + 1u);
+    aot_xval *values = AOT_NEW_ARRAY(w->x->scratch, aot_xval, n->n_kwargs + 1u);
     for (unsigned i = 0; i < n->n_kwargs; i++) {
         aot_xval v = planned(w, &kw[2 * i + 1]);
         keys[i] = aot_text(w->g->ctx, kw[2 * i].u.s);
         values[i] = resolved(w, &v);
     }
-    return ex_rng_state(w->x, n->op, &(ex_rng_call){n_args, n->n_kwargs, args, values, keys}, out);
+    hop_call h = {w->x, n->op, w->g->ctx, n_args, args, n->n_kwargs, keys, values};
+    return ex_hop(&h);
 }
 
 static aot_xval run_node(walk *w, aot_node_id id)
@@ -329,7 +342,8 @@ static aot_xval run_node(walk *w, aot_node_id id)
     const aot_node *n = aot_node_at(w->g, id);
     const step *s = &w->steps[id];
     if (n->kind == AOT_GET_ATTR) {
-        return attribute(w, n);
+        return n->subgraph == 0 ? attribute(w, n)
+                                : (aot_xval){.kind = AOT_X_GRAPH, .u.graph = w->g->subgraphs.d[n->subgraph - 1]};
     }
     if (n->kind != AOT_CALL_FUNCTION) {
         ex_fail(w->x, AOT_E_UNSUPPORTED, "%s %s: the interpreter runs operators, not torch-level calls",
@@ -345,8 +359,8 @@ static aot_xval run_node(walk *w, aot_node_id id)
     if (aot_is_getitem(w->g, n)) {
         return item_of(w, args, s->n);
     }
-    if (n->op != AOT_OP_UNKNOWN && run_rng_state(w, n, s->n, args, &out)) {
-        return out;
+    if (n->op != AOT_OP_UNKNOWN && (aot_node_op(n)->flags & AOT_OPF_HIGHER_ORDER) != 0) {
+        return run_hop(w, n, s->n, args);
     }
     if (!ex_python(w->x, aot_text(w->g->ctx, n->target), s->n, args, &out)) {
         ex_fail(w->x, AOT_E_UNSUPPORTED, "%s is not known to the interpreter", aot_text(w->g->ctx, n->target));

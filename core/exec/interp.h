@@ -36,6 +36,9 @@ void aot_exec_free(aot_exec *x); /* NULL is fine */
 aot_live_bytes *aot_exec_live(aot_exec *x);
 aot_generator *aot_exec_generator(aot_exec *x); /* the CPU generator: seed it before running */
 
+/* The mistake of drawing again without the saved state of the generator; how often it was made. */
+void aot_exec_set_unthreaded(aot_exec *x, bool on);
+unsigned aot_exec_n_unthreaded(const aot_exec *x);
 /* Computes in double: where the graph names a floating-point dtype it is f64 (c128), so that finite differences mean
  * something. Inputs are to be given so. */
 void aot_exec_set_double(aot_exec *x, bool on);

@@ -37,7 +37,7 @@ static aot_status check_wrappers(const run *r)
         subclass |= r->m->subclass_in.of[i].n > 0;
     }
     const char *wrapper = subclass                        ? "AOTDispatchSubclassWrapper (an input is a tensor subclass)"
-                          : r->m->n_tokens > 0            ? "EffectTokensWrapper (an operator has side effects)"
+                          : r->m->n_bw_tokens > 0         ? "EffectTokensWrapper (an operator of the backward has side effects)"
                           : r->m->is_rng_op_functionalized ? "FunctionalizedRngRuntimeWrapper (functionalize_rng_ops)"
                                                           : NULL;
     return wrapper == NULL ? AOT_OK : AOT_FAIL(r->err, AOT_E_UNSUPPORTED, "a unit with %s is not run", wrapper);
@@ -94,15 +94,15 @@ static aot_status make_inner(run *r)
 static aot_xval *forward_inputs(const run *r, const aot_graph *g, unsigned *n)
 {
     aot_xval *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
-    unsigned at = 0;
+    unsigned at = 0, n_tokens = (unsigned)r->m->n_tokens; // in front, each None
     *n = 0;
     for (aot_node_id id = 0; id < r->in->graph->nodes.n; id++) {
         const aot_node *node = aot_node_at(r->in->graph, id);
-        if (node->kind != AOT_PLACEHOLDER || at >= r->n_inner) {
+        if (node->kind != AOT_PLACEHOLDER || at >= n_tokens + r->n_inner) {
             continue;
         }
         if (aot_graph_find(g, aot_node_name(r->in->graph, id)) != AOT_NO_NODE) {
-            given[(*n)++] = r->inner[at];
+            given[(*n)++] = at < n_tokens ? aot_xv_none() : r->inner[at - n_tokens];
         }
         at++;
     }
@@ -329,11 +329,16 @@ static unsigned tangent_order(const run *r, unsigned *order)
     return n;
 }
 
+static unsigned n_forward_outputs(const run *r) // without tokens
+{
+    return (unsigned)(r->in->cut->n_forward_outputs - r->m->n_tokens);
+}
+
 /* The mistake of computing saved values again after the inputs that they come from were written. */
 static aot_status recompute_from_mutated(run *r)
 {
     const aot_graph *g = r->in->cut->forward;
-    unsigned n = 0, n_again = 0;
+    unsigned n = 0, n_again = 0, n_tokens = (unsigned)r->m->n_tokens;
     bool *mutated = aot_xcalloc(g->nodes.n + 1, sizeof *mutated);
     aot_xval *given = forward_inputs(r, g, &n), *inputs = aot_clone_values(given, n, false), *again = NULL;
     for (unsigned i = 0; i < n; i++) {
@@ -341,14 +346,14 @@ static aot_status recompute_from_mutated(run *r)
             mutated[i] |= given[i].kind == AOT_X_ARRAY && r->m->inputs[k].mutates_data && given[i].u.array == r->inner[k].u.array;
         }
     }
-    bool *depends = aot_fault_depends(g, mutated, r->n_returned);
+    bool *depends = aot_fault_depends(g, mutated, r->n_returned + n_tokens);
     aot_generator kept = *aot_exec_generator(r->x);
     aot_status s = aot_exec_run(&again, &n_again, r->x, g, n, inputs, NULL, r->err);
     *aot_exec_generator(r->x) = kept;
-    for (unsigned i = (unsigned)r->in->cut->n_forward_outputs; s == AOT_OK && i < r->n_returned && i < n_again; i++) {
-        if (depends[i]) {
+    for (unsigned i = n_forward_outputs(r); s == AOT_OK && i < r->n_returned && i + n_tokens < n_again; i++) {
+        if (depends[i + n_tokens]) {
             aot_xv_drop(&r->returned[i]);
-            r->returned[i] = aot_xv_keep(again[i]);
+            r->returned[i] = aot_xv_keep(again[i + n_tokens]);
             r->out->made_fault = true;
         }
     }
@@ -364,7 +369,7 @@ static aot_status recompute_from_mutated(run *r)
 static aot_status backward_inputs(const run *r, const tangent_list *t, aot_xval *in, unsigned *n)
 {
     const aot_graph *g = r->in->cut->backward;
-    unsigned n_forward = (unsigned)r->in->cut->n_forward_outputs, n_sym = r->in->cut->n_saved_sym;
+    unsigned n_forward = n_forward_outputs(r), n_sym = r->in->cut->n_saved_sym;
     unsigned n_saved = r->n_returned - n_forward - n_sym, at = 0;
     unsigned *order = aot_xcalloc(n_forward + 1u, sizeof *order), n_tangents = tangent_order(r, order);
     aot_status s = AOT_OK;
@@ -433,7 +438,10 @@ static aot_status run_backward(run *r)
         aot_xv_drop(&r->returned[i]);
     }
     if (s == AOT_OK && g != NULL) {
+        aot_exec_set_unthreaded(r->x, makes(r, AOT_FAULT_UNTHREADED_DROPOUT));
         s = aot_exec_run(&grads, &n_grads, r->x, g, n, in, r->in->options, r->err);
+        r->out->made_fault |= aot_exec_n_unthreaded(r->x) > 0;
+        aot_exec_set_unthreaded(r->x, false);
         r->out->has_backward = s == AOT_OK;
     }
     if (s == AOT_OK) {
@@ -456,6 +464,19 @@ static aot_status run_backward(run *r)
 
 /* ---- the call ------------------------------------------------------------------------------------------ */
 
+/* Tokens come back in front of all else. */
+static void drop_tokens(run *r)
+{
+    unsigned n = (unsigned)r->m->n_tokens;
+    for (unsigned i = 0; i < n && i < r->n_returned; i++) {
+        aot_xv_drop(&r->returned[i]);
+    }
+    if (n > 0 && r->n_returned >= n) {
+        r->n_returned -= n;
+        memmove(r->returned, r->returned + n, r->n_returned * sizeof *r->returned);
+    }
+}
+
 static aot_status run_forward(run *r)
 {
     const aot_graph *g = r->in->cut != NULL ? r->in->cut->forward : r->in->graph;
@@ -475,6 +496,7 @@ static aot_status run_forward(run *r)
     }
     aot_free_values(kept, n);
     free(given);
+    drop_tokens(r);
     return s;
 }
 

@@ -3,8 +3,8 @@
  *
  * In call order: duplicates dropped (AOTDedupeWrapper), views replaced by their base
  * (AOTSyntheticBaseWrapper), mutated inputs written back and aliased outputs made again
- * (RuntimeWrapper), saved values held between the calls (AOTDispatchAutograd). Units with tensor
- * subclasses, effect tokens or functionalize_rng_ops are refused with the wrapper's name.
+ * (RuntimeWrapper), saved values held between the calls (AOTDispatchAutograd), tokens passed and dropped
+ * (EffectTokensWrapper). Units with tensor subclasses or functionalize_rng_ops are refused with the wrapper's name.
  * Mirrors torch/_functorch/_aot_autograd/runtime_wrappers.py. */
 #ifndef AOT_EXEC_RUN_UNIT_H
 #define AOT_EXEC_RUN_UNIT_H

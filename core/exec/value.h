@@ -15,6 +15,7 @@ typedef enum aot_xkind {
     AOT_X_STR,   /* u.text: also names: torch.channels_last */
     AOT_X_DTYPE, /* u.i */
     AOT_X_LIST,  /* u.items */
+    AOT_X_GRAPH, /* u.graph, borrowed: an argument of a higher-order operator */
     AOT_X_NODE   /* only in a plan: the value of u.node */
 } aot_xkind;
 
@@ -29,6 +30,7 @@ typedef struct aot_xval {
         const char *text;
         struct aot_xval *items;
         aot_node_id node;
+        const aot_graph *graph;
     } u;
 } aot_xval;
 

@@ -146,6 +146,19 @@ static bool see_eager(void *arg, const aot_graph *g, aot_node_id id, const aot_x
     return true;
 }
 
+/* "sin (torch.ops.aten.sin.default)"; of an item also whose it is. */
+static const char *described(verify *v, const aot_graph *g, aot_node_id id)
+{
+    const aot_node *n = aot_node_at(g, id);
+    const aot_arg *args = aot_node_args(g, n);
+    if (aot_is_getitem(g, n) && n->n_args == 2 && args[0].kind == AOT_ARG_NODE && args[1].kind == AOT_ARG_INT) {
+        return vf_text(v, "%s (item %lld of %s, %s)", aot_node_name(g, id), (long long)args[1].u.i,
+                       aot_node_name(g, args[0].u.node), aot_node_target(g, args[0].u.node));
+    }
+    return n->kind == AOT_PLACEHOLDER ? aot_node_name(g, id)
+                                      : vf_text(v, "%s (%s)", aot_node_name(g, id), aot_node_target(g, id));
+}
+
 static void free_slots(vf_slot *s, uint32_t n)
 {
     for (uint32_t i = 0; s != NULL && i < n; i++) {
@@ -186,8 +199,7 @@ static bool see_call(void *arg, const aot_graph *g, aot_node_id id, const aot_xv
         v->out->n_recomputed++;
         if (u.differs) {
             vf_finding(v, AOT_VERIFY_RECOMPUTED, "backward", aot_node_name(g, id), v->order, &u,
-                       "%s (%s), computed again in the backward, is not what the forward computed", aot_node_name(g, id),
-                       aot_node_target(g, id));
+                       "%s, computed again in the backward, is not what the forward computed", described(v, g, id));
         }
     }
     return true;
@@ -247,11 +259,11 @@ aot_status vf_run_eager(verify *v, aot_exec *x, const aot_xval *outer, const aot
     const aot_graph *g = in->aten;
     aot_run_in call = {.calling = in->calling, .graph = in->joint, .outer = (aot_xval *)(uintptr_t)outer};
     aot_xval *inner, *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
-    unsigned n_inner = (unsigned)in->calling->meta.n_inputs, at = 0;
+    unsigned n_inner = (unsigned)in->calling->meta.n_inputs, n_tokens = (unsigned)in->calling->meta.n_tokens, at = 0;
     aot_status s = aot_run_inner(&inner, &call, err);
     for (aot_node_id id = 0; s == AOT_OK && id < g->nodes.n; id++) { // tangents are placeholders that nobody reads
         if (aot_node_at(g, id)->kind == AOT_PLACEHOLDER) {
-            given[at] = at < n_inner ? inner[at] : aot_xv_none();
+            given[at] = at >= n_tokens && at - n_tokens < n_inner ? inner[at - n_tokens] : aot_xv_none();
             at++;
         }
     }
@@ -301,9 +313,9 @@ static void compare_slot(verify *v, const aot_graph *g, aot_node_id id, const ao
     if (u.differs) {
         const char *stage = back ? "backward" : "forward", *name = aot_node_name(g, id);
         vf_finding(v, saved ? AOT_VERIFY_SAVED : AOT_VERIFY_NODE, stage, name, s->order, &u,
-                   saved ? "%s (%s), which the backward is given, is not the value of the joint graph"
-                         : back ? "%s (%s) of the backward is not the joint graph's" : "%s (%s) of the forward is not the joint graph's",
-                   name, aot_node_target(g, id));
+                   saved ? "%s, which the backward is given, is not the value of the joint graph"
+                         : back ? "%s of the backward is not the joint graph's" : "%s of the forward is not the joint graph's",
+                   described(v, g, id));
     }
 }
 
@@ -345,12 +357,14 @@ static aot_status run_joint(verify *v, aot_err *err)
     aot_xval *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
     aot_run_in call = {.calling = in->calling, .graph = g, .outer = outer};
     aot_exec_options o = {.observer = see_joint, .arg = v, .inputs = true};
-    unsigned n_inner = (unsigned)in->calling->meta.n_inputs, at = 0, n_out = 0;
+    unsigned n_inner = (unsigned)in->calling->meta.n_inputs, n_tokens = (unsigned)in->calling->meta.n_tokens, at = 0, n_out = 0;
     aot_status s = aot_run_inner(&inner, &call, err);
     for (aot_node_id id = 0; s == AOT_OK && id < g->nodes.n; id++) {
         const aot_node *n = aot_node_at(g, id);
         if (n->kind == AOT_PLACEHOLDER) {
-            given[at] = at < n_inner ? aot_xv_keep(inner[at]) : joint_tangent(v, g, n);
+            given[at] = at < n_tokens             ? aot_xv_none()
+                        : at - n_tokens < n_inner ? aot_xv_keep(inner[at - n_tokens])
+                                                  : joint_tangent(v, g, n);
             at++;
         }
     }

@@ -17,7 +17,7 @@ ok "at the dropout itself" out "first backward: native_dropout (torch.ops.aten.n
 
 run "$AOTSCOPE" verify "$(unit pain_read_after_mutation)"
 ok "an input that is read after it was written differs" exits 1
-ok "first at the input" out "first backward: primals_1 (primals_1), which the backward is given"
+ok "first at the input" out "first backward: primals_1, which the backward is given"
 ok "and the gradient is told to be wrong" out "the gradient of L['x'] is not the finite difference of eager"
 
 run "$AOTSCOPE" verify "$(unit mutate_and_train)" --fault lost-copy
@@ -29,6 +29,18 @@ ok "at the saved value" out "first backward: detach_1 (torch.ops.aten.detach.def
 run "$AOTSCOPE" verify "$(unit output_aliases_input)" --fault wrong-alias
 ok "an alias that is not made again is found" exits 1
 ok "at the output" out "first call: output 0 shares no memory with L['x'], in eager it does"
+run "$AOTSCOPE" verify "$(unit checkpoint_dropout)"
+ok "a checkpointed dropout passes: its state is set again" exits 0
+run "$AOTSCOPE" verify "$(unit checkpoint_dropout)" --fault unthreaded-dropout
+ok "a state that is not set again is found" exits 1
+ok "at the dropout" out "first backward: getitem (item 0 of run_with_rng_state, torch.ops.higher_order.run_with_rng_state)"
+for hop in cond_branches while_loop_inference effect_tokens_print; do
+    run "$AOTSCOPE" verify "$(unit $hop)"
+    ok "$hop is run" exits 0
+done
+run "$AOTSCOPE" verify "$(unit flex_attention)"
+ok "a unit that cannot be run does not pass" exits 2
+ok "and is named with its reason" out "NOT RUN: node flex_attention: higher_order.flex_attention: its score function"
 run "$AOTSCOPE" verify "$(unit linear_relu)" --fault lost-copy
 ok "a mistake that has nothing to break is an error" exits 2
 ok "that says so" err "the unit has nothing that it would break"
