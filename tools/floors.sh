@@ -3,12 +3,12 @@
 # Both files have lines `CORPUS | SETTING | CHECK | PERCENTAGE`; # starts a comment. Prints a line for
 # each figure or floor: `ok ...` (at or above; says when the floor may be raised), or `BELOW ...`
 # (under its floor, or a floor without a figure). STEP tells which floors are looked at: those of the
-# setting `check` or `import` belong to that step, all others to `parity`.
+# setting `check`, `verify` or `import` belong to that step, all others to `parity`.
 # Exits 1 if anything is below.
 set -eu
 awk -F ' *[|] *' -v step="$2" '
 /^ *(#|$)/ { next }
-{ key = $1 " | " $2 " | " $3; owner = $2 == "check" || $2 == "import" ? $2 : "parity" }
+{ key = $1 " | " $2 " | " $3; owner = $2 == "check" || $2 == "verify" || $2 == "import" ? $2 : "parity" }
 FILENAME == ARGV[1] { if (owner == step) { floor[key] = $4; order[++n] = key }; next }
 {
     seen[key] = 1

@@ -257,6 +257,7 @@ static void save_outputs(aot_tracer *t, grad_fn *fn, unsigned saves, aot_value o
 {
     unsigned order[AOT_SAVES_N_RESULTS], n = tr_saved_order(t, fn, order);
 
+    fn->out_version = tr_alloc(t, fn->n_out + 1, sizeof *fn->out_version);
     for (unsigned k = 0; k < n; k++) {
         unsigned i = order[k];
         aot_tensor *x = aot_v_item(out, i);
@@ -264,6 +265,7 @@ static void save_outputs(aot_tracer *t, grad_fn *fn, unsigned saves, aot_value o
             /* A result without history is kept as it is: it cannot make a cycle. The detached copy
              * of a grad layer's tensor wraps the same value: nothing is called. */
             fn->saved_out[i] = x->grad_fn == NULL || t->depth != 0 ? x : as_saved(t, x);
+            fn->out_version[i] = x->version != NULL ? x->version->n : 0;
         }
     }
 }
@@ -283,6 +285,7 @@ static bool takes_gradient(const op_facts *f, aot_op_id rule_of, unsigned i)
 /* Writes the call at the levels above functionalization. */
 static aot_value record(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
+    tr_check_versions(t, op, n, args);
     if (t->depth != 0) {
         return tr_grad_below(t, op, n, args);
     }
@@ -311,6 +314,16 @@ static bool reads_self(unsigned saves, unsigned n, const aot_value *args)
     return (saves & AOT_SAVES_SELF) != 0 ||
            ((saves & AOT_SAVES_SELF_FOR_1) != 0 && n > 1 && any_requires_grad(1, &args[1])) ||
            ((saves & AOT_SAVES_SELF_FOR_2) != 0 && n > 2 && any_requires_grad(1, &args[2]));
+}
+
+/* As they are behind the call: what it writes itself is no change. cloned: the first argument is a clone. */
+static void note_versions(aot_tracer *t, grad_fn *fn, const op_facts *f, unsigned n, bool cloned)
+{
+    fn->arg_version = tr_alloc(t, n + 1, sizeof *fn->arg_version);
+    for (unsigned i = 0; i < n; i++) {
+        const aot_tensor *x = fn->args[i].kind == AOT_V_TENSOR ? fn->args[i].u.t : NULL;
+        fn->arg_version[i] = x != NULL && x->version != NULL ? x->version->n + (f->writes && f->schema.args[i].is_write && !(i == 0 && cloned)) : 0;
+    }
 }
 
 aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
@@ -351,6 +364,7 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
         }
         fn = new_op_fn(t, op, rule_of, n, args, 8);
         fn->args = saved;
+        note_versions(t, fn, f, n, saved != args);
     }
     aot_value out = record(t, op, n, args);
     for (unsigned i = 0; f->writes && i < n; i++) {

@@ -183,6 +183,9 @@ static void unpack(aot_tracer *t, grad_fn *fn, aot_vjp *b)
 
     for (unsigned k = 0; k < n; k++) {
         unsigned i = order[k];
+        if (fn->saved_out[i] != NULL) {
+            tr_check_saved_out(t, fn, i);
+        }
         if (fn->saved_out[i] != NULL && fn->saved_out[i] == aot_v_item(fn->result, i)) {
             b->unpacked[i] = fn->saved_out[i]; /* it has no history: saved as it was */
         } else if (fn->saved_out[i] != NULL) {
@@ -263,7 +266,10 @@ void tr_apply(aot_tracer *t, grad_fn *fn, aot_tensor **grads, aot_tensor **out)
     aot_str was = t->rule;
     t->rule = aot_intern_z(t->c->strs, aot_arena_printf(t->a, "gradient of %s",
                                                         aot_op(fn->op)->name));
+    const grad_fn *reading = t->reading;
+    t->reading = fn;
     fn->rule(&b);
+    t->reading = reading;
     t->rule = was;
 }
 

@@ -120,6 +120,7 @@ typedef struct grad_fn {
     const aot_fake **out_type; /* NULL: not differentiable */
     aot_meta_id *out_meta;
     aot_tensor **saved_out;    /* detached; NULL: not saved */
+    unsigned *arg_version, *out_version; /* of tensors when they were saved; NULL: not checked */
     aot_value result;          /* types of all outputs: not differentiable ones too */
     uint64_t seq;
     aot_src src;
@@ -138,6 +139,10 @@ typedef struct grad_fn {
     bool needed;
     aot_tensor **buffer;
 } grad_fn;
+
+/* Fails where a call of a running formula reads a saved tensor that has been written since. */
+void tr_check_versions(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args);
+void tr_check_saved_out(aot_tracer *t, const grad_fn *fn, unsigned i);
 
 struct aot_vjp {
     aot_tracer *t;
@@ -225,6 +230,7 @@ struct aot_tracer {
     unsigned below_aten;        /* expansions around: AOT_LEVEL_ATEN has the outermost composite */
     aot_namespace *real_names[AOT_N_LEVELS]; /* while probing */
     aot_node_id functional_parent, traced_parent;
+    const grad_fn *reading;     /* whose formula is run; NULL */
     aot_src src;                /* of the node being run */
     const aot_graph *at_graph;
     aot_node_id at_node;

@@ -46,6 +46,31 @@ ok "a mistake that has nothing to break is an error" exits 2
 ok "that says so" err "the unit has nothing that it would break"
 run "$AOTSCOPE" verify "$(unit linear_relu)" --fault nonsense
 ok "an unknown one names those there are" err "there are unthreaded-dropout, lost-copy, wrong-alias, mutated-recompute"
+
+# What the backward reads must be as it was: autograd counts the writes.
+program() {
+    cat >"$scratch/program.txt" <<EOF
+# aotscope: requires_grad L_x_
+# aotscope: requires_grad L_w_
+class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[4][1]cpu", L_w_: "f32[4][1]cpu"):
+        l_x_ = L_x_
+        l_w_ = L_w_
+        mul: "f32[4][1]cpu" = $1
+        sin: "f32[4][1]cpu" = torch.sin(mul);  mul = None
+        _set_grad_enabled = torch._C._set_grad_enabled(False)
+        add_: "f32[4][1]cpu" = l_x_.add_(1)
+        _set_grad_enabled_1 = torch._C._set_grad_enabled(True)
+        return (sin,)
+EOF
+}
+program "l_x_ * l_w_"
+run "$AOTSCOPE" verify "$scratch/program.txt"
+ok "a saved input that is written is refused, as PyTorch does" exits 2
+ok "with the reader, and both versions" out "the gradient of aten.mul.Tensor reads its argument 0, which was written in place since (version 1, saved at 0)"
+program "l_x_ + l_w_"
+run "$AOTSCOPE" verify "$scratch/program.txt"
+ok "one that nobody reads is not" exits 0
 run "$AOTSCOPE" verify "$(unit linear_relu)" --json
 ok "as JSON" out '"format": "aotscope/1"'
 ok "with the outcome" out '"outcome": "PASS"'
