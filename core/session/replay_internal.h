@@ -10,6 +10,7 @@
 typedef struct recorded_node {
     const aot_drawn *first; /* of the node's outputs; NULL: it was not recorded */
     size_t n;
+    const aot_drawn *inside[2]; /* first and last drawn in the body that it runs; NULL */
 } recorded_node;
 
 typedef struct side_facts {

@@ -1,5 +1,6 @@
 /* What a running program recorded of a unit's call: where its generator stood, what its random
  * nodes gave, the sizes of its inputs. The numbers of the replay are compared with it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,13 +82,29 @@ void ru_recorded(void *arg, aot_replay_diff *out, aot_replay_side side, aot_node
     }
 }
 
+/* "cond/native_dropout": drawn in the body that cond runs. */
+static void index_inside(side_facts *f, const aot_drawn *d, const char *slash)
+{
+    char name[200];
+    snprintf(name, sizeof name, "%.*s", (int)(slash - d->node), d->node);
+    aot_node_id id = aot_graph_find(f->g, name);
+    if (id != AOT_NO_NODE) {
+        recorded_node *n = &f->drawn[id];
+        n->inside[0] = n->inside[0] != NULL ? n->inside[0] : d;
+        n->inside[1] = d;
+    }
+}
+
 static void index_drawn(aot_replay_unit *u, side_facts *f)
 {
     f->drawn = AOT_NEW_ARRAY(u->arena, recorded_node, f->g->nodes.n + 1);
     for (size_t i = 0; i < f->call->random.n; i++) {
         const aot_drawn *d = &f->call->random.d[i];
-        aot_node_id id = aot_graph_find(f->g, d->node);
-        if (id != AOT_NO_NODE && f->drawn[id].n++ == 0) {
+        const char *slash = strchr(d->node, '/');
+        aot_node_id id = slash == NULL ? aot_graph_find(f->g, d->node) : AOT_NO_NODE;
+        if (slash != NULL) {
+            index_inside(f, d, slash);
+        } else if (id != AOT_NO_NODE && f->drawn[id].n++ == 0) {
             f->drawn[id].first = d;
         }
     }
@@ -214,11 +231,13 @@ bool aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side, aot_n
                            aot_replay_drawn *out)
 {
     const side_facts *f = &u->side[side];
-    const aot_drawn *d = f->drawn != NULL ? f->drawn[id].first : NULL;
+    const recorded_node *r = f->drawn != NULL ? &f->drawn[id] : NULL;
+    const aot_drawn *d = r == NULL ? NULL : r->first != NULL ? r->first : r->inside[0];
+    const aot_drawn *last = r != NULL && r->first == NULL ? r->inside[1] : d;
     aot_generator from, to;
     uint64_t after;
     if (d == NULL || strcmp(d->device, "cpu") != 0 || !state_of(u, d->before, &from, &out->before) ||
-        !state_of(u, d->after, &to, &after)) {
+        !state_of(u, last->after, &to, &after)) {
         return false;
     }
     out->n = aot_rng_distance(&from, &to);

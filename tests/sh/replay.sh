@@ -64,6 +64,12 @@ run "$AOTSCOPE" show "$r" --unit 2 --calls
 ok "the recorder sees what is drawn in a nested region" out "draws invoke_subgraph_4/native_dropout[1]"
 run "$AOTSCOPE" show "$r" --unit 3 --calls
 ok "and in a branch of cond" out "draws cond/native_dropout[1]"
+run "$AOTSCOPE" replay "$r" --unit 3 --break draws
+ok "a body draws from the recorded state, forward and backward" \
+    sh -c '[ "$(grep -c "state before: as recorded" "$1")" = 2 ] && ! grep -q "when recorded it took" "$1"' - "$scratch/out"
+run "$AOTSCOPE" replay "$r" --unit 2 --break draws
+ok "so does each call of a nested region" \
+    sh -c '[ "$(grep -c "state before: as recorded" "$1")" = 2 ] && ! grep -q "when recorded it took" "$1"' - "$scratch/out"
 if command -v sqlite3 >/dev/null; then
     cp "$r" "$scratch/wrong.aots"
     sqlite3 "$scratch/wrong.aots" "UPDATE generator SET state = (SELECT state FROM generator WHERE call = 1 AND moment = 'before')
