@@ -218,54 +218,39 @@ static aot_str new_target(job *j, const aot_node *n)
 /* ---- arguments --------------------------------------------------------------------------------
  */
 
-typedef enum texts {              /* what text arguments of a call are */
-                     TEXTS_STAY,  /* an operator's own: 'mean', 'bhqk,bhkd->bhqd' */
-                     TEXTS_MIXED, /* of Python and higher-order operators */
-                     TEXTS_GO     /* labels of the user */
+typedef enum texts {                 /* what text arguments of a call are */
+                     TEXTS_WORDS,    /* of an operator: words of PyTorch, 'mean' */
+                     TEXTS_EQUATION, /* einsum's: 'bhqk,bhkd->bhqd' */
+                     TEXTS_MIXED,    /* of Python and higher-order operators: also names of values */
 } texts;
 
 static texts texts_of(const job *j, const aot_node *n)
 {
     const char *t = text_of(j, n->target);
-    if (starts(t, "torch.ops.profiler.") || starts(t, "torch.ops._c10d") ||
-        starts(t, "torch.ops.c10d")) {
-        return TEXTS_GO;
-    }
-    bool call = n->kind == AOT_CALL_FUNCTION,
-         python = n->op != AOT_OP_UNKNOWN &&
+    bool python = n->op == AOT_OP_UNKNOWN ||
                   (aot_node_op(n)->flags & (AOT_OPF_PYTHON | AOT_OPF_HIGHER_ORDER)) != 0;
-    return call && n->op != AOT_OP_UNKNOWN && !python                ? TEXTS_STAY
-           : n->kind == AOT_CALL_METHOD                              ? TEXTS_STAY
-           : call && starts(t, "torch.") && !starts(t, "torch.ops.") ? TEXTS_STAY
-                                                                     : TEXTS_MIXED;
+    bool labels = starts(t, "torch.ops.profiler.") || starts(t, "torch.ops._c10d") ||
+                  starts(t, "torch.ops.c10d") || (starts(t, "torch.") && !starts(t, "torch.ops."));
+    bool einsum = strcmp(t, "torch.functional.einsum") == 0 || strcmp(t, "torch.einsum") == 0 ||
+                  starts(t, "torch.ops.aten.einsum.");
+    return einsum ? TEXTS_EQUATION
+           : n->kind == AOT_CALL_FUNCTION && python && !labels ? TEXTS_MIXED
+                                                               : TEXTS_WORDS;
 }
 
-static bool is_upper(const char *s)
+static bool is_equation(const char *s)
 {
-    for (; *s != '\0'; s++) {
-        if (islower((unsigned char)*s)) {
-            return false;
-        }
+    bool alone = true; // dimensions are single letters: no word stands here that says something
+    for (; *s != '\0' && alone; s++) {
+        alone = isalpha((unsigned char)*s) || strchr(",.-> ", *s) != NULL;
     }
-    return true;
-}
-
-static bool is_reduction(const char *s)
-{
-    static const char *const words[] = {"sum",     "avg",  "mean", "min", "max",
-                                        "product", "band", "bor",  "bxor"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(s, words[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return alone;
 }
 
 static const char *new_string(job *j, const char *s, texts kind)
 {
     size_t n = strlen(s);
-    bool stays = kind == TEXTS_STAY || is_upper(s) || (kind == TEXTS_GO && is_reduction(s)) ||
+    bool stays = red_is_text_word(j->r, s, n) || (kind == TEXTS_EQUATION && is_equation(s)) ||
                  (kind == TEXTS_MIXED && red_is_value_word(j->r, s, n));
     return stays ? s : red_path(j->r, s, n);
 }

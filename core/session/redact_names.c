@@ -13,7 +13,7 @@
 struct aot_redactor {
     aot_arena *arena;
     aot_strtab *names, *files, *inputs;   /* number k: the k-th interned */
-    aot_strtab *values, *sources, *reprs; /* words that stay */
+    aot_strtab *values, *sources, *reprs, *texts; /* words that stay */
     aot_strtab *exact;                    /* texts with a new text of their own */
     AOT_VEC(const char *) becomes;        /* by id in exact */
     AOT_VEC(uint32_t) file_number;        /* by id in files */
@@ -27,30 +27,48 @@ static const char *const value_words[] = {
 #define VALUE(word) word,
 #define SOURCE(word)
 #define REPR(word)
+#define TEXT(word)
 #include "session/redact_words.def"
 #undef VALUE
 #undef SOURCE
 #undef REPR
+#undef TEXT
 };
 
 static const char *const source_words[] = {
 #define VALUE(word)
 #define SOURCE(word) word,
 #define REPR(word)
+#define TEXT(word)
 #include "session/redact_words.def"
 #undef VALUE
 #undef SOURCE
 #undef REPR
+#undef TEXT
+};
+
+static const char *const text_words[] = {
+#define VALUE(word)
+#define SOURCE(word)
+#define REPR(word)
+#define TEXT(word) word,
+#include "session/redact_words.def"
+#undef VALUE
+#undef SOURCE
+#undef REPR
+#undef TEXT
 };
 
 static const char *const repr_words[] = {
 #define VALUE(word)
 #define SOURCE(word)
 #define REPR(word) word,
+#define TEXT(word)
 #include "session/redact_words.def"
 #undef VALUE
 #undef SOURCE
 #undef REPR
+#undef TEXT
 #define META(name, class, value, sentence) #name,
 #include "capture/metadata.def"
 #undef META
@@ -100,6 +118,7 @@ aot_redactor *aot_redactor_new(void)
     r->values = words_of(value_words, sizeof value_words / sizeof *value_words);
     r->sources = words_of(source_words, sizeof source_words / sizeof *source_words);
     r->reprs = words_of(repr_words, sizeof repr_words / sizeof *repr_words);
+    r->texts = words_of(text_words, sizeof text_words / sizeof *text_words);
     add_operator_words(r->values);
     return r;
 }
@@ -109,7 +128,7 @@ void aot_redactor_free(aot_redactor *r)
     if (r == NULL) {
         return;
     }
-    aot_strtab *all[] = {r->names, r->files, r->inputs, r->exact, r->values, r->sources, r->reprs};
+    aot_strtab *all[] = {r->names, r->files, r->inputs, r->exact, r->values, r->sources, r->reprs, r->texts};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         aot_strtab_free(all[i]);
     }
@@ -161,6 +180,26 @@ bool red_is_value_word(const aot_redactor *r, const char *s, size_t n)
     return is_symbol(s, n) || knows(r->values, s, n) ||
            knows(r->values, s, base_length(s, n, false)) ||
            knows(r->values, s, base_length(s, n, true));
+}
+
+/* "float32", or the torch_name that ends with it. */
+static bool is_dtype(const char *s, size_t n)
+{
+    bool found = false;
+    for (int d = 0; d < AOT_N_DTYPES && !found; d++) {
+        const char *name = aot_dtype_get((aot_dtype)d)->torch_name + strlen("torch.");
+        found = strlen(name) == n && memcmp(name, s, n) == 0;
+    }
+    return found;
+}
+
+bool red_is_text_word(const aot_redactor *r, const char *s, size_t n)
+{
+    const char *colon = memchr(s, ':', n), *type = n > 6 && memcmp(s, "torch.", 6) == 0 ? s + 6 : s;
+    size_t device = colon != NULL ? (size_t)(colon - s) : n, rest = n - device;
+    return n == 0 || is_number(s, n) ||
+           (knows(r->texts, s, device) && (rest == 0 || is_number(colon + 1, rest - 1))) ||
+           is_dtype(type, n - (size_t)(type - s));
 }
 
 /* ---- names ------------------------------------------------------------------------------------

@@ -11,6 +11,11 @@ class GraphModule(torch.nn.Module):
         l_secretinput_ = L_secretinput_
 
         # File: /home/secretuser/secretproject/secretmodel.py:12 in secretfunction, code: secretvalue = F.relu(secretinput)
+        _log_api_usage_once = torch._C._log_api_usage_once('secretproject.ops.SECRET');  _log_api_usage_once = None
+        pad: "f32[4, 4][4, 1]cpu" = torch.ops.aten._pad_enum.default(l_secretinput_, [0], 'SECRET'); pad = None
+        padded: "f32[4, 4][4, 1]cpu" = torch.nn.functional.pad(l_secretinput_, (0, 0), 'reflect');  padded = None
+        to: "f32[4, 4][4, 1]cpu" = l_secretinput_.to('cuda:0', 'secretdtype');  to = None
+        einsum: "f32[4, 4][4, 1]cpu" = torch.functional.einsum('ab,bc->ac', l_secretinput_, l_secretinput_);  einsum = None
         secretvalue: "f32[4, 4][4, 1]cpu" = torch.nn.functional.relu(l_secretinput_);  l_secretinput_ = None
         secretvalue_1: "f32[4, 4][4, 1]cpu" = torch.ops.secretspace.secretop.default(secretvalue, secretkey = 'secret text');  secretvalue = None
         secretother: "f32[4, 4][4, 1]cpu" = secretvalue_1 @ l_self_modules_secretmodule_parameters_secretweight_;  secretvalue_1 = l_self_modules_secretmodule_parameters_secretweight_ = None
@@ -32,6 +37,10 @@ ok "no byte of the session has a name of the user" clean "$scratch/s.aots"
 run "$AOTSCOPE" show "$scratch/s.aots" --stage dynamo
 ok "the graph is there" out "torch.nn.functional.relu("
 ok "line numbers stay, paths and code go" out "file_1.py:12 in "
+ok "what a text constant of the user named is told apart" grep -q "_log_api_usage_once('n[0-9]*[.]n[0-9]*[.]n[0-9]*')" "$scratch/out"
+ok "a mode of PyTorch's stays" out "'reflect')"
+ok "a device stays" out "'cuda:0', 'n"
+ok "an equation stays" out "'ab,bc->ac'"
 ok "a parameter is still one" out "L_self_modules_n"
 run "$AOTSCOPE" show "$scratch/secretfile.txt" --stage dynamo --redact
 cp "$scratch/out" "$scratch/shown"
