@@ -61,6 +61,7 @@ static json_t *saved_json(const aot_partition *p, const aot_saved_row *rows, siz
             json_object_set_new(j, "line", json_integer(r->line));
             json_object_set_new(j, "code", json_string(r->code));
         }
+        json_object_set_new(j, "own_bytes", json_integer((json_int_t)r->own_bytes));
         if (r->primal != AOT_NO_NODE) {
             json_object_set_new(j, "alias_of", json_string(aot_node_name(p->cut, r->primal)));
         }
@@ -98,7 +99,7 @@ static void print_saved_totals(const aot_partition *p, size_t n)
 {
     char all[64], fresh[32];
     size_t n_tensors = n - p->n_saved_sym;
-    printf("saved: %zu value%s, %s; without what shares memory with an input: %s", n_tensors,
+    printf("saved: %zu value%s, %s; without what shares memory with an input or a value before it: %s", n_tensors,
            n_tensors == 1 ? "" : "s", aot_saved_text(p, all, sizeof all),
            aot_format_bytes(fresh, sizeof fresh, p->saved_new_bytes));
     printf("  (%s)\n", p->rung);
@@ -108,7 +109,7 @@ static void print_saved_csv(const aot_unit *u, size_t unit, const char *label, c
 {
     aot_table *t = aot_table_new();
     static const char *const titles[] = {"unit", "label", "function", "position", "name",    "dtype", "shape",
-                                         "bytes", "op", "file", "line", "used_by", "reason"};
+                                         "bytes", "op", "file", "line", "used_by", "reason", "own_bytes"};
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
         aot_table_column(t, titles[i], AOT_LEFT, 0);
     }
@@ -132,6 +133,7 @@ static void print_saved_csv(const aot_unit *u, size_t unit, const char *label, c
         }
         aot_table_cell(t, r->used_by);
         aot_table_cell(t, r->reason);
+        aot_table_cellf(t, "%" PRId64, r->own_bytes);
     }
     aot_sb out = {0};
     aot_table_print(&out, t, AOT_TABLE_CSV | (head ? 0 : AOT_TABLE_NO_HEAD), 0, 0);
@@ -574,7 +576,8 @@ const aot_cmd cmd_show = {
            "in the "
            "backward, and why it is saved and not recomputed. The total is given twice, with and "
            "without what "
-           "shares memory with an input and so costs nothing. With --calls, of a session that a program "
+           "shares memory with an input or another saved value and so costs nothing: a storage counts once, "
+           "with the first of its values. With --calls, of a session that a program "
            "recorded: each call with its time, saved bytes, peak, and what its random nodes drew; what a "
            "backward drew again is compared with its forward.\n\n"
            "The stage runtime is no graph: it lists the wrappers of a call in order, outermost first, "

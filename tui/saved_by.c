@@ -123,7 +123,7 @@ int aot_saved_groups(aot_saved_group **out, const aot_partition *p, const aot_sa
     aot_saved_group *g = AOT_NEW_ARRAY(a, aot_saved_group, n + 1);
     for (size_t i = 0; i < n; i++) {
         g[i] = (aot_saved_group){.n = 1, .bytes = rows[i].bytes};
-        g[i].fresh = rows[i].primal == AOT_NO_NODE ? rows[i].bytes : 0;
+        g[i].fresh = rows[i].own_bytes;
         fill(&g[i], p, &rows[i], modules, a);
     }
     qsort(g, n, sizeof *g, by_key);

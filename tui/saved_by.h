@@ -8,7 +8,7 @@
 
 typedef struct aot_saved_group {
     const char *key, *detail; /* "model.py:12" and its code; "addmm"; "region 3" */
-    int64_t bytes, fresh;     /* all; without what shares memory with an input */
+    int64_t bytes, fresh;     /* all; without what shares memory with an input or a row before */
     unsigned n;
 } aot_saved_group;
 

@@ -58,7 +58,7 @@ static void add_values(groups_view *s, const aot_partition *p, const aot_saved_r
     for (size_t i = 0; i < n; i++) {
         if (strcmp(aot_saved_group_of(p, &rows[i], s->key, modules, a), s->open) == 0) {
             aot_format_bytes(bytes, sizeof bytes, rows[i].bytes);
-            aot_format_bytes(own, sizeof own, rows[i].primal == AOT_NO_NODE ? rows[i].bytes : 0);
+            aot_format_bytes(own, sizeof own, rows[i].own_bytes);
             const char *line =
                 aot_arena_printf(a, "%10s  %10s  %6s    %s  %s", bytes, own, "", rows[i].name, rows[i].type);
             aot_lines_link(&s->lines, GROUPS + (uint32_t)s->values.n, NULL, AOT_STYLE_NAME, line);

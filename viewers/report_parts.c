@@ -149,7 +149,7 @@ static void cut_note(aot_report *r, size_t n, const char *what)
 
 static int64_t own_bytes(const aot_saved_row *r)
 {
-    return r->primal == AOT_NO_NODE ? r->bytes : 0;
+    return r->own_bytes;
 }
 
 // The most memory of their own first; what is cut off is small.
@@ -268,7 +268,7 @@ typedef struct line_sum {
     const aot_src *src;
     aot_node_id first; /* a node of it */
     uint32_t nodes, saved, again;
-    int64_t bytes; /* saved, without what shares memory with an input */
+    int64_t bytes; /* saved, without what shares memory with an input or a value before */
 } line_sum;
 
 static bool same_place(const line_sum *a, const line_sum *b)
@@ -310,8 +310,10 @@ static size_t sum_lines(line_sum **out, const aot_graph *g, const aot_partition 
             bool saved = p->nodes[i].verdict == AOT_V_SAVED;
             s->saved += saved;
             s->again += p->nodes[i].verdict == AOT_V_RECOMPUTED;
-            s->bytes += saved && aot_node_primal(g, i) == AOT_NO_NODE ? p->nodes[i].bytes : 0;
         }
+    }
+    for (uint32_t i = 0; p && g == p->cut && i < p->n_saved; i++) {
+        l[aot_node_at(g, p->saved[i])->src].bytes += p->saved_own[i];
     }
     for (size_t i = 0; i < g->srcs.n; i++) {
         l[i].src = &g->srcs.d[i];

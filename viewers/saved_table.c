@@ -31,14 +31,13 @@ void aot_table_saved(aot_table *t, const aot_draw_in *in, bool plain)
     }
     for (size_t i = 0; i < r.n; i++) {
         const aot_saved_row *row = &r.rows[i];
-        int64_t own = row->primal == AOT_NO_NODE ? row->bytes : 0;
         aot_table_row(t);
         aot_table_cellf(t, "%zu", i + 1);
         for (int k = 0; k < 2; k++) {
             if (plain) {
-                aot_table_cellf(t, "%lld", (long long)(k ? own : row->bytes));
+                aot_table_cellf(t, "%lld", (long long)(k ? row->own_bytes : row->bytes));
             } else {
-                aot_table_bytes(t, k ? own : row->bytes);
+                aot_table_bytes(t, k ? row->own_bytes : row->bytes);
             }
         }
         aot_table_cell(t, row->type);
@@ -63,7 +62,7 @@ void aot_json_saved(aot_sb *out, const aot_draw_in *in)
         json_t *o = json_pack("{s:o, s:o, s:o, s:I, s:I, s:b}", "name", aot_json_safe(row->name),
                               "type", aot_json_safe(row->type), "op", aot_json_safe(row->op),
                               "bytes", (json_int_t)row->bytes, "own_bytes",
-                              (json_int_t)(row->primal == AOT_NO_NODE ? row->bytes : 0), "symbol",
+                              (json_int_t)row->own_bytes, "symbol",
                               (int)row->is_symbol);
         json_object_set_new(o, "policy",
                             aot_json_safe(aot_policy_name(p->nodes[row->node].policy)));

@@ -72,15 +72,17 @@ static void saved_facts(part *p, const part_ids *saved, const part_ids *sym)
     const uint32_t *storage = p->st->storage;
     out->saved = AOT_NEW_ARRAY(p->result, aot_node_id, saved->n);
     out->saved_sym = AOT_NEW_ARRAY(p->result, aot_node_id, sym->n);
+    out->saved_own = AOT_NEW_ARRAY(p->result, int64_t, saved->n);
     uint8_t *of_primal = AOT_NEW_ARRAY(p->scratch, uint8_t, out->n_nodes + 1);
     for (uint32_t i = 0; i < p->n_inputs; i++) {
         of_primal[storage[p->inputs[i]]] = 1;
     }
     for (size_t i = 0; i < saved->n; i++) {
         aot_node_info *x = &out->nodes[saved->d[i]];
+        out->saved_own[i] = of_primal[storage[saved->d[i]]] ? 0 : x->bytes;
         out->saved[out->n_saved++] = saved->d[i];
         out->saved_bytes += x->bytes;
-        out->saved_new_bytes += of_primal[storage[saved->d[i]]] ? 0 : x->bytes;
+        out->saved_new_bytes += out->saved_own[i];
         of_primal[storage[saved->d[i]]] = 1; // views of one storage count once
         x->verdict = AOT_V_SAVED;
     }

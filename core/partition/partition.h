@@ -89,13 +89,14 @@ typedef struct aot_partition {
     uint32_t n_nodes;
     aot_node_id *saved;    /* ids in cut, in PyTorch's order */
     uint32_t n_saved;
+    int64_t *saved_own;    /* by place in saved: bytes, 0 where an input or an earlier one has the storage */
     aot_node_id *saved_sym; /* symbolic sizes, in order */
     uint32_t n_saved_sym;
     int *donated;          /* saved values that the backward may overwrite, counted after the symbols */
     int n_donated;
     int64_t cut_value;     /* -1: no cut was run */
     int64_t saved_bytes;   /* sum over saved and saved_sym of bytes */
-    int64_t saved_new_bytes; /* without what aliases a primal */
+    int64_t saved_new_bytes; /* sum of saved_own: without what aliases a primal, each storage once */
     double recompute_flops;  /* of what is in both modules, as PyTorch counts flops (rules/flops.h) */
     aot_budget_item *items; /* of the knapsack, largest first; NULL: another rung decided */
     uint32_t n_items;

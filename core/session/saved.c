@@ -301,6 +301,7 @@ size_t aot_saved_rows(aot_saved_row **out, const aot_partition *p, aot_arena *a)
         bool sym = i >= p->n_saved;
         fill_row(&rows[i], p, sym ? p->saved_sym[i - p->n_saved] : p->saved[i], a);
         rows[i].is_symbol = sym;
+        rows[i].own_bytes = sym ? 0 : p->saved_own[i];
         rows[i].place = (uint32_t)i;
     }
     if (p->backward != NULL) {

@@ -32,7 +32,7 @@ typedef struct aot_saved_row {
     uint32_t place; /* in PyTorch's order, from 0 */
     aot_node_id primal;                           /* aliased primal, or AOT_NO_NODE */
     const char *name, *type, *dtype, *shape, *op; /* type: "f32[64, 128]" */
-    int64_t bytes;
+    int64_t bytes, own_bytes; /* own: 0 where an input or a row before has the storage, and for symbols */
     const char *file, *func, *code; /* "" if unknown */
     uint32_t line;
     const char *used_by; /* users in the backward, comma-separated, at most 4 and "+N" */

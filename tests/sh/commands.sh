@@ -38,6 +38,21 @@ for input in "$two" "$s"; do
     ok "show --saved gives symbolic shapes" out "f32[16*s77, 128]"
     ok "show --saved ends with both totals" out "without what shares memory with an input"
 done
+# Two of its saved values are views of one storage, which counts once in each sum.
+shared=$AOT_FIXTURES/export/embedding_attention.log.gz
+run "$AOTSCOPE" show "$shared" --saved --by module --json
+own_adds_up()
+{
+    awk -F'[:,]' '/"own_bytes"/ { sum += $2 } /"saved_new_bytes"/ { sum += 10000 * $2 } END { print sum }' "$scratch/out" >"$scratch/sums"
+    grep -qx "$1" "$scratch/sums" || { cat "$scratch/sums"; return 1; }
+}
+ok "what values have of their own adds up to the new bytes: groups" own_adds_up 1524
+run "$AOTSCOPE" show "$shared" --saved --json
+ok "values" own_adds_up 15241524
+run "$AOTSCOPE" export "$shared" --what saved -f json
+ok "an export" own_adds_up 15241524
+run "$AOTSCOPE" show "$shared" --saved --csv
+ok "a table" [ "$(sed 1d "$scratch/out" | awk -F, '{ sum += $NF } END { print sum }')" = 1524 ]
 run "$AOTSCOPE" partition "$two" -o "$scratch/cut-log"
 ok "partition of a log" exits 0
 ok "partition of what needs no warning writes none" [ "$(wc -l <"$scratch/err")" -eq 1 ]
