@@ -286,3 +286,17 @@ void kern_vdot(aot_kern *k)
 {
     give_dot(k, K1(k, aten__conj, k_need(k, 0)), k_need(k, 1));
 }
+
+/* self, mat2, scale_a, scale_b, bias, scale_result, out_dtype: factors of few bits times their scales, in f32.
+ * PyTorch divides by scale_result where the result has 8 bits. */
+void kern_scaled_mm(aot_kern *k)
+{
+    aot_array *a = k_need(k, 0), *b = k_need(k, 1), *bias = k_in(k, 4), *scale = k_in(k, 5);
+    aot_dtype d = k_dtype(k, 6, (aot_dtype)a->dtype);
+    a = K2(k, aten_mul_Tensor, k_cast(k, a, AOT_F32), k_need(k, 2));
+    b = K2(k, aten_mul_Tensor, k_cast(k, b, AOT_F32), k_need(k, 3));
+    aot_array *p = k_matrix_product(k, a, b);
+    p = bias == NULL ? p : K2(k, aten_add_Tensor, p, k_cast(k, bias, AOT_F32));
+    p = scale == NULL || aot_dtype_get(d)->bytes != 1 ? p : K2(k, aten_div_Tensor, p, scale);
+    give_product(k, p, d);
+}

@@ -396,3 +396,67 @@ void kern_adaptive_max_pool3d_backward(aot_kern *k)
 {
     maximum_backward(k, 3, 2);
 }
+
+/* ---- maxima with their places within the window ------------------------------------------------------------- */
+
+/* Of each element of `at` [.., O1..On]: flat index into the image to place within the window, or back.
+ * Positions of the arguments: kernel, stride, padding, dilation. */
+static void turn_places(aot_kern *k, aot_array *at, unsigned n, const int64_t *image, const unsigned pos[4], bool to_index,
+                        int64_t *out)
+{
+    int64_t kernel[3], stride[3], padding[3], dilation[3];
+    const int64_t *v = (const int64_t *)(void *)aot_array_data(at), *size = at->size + at->ndim - n;
+    k_ints_of(k, pos[0], n, 1, kernel);
+    k_ints_of(k, pos[1], n, 1, stride);
+    k_ints_of(k, pos[2], n, 0, padding);
+    k_ints_of(k, pos[3], n, 1, dilation);
+    int64_t all = aot_array_numel(at);
+    for (int64_t i = 0; i < all; i++) {
+        int64_t rest = v[i], where = i, unit = 1;
+        out[i] = 0;
+        for (unsigned d = n; d-- > 0;) {
+            int64_t start = where % size[d] * stride[d] - padding[d], from = to_index ? kernel[d] : image[d];
+            int64_t x = to_index ? start + rest % from * dilation[d] : (rest % from - start) / dilation[d];
+            out[i] += x * unit;
+            unit *= to_index ? image[d] : kernel[d];
+            rest /= from;
+            where /= size[d];
+        }
+    }
+}
+
+/* self, kernel_size, stride, padding, dilation, ceil_mode */
+void kern_low_memory_max_pool(aot_kern *k)
+{
+    unsigned n;
+    k_ints(k, 1, &n);
+    aot_array *x = k_need(k, 0), *of[2];
+    aot_op_id op = n == 3 ? AOT_OP_aten_max_pool3d_with_indices : AOT_OP_aten_max_pool2d_with_indices;
+    if (n < 2 || n > 3 || x->ndim < n) {
+        k_fail(k, AOT_E_UNSUPPORTED, "windows of %u dimensions", n);
+    }
+    aot_xval args[] = {aot_xv_array(x), *k_arg(k, 1), *k_arg(k, 2), *k_arg(k, 3), *k_arg(k, 4), *k_arg(k, 5)};
+    k_call_all(k, op, 6, args, of, 2);
+    aot_array *at = k_cast_contiguous(k, of[1], AOT_I64), *places = k_new(k, AOT_I64, at->ndim, at->size);
+    turn_places(k, at, n, x->size + x->ndim - n, (const unsigned[]){1, 2, 3, 4}, false, (int64_t *)(void *)aot_array_data(places));
+    aot_array *y = k_out(k, 0, (aot_dtype)x->dtype, at->ndim, at->size), *offsets = k_out(k, 1, AOT_I8, at->ndim, at->size);
+    aot_array_assign(y, of[0]);
+    aot_array_assign(offsets, places);
+    k_give(k, y);
+    k_give(k, offsets);
+}
+
+/* self, kernel_size, input_size, stride, padding, dilation */
+void kern_low_memory_max_pool_indices(aot_kern *k)
+{
+    unsigned n;
+    aot_array *at = k_cast_contiguous(k, k_need(k, 0), AOT_I64);
+    const int64_t *image = k_ints(k, 2, &n);
+    if (n < 1 || n > 3 || at->ndim < n) {
+        k_fail(k, AOT_E_UNSUPPORTED, "windows of %u dimensions", n);
+    }
+    aot_array *out = k_new(k, AOT_I64, at->ndim, at->size), *given = k_out(k, 0, AOT_I64, at->ndim, at->size);
+    turn_places(k, at, n, image, (const unsigned[]){1, 3, 4, 5}, true, (int64_t *)(void *)aot_array_data(out));
+    aot_array_assign(given, out);
+    k_give(k, given);
+}

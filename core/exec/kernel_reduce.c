@@ -1,5 +1,6 @@
 /* Reductions. The reduced dimensions are moved behind the others and each result is made from one row of
- * numbers that lie behind each other. Sums of floats run in double: no worse than PyTorch's cascade.
+ * numbers that lie behind each other. Sums of floats run in double: no worse than PyTorch's cascade. Products are
+ * rounded at each step, as PyTorch's are: they overflow where its do.
  *
  * Mirrors: aten/src/ATen/native/ReduceOps.cpp, cpu/ReduceOpsKernel.cpp. */
 #include "exec/rows.h"
@@ -116,7 +117,7 @@ static void fold_row(put *w, const rows *r, const void *row, fold f)
         const double *v = row;
         double s = f == FOLD_PROD;
         for (int64_t i = 0; i < r->len; i++) {
-            s = f == FOLD_PROD ? s * v[i] : f == FOLD_NANSUM && v[i] != v[i] ? s : s + v[i];
+            s = f == FOLD_PROD ? aot_round_to(r->d, s * v[i]) : f == FOLD_NANSUM && v[i] != v[i] ? s : s + v[i];
         }
         put_real(w, f == FOLD_MEAN ? s / (double)r->len : s);
     }

@@ -197,7 +197,9 @@ static json_t *data_json(const aot_array *x)
             json_array_append_new(list, real_json(cimag(z)));
         } else if (c == AOT_CLASS_INT) {
             int64_t v = aot_get_int(d, p);
-            json_array_append_new(list, d == AOT_B8 ? json_boolean(v) : json_integer(v));
+            json_array_append_new(list, d == AOT_B8              ? json_boolean(v)
+                                        : d == AOT_U64 && v < 0 ? json_real((double)(uint64_t)v) // beyond Jansson's integers
+                                                                : json_integer(v));
         } else {
             json_array_append_new(list, real_json(aot_get_real(d, p)));
         }
