@@ -1,12 +1,13 @@
 /* A unit's settings and edits as what a training script takes, and as a policy file.
  *
  * A checkpoint policy is asked for each operator as it is dispatched: operators whose calls are all tagged
- * alike are told by name, others by the number of the call. What no edit tags is PREFER_SAVE, which leaves
- * it to the partitioner. */
+ * alike are told by name, others by the number of the call, which counts the calls of the joint graph: equal
+ * ones are merged only later. What no edit tags is PREFER_SAVE, which leaves it to the partitioner. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/select.h"
 #include "viewers/viewer.h"
 
 typedef struct call {
@@ -27,22 +28,32 @@ static int by_op(const void *a, const void *b)
     return c != 0 ? c : x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Forward calls of operators with their tags. */
-static void collect(calls *out, const aot_partition *p)
+/* Forward calls of operators with their tags; one that was merged into another, or dropped, has none. */
+static void collect(calls *out, const aot_graph *g, const aot_partition *p)
 {
-    const aot_graph *g = p->cut;
+    aot_select_on on;
+    aot_select_begin(&on, g, p, NULL);
+    uint32_t end = 0; // of the forward: what was merged away tells no side of its own
     for (uint32_t i = 0; i < g->nodes.n; i++) {
+        aot_node_id at = on.cut != NULL ? on.cut[i] : i;
+        end = at != AOT_NO_NODE && !p->nodes[at].backward_made ? i : end;
+    }
+    for (uint32_t i = 0; i <= end && i < g->nodes.n; i++) {
         const char *t = aot_node_target(g, i);
-        if (aot_node_at(g, i)->kind != AOT_CALL_FUNCTION || p->nodes[i].backward_made || strncmp(t, "torch.ops.", 10) != 0) {
+        const aot_node *n = aot_node_at(g, i);
+        aot_node_id at = on.cut != NULL ? on.cut[i] : i;
+        bool backward = at != AOT_NO_NODE ? p->nodes[at].backward_made : g->srcs.d[n->src].is_backward;
+        if (n->kind != AOT_CALL_FUNCTION || backward || strncmp(t, "torch.ops.", 10) != 0) {
             continue;
         }
-        call c = {t + 10, i, p->nodes[i].policy};
+        call c = {t + 10, i, at != AOT_NO_NODE ? p->nodes[at].policy : AOT_POLICY_NONE};
         out->any |= c.policy != AOT_POLICY_NONE;
         aot_vec_push(&out->v, c);
     }
     if (out->v.n != 0) {
         qsort(out->v.d, out->v.n, sizeof *out->v.d, by_op);
     }
+    aot_select_end(&on);
 }
 
 /* "aten.mm.default": True, or the numbers of its calls, under the policy. */
@@ -152,7 +163,9 @@ static aot_status write_script(aot_export_job *j, const aot_config *config, aot_
     const aot_partition *p;
     AOT_TRY(aot_model_partition(j->in->model, unit, &p, err));
     if (aot_edits_tag_any(aot_model_unit(j->in->model, unit)->edits)) {
-        collect(&x, p);
+        const aot_graph *joint;
+        AOT_TRY(aot_model_graph(j->in->model, unit, AOT_STAGE_JOINT, &joint, err));
+        collect(&x, joint, p);
     }
     aot_sb_addz(j->out, "\"\"\"Settings and checkpoint policy of a unit, as they were tried in aotscope.\n\n");
     aot_sb_addf(j->out, "%s\n\n", j->in->label != NULL ? j->in->label : "");

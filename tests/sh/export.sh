@@ -119,4 +119,23 @@ ok "a screen as SVG has a text for each column" \
     grep -q '<text x="60"[^>]*textLength="72"[^>]*>primals_1</text>' "$scratch/screen.svg"
 ok "without blanks that a browser would drop" sh -c '! grep -q ">[^<]*  \|> \| </text>" "$1"' - "$scratch/screen.svg"
 
+# A policy function counts the calls before equal ones are merged: sin_1 is sin, and counts.
+cat >"$scratch/twin.txt" <<'END'
+class joint_helper(torch.nn.Module):
+    def forward(self, primals, tangents):
+        primals_1: "f32[4, 4][4, 1]cpu"; tangents_1: "f32[4, 4][4, 1]cpu";
+        primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)
+        sin: "f32[4, 4][4, 1]cpu" = torch.ops.aten.sin.default(primals_1)
+        sin_1: "f32[4, 4][4, 1]cpu" = torch.ops.aten.sin.default(primals_1)
+        add: "f32[4, 4][4, 1]cpu" = torch.ops.aten.add.Tensor(sin, sin_1)
+        sin_2: "f32[4, 4][4, 1]cpu" = torch.ops.aten.sin.default(add)
+        mul: "f32[4, 4][4, 1]cpu" = torch.ops.aten.mul.Tensor(sin_2, sin_2)
+        mul_1: "f32[4, 4][4, 1]cpu" = torch.ops.aten.mul.Tensor(tangents_1, sin_2)
+        cos: "f32[4, 4][4, 1]cpu" = torch.ops.aten.cos.default(add)
+        mul_2: "f32[4, 4][4, 1]cpu" = torch.ops.aten.mul.Tensor(mul_1, cos)
+        return pytree.tree_unflatten([mul, mul_2], self._out_spec)
+END
+echo "save node:sin_2" >"$scratch/twin.policy"
+run "$AOTSCOPE" export "$scratch/twin.txt" --policy "$scratch/twin.policy" -f script
+ok "a policy's script counts calls as they are dispatched" out "(torch.ops.aten.sin.default, {2}, CheckpointPolicy.MUST_SAVE)"
 done_testing
