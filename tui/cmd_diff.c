@@ -6,15 +6,12 @@
 #include <unistd.h>
 
 #include "exec/memsim.h"
-#include "ir/diff.h"
-#include "ir/text.h"
 #include "session/redact.h"
 #include "session/saved.h"
+#include "tui/diff_print.h"
 #include "tui/open_model.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
-
-enum { CONTEXT = 3 }; /* unchanged nodes around a change */
 
 typedef struct job {
     const aot_args *a;
@@ -27,138 +24,24 @@ typedef struct job {
     unsigned n_compared, n_differ;
 } job;
 
-/* One comparison: a stage of each side. */
-typedef struct compared {
-    const aot_graph *a, *b;
-    char title[400];
-    aot_edits edits;
-    aot_diff_counts counts;
-} compared;
+/* ---- telling ---------------------------------------------------------------------------------- */
 
-/* ---- printing -----------------------------------------------------------------------------------
- */
-
-static const char *node_line(aot_sb *b, const aot_graph *g, aot_node_id id)
-{
-    aot_sb_clear(b);
-    if (id != AOT_NO_NODE) {
-        aot_print_node(b, g, id);
-    }
-    return aot_sb_text(b);
-}
-
-/* Which edits are printed: changes and what stands around them. */
-static uint8_t *near_changes(const compared *c)
-{
-    uint8_t *near = aot_xcalloc(c->edits.n + 1, 1);
-    for (size_t i = 0; i < c->edits.n; i++) {
-        if (c->edits.d[i].kind == AOT_EDIT_SAME) {
-            continue;
-        }
-        size_t from = i > CONTEXT ? i - CONTEXT : 0;
-        for (size_t k = from; k < c->edits.n && k <= i + CONTEXT; k++) {
-            near[k] = 1;
-        }
-    }
-    return near;
-}
-
-static void print_unified(const compared *c)
-{
-    uint8_t *near = near_changes(c);
-    aot_sb a = {0}, b = {0};
-    for (size_t i = 0; i < c->edits.n; i++) {
-        const aot_edit *e = &c->edits.d[i];
-        if (!near[i]) {
-            continue;
-        }
-        if (i > 0 && !near[i - 1]) {
-            puts("  ...");
-        }
-        const char *x = node_line(&a, c->a, e->a), *y = node_line(&b, c->b, e->b);
-        if (e->kind == AOT_EDIT_SAME) {
-            printf("   %s\n", x);
-        }
-        if (e->kind == AOT_EDIT_CHANGED || e->kind == AOT_EDIT_REMOVED) {
-            printf(" - %s\n", x);
-        }
-        if (e->kind == AOT_EDIT_CHANGED || e->kind == AOT_EDIT_ADDED) {
-            printf(" + %s\n", y);
-        }
-    }
-    aot_sb_free(&a);
-    aot_sb_free(&b);
-    free(near);
-}
-
-/* Bytes of the next piece of a text, no wider than `width` and not in the middle of a character. */
-static size_t piece(const char *text, int width)
-{
-    size_t n = 0;
-    for (int cols = 0; text[n] != '\0' && cols < width; cols++) {
-        for (n++; (text[n] & 0xc0) == 0x80; n++) {
-        }
-    }
-    return n;
-}
-
-/* One edit: what differs is shown to its end, in as many lines as it takes; what is the same is cut. */
-static void side_rows(aot_table *t, const char *left, const char *mark, const char *right, int width)
-{
-    bool same = mark[0] == ' ', more = true;
-    for (bool first = true; first || (more && !same); first = false) {
-        size_t l = piece(left, width), r = piece(right, width);
-        aot_table_row(t);
-        aot_table_cellf(t, "%.*s", (int)l, left);
-        aot_table_cell(t, first ? mark : "");
-        aot_table_cellf(t, "%.*s", (int)r, right);
-        left += l;
-        right += r;
-        more = *left != '\0' || *right != '\0';
-    }
-}
-
-static void print_side_by_side(const compared *c, int width)
-{
-    static const char *const marks[] = {" ", "|", "<", ">"};
-    uint8_t *near = near_changes(c);
-    aot_sb left = {0}, right = {0}, out = {0};
-    aot_table *t = aot_table_new();
-    aot_table_column(t, "left", AOT_LEFT, width);
-    aot_table_column(t, "", AOT_LEFT, 0);
-    aot_table_column(t, "right", AOT_LEFT, width);
-    for (size_t i = 0; i < c->edits.n; i++) {
-        const aot_edit *e = &c->edits.d[i];
-        if (near[i]) {
-            side_rows(t, node_line(&left, c->a, e->a), marks[e->kind],
-                      node_line(&right, c->b, e->b), width);
-        }
-    }
-    aot_table_print(&out, t, AOT_TABLE_NO_HEAD, 0, 0);
-    fputs(aot_sb_text(&out), stdout);
-    aot_sb_free(&out);
-    aot_sb_free(&left);
-    aot_sb_free(&right);
-    aot_table_free(t);
-    free(near);
-}
-
-static json_t *edit_json(const compared *c, const aot_edit *e)
+static json_t *edit_json(const aot_compared *c, const aot_edit *e)
 {
     static const char *const names[] = {"same", "changed", "removed", "added"};
     aot_sb text = {0};
     json_t *j = json_pack("{s:s}", "edit", names[e->kind]);
     if (e->a != AOT_NO_NODE) {
-        json_object_set_new(j, "left", json_string(node_line(&text, c->a, e->a)));
+        json_object_set_new(j, "left", json_string(aot_diff_node_line(&text, c->a, e->a)));
     }
     if (e->b != AOT_NO_NODE) {
-        json_object_set_new(j, "right", json_string(node_line(&text, c->b, e->b)));
+        json_object_set_new(j, "right", json_string(aot_diff_node_line(&text, c->b, e->b)));
     }
     aot_sb_free(&text);
     return j;
 }
 
-static json_t *compared_json(const compared *c)
+static json_t *compared_json(const aot_compared *c)
 {
     json_t *edits = json_array();
     for (size_t i = 0; i < c->edits.n; i++) {
@@ -172,7 +55,7 @@ static json_t *compared_json(const compared *c)
                      (int)c->counts.n[AOT_EDIT_ADDED], "edits", edits);
 }
 
-static void print_counts(const compared *c)
+static void print_counts(const aot_compared *c)
 {
     const uint32_t *n = c->counts.n;
     printf("%s: ", c->title);
@@ -188,7 +71,7 @@ static void print_counts(const compared *c)
     putchar('\n');
 }
 
-static void report(job *j, const compared *c)
+static void report(job *j, const aot_compared *c)
 {
     bool same = aot_diff_is_same(&c->counts);
     j->n_compared++;
@@ -200,9 +83,9 @@ static void report(job *j, const compared *c)
     print_counts(c);
     if (!same && !j->stat) {
         if (j->sides) {
-            print_side_by_side(c, j->width);
+            aot_diff_print_sides(c, j->width);
         } else {
-            print_unified(c);
+            aot_diff_print_unified(c);
         }
     }
 }
@@ -234,7 +117,7 @@ static bool has_stage(aot_model *m, size_t unit, aot_stage s)
 static aot_status compare_stages(job *j, size_t left, aot_stage s, size_t right, aot_stage other,
                                  aot_err *err)
 {
-    compared c = {0};
+    aot_compared c = {0};
     char a[128], b[128];
     AOT_TRY(aot_model_graph(j->left, left, s, &c.a, err));
     AOT_TRY(aot_model_graph(j->right, right, other, &c.b, err));
@@ -407,6 +290,46 @@ static aot_status compare_units(job *j, size_t left, size_t right, aot_err *err)
     return AOT_OK;
 }
 
+/* ---- heads ------------------------------------------------------------------------------------ */
+
+/* The PyTorch that wrote a side; "" unknown, "several" where its units differ. */
+static const char *version_of(const aot_model *m)
+{
+    const char *v = "";
+    for (size_t i = 0; i < aot_model_n_units(m); i++) {
+        const char *own = aot_model_unit(m, i)->torch_version;
+        v = v[0] == '\0' || strcmp(v, own) == 0 ? own : own[0] == '\0' ? v : "several";
+    }
+    return v;
+}
+
+/* Which input is which side, with what was asked of the right one alone. */
+static void print_heads(const job *j)
+{
+    static const char *const asked[] = {"other-unit", "other-stage", "other-set", "other-policy"};
+    const aot_args *a = j->a;
+    const aot_model *const sides[] = {j->left, j->right};
+    for (int i = 0; i < 2; i++) {
+        const char *path = a->inputs[i == 0 ? 0 : a->n_inputs - 1], *version = version_of(sides[i]), *value;
+        printf("%s %s%s%s", i == 0 ? "---" : "+++",
+               j->redactor != NULL ? aot_redact_input(j->redactor, path) : path, version[0] != '\0' ? "  PyTorch " : "",
+               version);
+        for (size_t k = 0; i == 1 && k < sizeof asked / sizeof *asked; k++) {
+            for (size_t n = 0; (value = aot_args_nth(a, asked[k], n)) != NULL; n++) {
+                printf("  --%s %s", asked[k], value);
+            }
+        }
+        putchar('\n');
+    }
+}
+
+static json_t *head_json(const job *j, int side)
+{
+    const char *path = j->a->inputs[side == 0 ? 0 : j->a->n_inputs - 1];
+    return json_pack("{s:s, s:s}", "input", j->redactor != NULL ? aot_redact_input(j->redactor, path) : path,
+                     "torch_version", version_of(side == 0 ? j->left : j->right));
+}
+
 /* ---- which units ------------------------------------------------------------------------------ */
 
 /* Whether a unit of the right side has the label of one of the left; ranks are what is compared, so
@@ -563,6 +486,9 @@ static int run(const aot_args *a)
     j.width = j.width > 10 ? j.width : 10;
     aot_status s = check_right(a, &err);
     s = s == AOT_OK ? open_both(&j, &err) : s;
+    if (s == AOT_OK && j.list == NULL) {
+        print_heads(&j);
+    }
     s = s == AOT_OK ? compare_all(&j, &err) : s;
     if (s == AOT_OK && j.n_compared == 0 && j.n_differ == 0) {
         s = AOT_FAIL(&err, AOT_E_PIPELINE,
@@ -570,6 +496,8 @@ static int run(const aot_args *a)
     }
     if (s == AOT_OK && j.list != NULL) {
         json_t *o = aot_cmd_json();
+        json_object_set_new(o, "left", head_json(&j, 0));
+        json_object_set_new(o, "right", head_json(&j, 1));
         json_object_set(o, "diffs", j.list);
         aot_cmd_print_json(o);
     }

@@ -6,6 +6,7 @@
 #include "lint/lint.h"
 #include "session/saved.h"
 #include "tui/open_model.h"
+#include "tui/sarif.h"
 #include "viewers/format.h"
 
 typedef struct job {
@@ -24,6 +25,7 @@ static json_t *finding_json(const aot_unit *u, size_t unit, const aot_partition 
 {
     char label[96];
     const aot_graph *g = p != NULL && f->node != AOT_NO_NODE ? p->cut : NULL;
+    const aot_record *joint = aot_unit_stage(u, AOT_STAGE_JOINT);
     const aot_src *src = g != NULL ? &g->srcs.d[aot_node_at(g, f->node)->src] : NULL;
     json_t *j = json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:I}", "input", u->input,
                           "unit", (int)unit, "label", aot_unit_label(&u->key, label, sizeof label),
@@ -35,6 +37,9 @@ static json_t *finding_json(const aot_unit *u, size_t unit, const aot_partition 
     if (src != NULL && src->file != 0) {
         json_object_set_new(j, "file", json_string(aot_text(g->ctx, src->file)));
         json_object_set_new(j, "line", json_integer(src->line));
+    }
+    if (joint != NULL && joint->line != 0) {
+        json_object_set_new(j, "input_line", json_integer((json_int_t)joint->line));
     }
     return j;
 }
@@ -134,54 +139,7 @@ static void lint_input(job *j, const char *input)
     aot_model_free(m);
 }
 
-/* ---- SARIF 2.1.0 -------------------------------------------------------------------------------
- */
-
-static json_t *sarif_rules(void)
-{
-    json_t *rules = json_array();
-    for (unsigned i = 0; i < aot_finding_rule_count(); i++) {
-        const aot_finding_rule *r = aot_finding_rule_at(i);
-        json_array_append_new(rules, json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->name,
-                                               "shortDescription", "text", r->title, "help", "text",
-                                               r->remedy, "defaultConfiguration", "level",
-                                               aot_finding_level_name(r->level)));
-    }
-    return rules;
-}
-
-static json_t *sarif_result(const json_t *f)
-{
-    const char *file = json_string_value(json_object_get(f, "file"));
-    json_int_t line = json_integer_value(json_object_get(f, "line"));
-    const char *node = json_string_value(json_object_get(f, "node"));
-    json_t *place = json_pack("{s:[{s:s, s:s}]}", "logicalLocations", "name",
-                              node != NULL ? node : json_string_value(json_object_get(f, "label")),
-                              "kind", node != NULL ? "variable" : "module");
-    if (file != NULL) {
-        json_object_set_new(place, "physicalLocation",
-                            json_pack("{s:{s:s}, s:{s:I}}", "artifactLocation", "uri", file,
-                                      "region", "startLine", line > 0 ? line : 1));
-    }
-    return json_pack("{s:s, s:s, s:{s:s}, s:[o]}", "ruleId",
-                     json_string_value(json_object_get(f, "rule")), "level",
-                     json_string_value(json_object_get(f, "level")), "message", "text",
-                     json_string_value(json_object_get(f, "message")), "locations", place);
-}
-
-static json_t *sarif(const json_t *list)
-{
-    json_t *results = json_array(), *f;
-    size_t i;
-    json_array_foreach(list, i, f)
-    {
-        json_array_append_new(results, sarif_result(f));
-    }
-    return json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:o}]}", "version", "2.1.0", "$schema",
-                     "https://json.schemastore.org/sarif-2.1.0.json", "runs", "tool", "driver",
-                     "name", "aotscope", "version", PACKAGE_VERSION, "rules", sarif_rules(),
-                     "results", results);
-}
+/* ---- the command ------------------------------------------------------------------------------ */
 
 static json_t *plain(const job *j)
 {
@@ -194,9 +152,6 @@ static json_t *plain(const job *j)
     }
     return o;
 }
-
-/* ---- the command -------------------------------------------------------------------------------
- */
 
 static bool read_level(aot_finding_level *out, const char *text)
 {
@@ -242,7 +197,7 @@ static int run(const aot_args *a)
         lint_input(&j, a->inputs[i]);
     }
     if (j.quiet) {
-        aot_cmd_print_json(as_sarif ? sarif(j.list) : plain(&j));
+        aot_cmd_print_json(as_sarif ? aot_sarif(j.list) : plain(&j));
     } else {
         const unsigned *n = j.n;
         char failed[48] = "";

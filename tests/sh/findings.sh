@@ -34,6 +34,16 @@ ok "with the path" out "add <- mul <- tangents_1"
 ok "which is of the unit, not of a node" out '"node": null'
 run "$AOTSCOPE" lint "$text/invalid_output.txt" --sarif
 ok "SARIF has it too" out '"ruleId": "invalid-graph"'
+# Paths of a machine are not in it, and every place is a URI with a line.
+mkdir "$scratch/a b"
+cp "$text/invalid_output.txt" "$scratch/a b/log.txt"
+sed 's/File: m.py/File: \/home\/u\/m.py/' "$text/two_regions.txt" >"$scratch/home.txt"
+tool=$(cd "$(dirname "$AOTSCOPE")" && pwd)/$(basename "$AOTSCOPE")
+(cd "$scratch" && run "$tool" lint "$scratch/a b/log.txt" home.txt --sarif)
+ok "a finding without a source line stands at its graph, relative to the working directory" out '"uri": "a%20b/log.txt"'
+ok "a file elsewhere is relative to what all have in common" out '"uri": "m.py"'
+refuse_slash() { ! grep -E '"uri": "(/|[a-z]+:)' "$scratch/out"; }
+ok "no path is absolute" refuse_slash
 run "$AOTSCOPE" lint "$oracle/replace_random/trace.log.gz"
 ok "other numbers than eager's are a note" out "[random-not-eager]"
 ok "and no failure" exits 0
