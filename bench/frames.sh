@@ -58,6 +58,23 @@ keys sg
 frames 200 c
 frames 200 p
 frames 20 <Right><Left>
+keys g
+keys 40j
+frames 10 jSjRjx
+frames 20 z
+frames 20 Z
+keys B
+frames 10 0.7<BS>
+frames 10 +
+frames 10 -
+keys <Esc>
+keys b
+frames 1 h
+frames 100 h
+frames 100 l
+frames 20 }
+keys <Esc>
+keys q
 KEYS
 grep -c ' = torch' "$dir/joint.txt" | sed 's/$/ operators/'
 "${AOTSCOPE:-aotscope}" "$dir/joint.txt" --size "$size" --script "$dir/keys"

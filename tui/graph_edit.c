@@ -11,28 +11,18 @@
 
 /* ---- what was before ---- */
 
-static uint64_t *base_slot(const graph_base *b, const char *name)
+static uint64_t hash_name(const aot_graph *g, aot_node_id id)
 {
-    uint64_t key = aot_hash64(name, strlen(name)) & ~(uint64_t)7;
-    key = key ? key : 8;
-    size_t i = (size_t)(key >> 20) & b->mask;
-    while (b->slots[i] && (b->slots[i] & ~(uint64_t)7) != key) {
-        i = (i + 1) & b->mask;
-    }
-    if (!b->slots[i]) {
-        b->slots[i] = key;
-    }
-    return &b->slots[i];
+    const char *name = aot_node_name(g, id);
+    return aot_hash64(name, strlen(name)) | 7;
 }
 
 void graph_drop_base(graph_base *b)
 {
-    free(b->slots);
+    free(b->names);
     *b = (graph_base){0};
 }
 
-/* Verdicts by name: the graph that is cut may be another after an edit. A slot is the hash of a name
- * with the verdict in its lowest bits. */
 static void take_base(graph_view *gv)
 {
     graph_base *b = &gv->base;
@@ -41,36 +31,68 @@ static void take_base(graph_view *gv)
     if (!p) {
         return;
     }
+    b->n = (uint32_t)p->cut->nodes.n;
+    b->cut = p->cut;
+    b->graph_version = gv->graph_version;
+    b->names = aot_xcalloc((size_t)b->n + 1, sizeof *b->names);
+    for (uint32_t i = 0; i < b->n; i++) {
+        b->names[i] = hash_name(p->cut, i) - (p->nodes[i].verdict == AOT_V_SAVED ? 0 : 1);
+    }
+}
+
+static uint64_t *slot_of(uint64_t *slots, size_t mask, uint64_t name)
+{
+    size_t i = (size_t)(name >> 20) & mask;
+    while (slots[i] && (slots[i] | 7) != (name | 7)) {
+        i = (i + 1) & mask;
+    }
+    return &slots[i];
+}
+
+/* Where another graph is cut now: by name. */
+static void flips_by_name(graph_view *gv, const uint64_t *names, uint32_t n)
+{
+    const aot_partition *p = gv->part;
     size_t size = 64;
-    while (size < 2 * p->cut->nodes.n) {
+    while (size < 2 * (size_t)n) {
         size *= 2;
     }
-    b->slots = aot_xcalloc(size, sizeof *b->slots);
-    b->mask = size - 1;
-    for (uint32_t i = 0; i < p->cut->nodes.n; i++) {
-        *base_slot(b, aot_node_name(p->cut, i)) |= p->nodes[i].verdict == AOT_V_SAVED ? 3u : 1u;
+    uint64_t *slots = aot_xcalloc(size, sizeof *slots);
+    for (uint32_t i = 0; i < n; i++) {
+        *slot_of(slots, size - 1, names[i]) = names[i];
     }
+    for (uint32_t i = 0; i < p->cut->nodes.n; i++) {
+        uint64_t was = *slot_of(slots, size - 1, hash_name(p->cut, i));
+        bool saved = p->nodes[i].verdict == AOT_V_SAVED;
+        if (was && saved != ((was & 7) == 7)) {
+            gv->flips[i] = saved ? 1 : -1;
+        }
+    }
+    free(slots);
 }
 
 /* Finds which values flipped, once after each change. */
 static void find_flips(graph_view *gv)
 {
     const aot_partition *p = gv->part;
+    const graph_base *b = &gv->base;
     free(gv->flips);
     gv->flips = NULL;
     gv->n_new = gv->n_gone = 0;
-    if (!p || !gv->base.slots) {
+    if (!p || !b->names) {
         return;
     }
     gv->flips = aot_xcalloc(p->cut->nodes.n + 1, 1);
-    for (uint32_t i = 0; i < p->cut->nodes.n; i++) {
-        uint64_t was = *base_slot(&gv->base, aot_node_name(p->cut, i)) & 7;
-        bool saved = p->nodes[i].verdict == AOT_V_SAVED;
-        if (was && saved != (was == 3)) {
-            gv->flips[i] = saved ? 1 : -1;
-            gv->n_new += saved;
-            gv->n_gone += !saved;
+    if (b->cut != p->cut || b->graph_version != gv->graph_version) {
+        flips_by_name(gv, b->names, b->n);
+    } else {
+        for (uint32_t i = 0; i < b->n; i++) {
+            gv->flips[i] = (int8_t)((p->nodes[i].verdict == AOT_V_SAVED) - ((b->names[i] & 7) == 7));
         }
+    }
+    for (uint32_t i = 0; i < p->cut->nodes.n; i++) {
+        gv->n_new += gv->flips[i] > 0;
+        gv->n_gone += gv->flips[i] < 0;
     }
 }
 

@@ -91,11 +91,33 @@ static void ask_status(graph_view *gv)
     }
 }
 
+/* Of a graph that an edit left as it is, only what the partition says is new. */
+static bool follow_stage(graph_view *gv, graph_stage *st, aot_stage s)
+{
+    const aot_graph *g;
+    bool same = aot_model_graph(aot_app_model(gv->v->app), gv->v->unit, s, &g, NULL) == AOT_OK && g == st->g;
+    const aot_partition *p = same && follows_cut(s) ? graph_partition(gv) : NULL;
+    if (!same || !aot_listing_follow(st->listing, p)) {
+        return false;
+    }
+    st->p = p;
+    st->loaded = true;
+    st->old = false;
+    return true;
+}
+
 static void load_stage(graph_view *gv, aot_stage s)
 {
     graph_stage *st = &gv->stages[s];
     if (st->loaded) {
         return;
+    }
+    if (st->old) {
+        if (follow_stage(gv, st, s)) {
+            ask_status(gv);
+            return;
+        }
+        free_stage(st);
     }
     st->loaded = true;
     if (s == AOT_STAGE_RUNTIME) {
@@ -168,10 +190,19 @@ void graph_open_stages(graph_view *gv)
     }
 }
 
-static void drop_stages(graph_view *gv)
+/* keep: what an edit may have left as it is. */
+static void drop_stages(graph_view *gv, bool keep)
 {
     for (int s = 0; s < AOT_N_STAGES; s++) {
-        free_stage(&gv->stages[s]);
+        graph_stage *st = &gv->stages[s];
+        if (keep && s < AOT_STAGE_FORWARD && st->g) {
+            aot_repeats_free(&st->repeats);
+            st->repeats = (aot_repeats){0};
+            st->loaded = false;
+            st->old = true;
+        } else {
+            free_stage(st);
+        }
     }
     while (gv->subs.n > 0) {
         free_stage(&gv->subs.d[--gv->subs.n].at);
@@ -183,7 +214,7 @@ static void drop_stages(graph_view *gv)
 
 void graph_close_stages(graph_view *gv)
 {
-    drop_stages(gv);
+    drop_stages(gv, false);
     aot_vec_free(&gv->subs);
     graph_drop_anchor(gv);
     graph_drop_base(&gv->base);
@@ -327,7 +358,9 @@ void graph_go_stage(graph_view *gv, aot_stage s)
 
 void graph_reload(graph_view *gv)
 {
-    drop_stages(gv);
+    unsigned graphs = aot_model_graph_version(aot_app_model(gv->v->app), gv->v->unit);
+    drop_stages(gv, gv->graph_version == graphs);
+    gv->graph_version = graphs;
     gv->part_asked = false;
     gv->part = NULL;
     gv->part_err = (aot_err){0};

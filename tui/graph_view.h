@@ -14,6 +14,7 @@ typedef enum graph_pane { PANE_NODES, PANE_NODE, PANE_SAVED, N_PANES } graph_pan
 /* One stage as loaded; kept while the view is open. */
 typedef struct graph_stage {
     bool loaded;
+    bool old;                 /* not loaded: as it was before the last edit */
     aot_status status;
     aot_err err;              /* if status is not AOT_OK */
     const aot_graph *g;       /* the model's */
@@ -36,10 +37,12 @@ typedef struct graph_place {
     aot_node_id node;
 } graph_place;
 
-/* Verdicts before the last edit, by name. */
+/* Verdicts before the last edit. */
 typedef struct graph_base {
-    uint64_t *slots; /* NULL: there is none */
-    size_t mask;
+    uint64_t *names; /* by node: hash of its name, the verdict in the lowest bits; NULL: there is none */
+    uint32_t n;
+    const aot_graph *cut;   /* only compared */
+    unsigned graph_version; /* of the model, when it was taken */
 } graph_base;
 
 /* What is held on to when the stage changes. */
@@ -80,7 +83,7 @@ typedef struct graph_view {
     aot_node_id walk_from;    /* p and c: the node whose arguments or users are gone through */
     uint32_t walk_index;
     aot_action walk;
-    unsigned version;         /* of the unit in the model, as it is shown */
+    unsigned version, graph_version; /* of the unit in the model, as it is shown */
     graph_base base;
     int8_t *flips;            /* by node of the cut: 1 saved since the edit, -1 no longer; NULL */
     unsigned n_new, n_gone;   /* how many of each */

@@ -19,6 +19,7 @@ static aot_status open_view(aot_view *v, aot_err *err)
     graph_view *gv = state(v);
     gv->v = v;
     gv->version = aot_model_version(aot_app_model(v->app), v->unit);
+    gv->graph_version = aot_model_graph_version(aot_app_model(v->app), v->unit);
     aot_list_init(&gv->nodes, &graph_nodes_ops, gv);
     gv->nodes.keep_cursor = true;
     aot_list_init(&gv->saved, &graph_saved_ops, gv);

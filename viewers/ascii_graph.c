@@ -18,6 +18,7 @@ struct aot_listing {
     const aot_partition *p;
     char side;
     unsigned flags;
+    const aot_graph *cut; /* p's, which map is of; NULL */
     aot_node_id *map; /* NULL without a partition */
     AOT_VEC(aot_listing_row) rows;
     uint32_t *row_of; /* by node */
@@ -32,9 +33,35 @@ static bool has_source(const aot_graph *g, uint32_t src)
 
 static void widen(int *cols, const char *text, int max)
 {
+    if (*cols >= max || strlen(text) <= (size_t)*cols) { // a column takes one byte or more
+        return;
+    }
     int w = aot_text_width(text);
     w = w > max ? max : w;
     *cols = w > *cols ? w : *cols;
+}
+
+/* Column widths: each type and operator is written once, however many nodes have it. */
+static void measure(aot_listing *l)
+{
+    const aot_graph *g = l->g;
+    char buf[256];
+    uint8_t *types = aot_xcalloc(g->ctx->metas.n + 1, 1);
+    uint8_t *ops = l->flags & AOT_LIST_OP ? aot_xcalloc(aot_strtab_count(g->ctx->strs) + 1, 1) : NULL;
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        const aot_node *n = &g->nodes.d[i];
+        widen(&l->name_cols, aot_node_name(g, (aot_node_id)i), MAX_NAME);
+        if (!types[n->meta]) {
+            types[n->meta] = 1;
+            widen(&l->type_cols, aot_format_type(buf, sizeof buf, g->ctx, n->meta), MAX_TYPE);
+        }
+        if (ops && (!ops[n->target] || n->kind != AOT_CALL_FUNCTION)) {
+            ops[n->target] |= n->kind == AOT_CALL_FUNCTION;
+            widen(&l->op_cols, aot_format_op(buf, sizeof buf, g, (aot_node_id)i), MAX_OP);
+        }
+    }
+    free(types);
+    free(ops);
 }
 
 aot_listing *aot_listing_new(const aot_graph *g, const aot_partition *p, char side, unsigned flags)
@@ -44,10 +71,10 @@ aot_listing *aot_listing_new(const aot_graph *g, const aot_partition *p, char si
     l->p = p;
     l->side = side;
     l->flags = flags;
+    l->cut = p ? p->cut : NULL;
     l->map = aot_view_map(g, p);
     l->row_of = aot_xcalloc(g->nodes.n + 1, sizeof *l->row_of);
     uint32_t src = 0;
-    char buf[256];
     for (size_t i = 0; i < g->nodes.n; i++) {
         const aot_node *n = &g->nodes.d[i];
         // placeholders and the output stand under no source line
@@ -62,13 +89,18 @@ aot_listing *aot_listing_new(const aot_graph *g, const aot_partition *p, char si
         l->row_of[i] = (uint32_t)l->rows.n;
         aot_listing_row row = {false, (aot_node_id)i};
         aot_vec_push(&l->rows, row);
-        widen(&l->name_cols, aot_node_name(g, (aot_node_id)i), MAX_NAME);
-        widen(&l->type_cols, aot_format_type(buf, sizeof buf, g->ctx, n->meta), MAX_TYPE);
-        if (flags & AOT_LIST_OP) {
-            widen(&l->op_cols, aot_format_op(buf, sizeof buf, g, (aot_node_id)i), MAX_OP);
-        }
     }
+    measure(l);
     return l;
+}
+
+bool aot_listing_follow(aot_listing *l, const aot_partition *p)
+{
+    if ((p ? p->cut : NULL) != l->cut) {
+        return false;
+    }
+    l->p = p;
+    return true;
 }
 
 void aot_listing_free(aot_listing *l)

@@ -29,6 +29,8 @@ enum {
  * and backward graphs), 0 = from the partition. g and p must outlive the listing. */
 aot_listing *aot_listing_new(const aot_graph *g, const aot_partition *p, char side, unsigned flags);
 void aot_listing_free(aot_listing *l);
+/* Shows another partition of the same cut graph; false: of another one, the listing is to be made anew. */
+bool aot_listing_follow(aot_listing *l, const aot_partition *p);
 size_t aot_listing_n_rows(const aot_listing *l);
 aot_listing_row aot_listing_row_at(const aot_listing *l, size_t i);
 size_t aot_listing_row_of(const aot_listing *l, aot_node_id id);

@@ -291,8 +291,7 @@ aot_status part_tag_edit(aot_what_if **tags, uint32_t *n_tags, const aot_unit_ed
 {
     const aot_graph *g = p->cut;
     aot_select_on on;
-    aot_what_if *found = AOT_NEW_ARRAY(a, aot_what_if, g->nodes.n);
-    uint32_t n = 0;
+    AOT_VEC(aot_what_if) found = {0};
     aot_node_id made = AOT_NO_NODE;
     aot_select_begin(&on, g, p, modules);
     for (uint32_t i = 0; i < g->nodes.n; i++) {
@@ -303,19 +302,22 @@ aot_status part_tag_edit(aot_what_if **tags, uint32_t *n_tags, const aot_unit_ed
         if (p->nodes[i].backward_made) {
             made = made == AOT_NO_NODE ? i : made;
         } else {
-            found[n++] = (aot_what_if){x->name, -1, true, policy_of[e->kind]};
+            aot_vec_push(&found, ((aot_what_if){x->name, -1, true, policy_of[e->kind]}));
         }
     }
     aot_select_end(&on);
     if (e->fate != NULL) {
-        *(n != 0 ? &e->fate->matched : &e->fate->missed) = true;
+        *(found.n != 0 ? &e->fate->matched : &e->fate->missed) = true;
     }
-    if (n == 0 && e->fate == NULL) {
+    if (found.n == 0 && e->fate == NULL) {
         aot_status s = nothing_to_tag(e, p, made, err);
         return in_file(s, e->file, e->at, err);
     }
-    qsort(found, n, sizeof *found, by_name);
-    part_merge_tags(tags, n_tags, found, n, a);
+    if (found.n != 0) {
+        qsort(found.d, found.n, sizeof *found.d, by_name);
+        part_merge_tags(tags, n_tags, found.d, (uint32_t)found.n, a);
+    }
+    aot_vec_free(&found);
     return AOT_OK;
 }
 

@@ -33,6 +33,7 @@ struct aot_partitioner {
     char *times_of;   /* the file */
     aot_arena *of_tags; /* tags of the edits as they were found last */
     char *tags_for;     /* the lines that they are of; NULL: none were found */
+    size_t n_tags_for;  /* how many */
     aot_config tags_config;
     aot_what_if *tags;
     uint32_t n_tags;
@@ -256,17 +257,19 @@ static aot_partition *uncut(const front *f, aot_arena *a)
     return x;
 }
 
-static aot_status find_tags(aot_partitioner *pr, const front *f, const aot_config *config, aot_err *err)
+/* The first `found` edits that tag are in pr->tags already. */
+static aot_status find_tags(aot_partitioner *pr, const front *f, size_t found, const aot_config *config,
+                            aot_arena *scratch, aot_err *err)
 {
     const aot_unit_edits *e = pr->in.edits;
     aot_arena *a = pr->of_tags;
     const char *const *modules = NULL;
-    aot_partition *before = uncut(f, a);
+    aot_partition *before = uncut(f, scratch);
     if (aot_edits_need_modules(e) && pr->in.param_paths != NULL) {
-        modules = aot_select_modules(f->p.g, pr->in.param_paths, pr->in.n_param_paths, a);
+        modules = aot_select_modules(f->p.g, pr->in.param_paths, pr->in.n_param_paths, scratch);
     }
-    for (size_t i = 0; i < e->n; i++) {
-        if (e->d[i].kind == AOT_UNIT_EDIT_SET) {
+    for (size_t i = 0, k = 0; i < e->n; i++) {
+        if (e->d[i].kind == AOT_UNIT_EDIT_SET || k++ < found) {
             continue;
         }
         aot_partition *now = NULL;
@@ -280,13 +283,15 @@ static aot_status find_tags(aot_partitioner *pr, const front *f, const aot_confi
     return AOT_OK;
 }
 
-/* The lines that tag nodes, as one text. */
-static char *lines_of(const aot_unit_edits *e)
+/* The lines that tag nodes, as one text, and their number. */
+static char *lines_of(const aot_unit_edits *e, size_t *n)
 {
     aot_sb text = {0};
+    *n = 0;
     for (size_t i = 0; i < e->n; i++) {
         if (e->d[i].kind != AOT_UNIT_EDIT_SET) {
             aot_sb_addf(&text, "%s\n", e->d[i].line);
+            ++*n;
         }
     }
     char *lines = aot_xstrdup(aot_sb_text(&text));
@@ -303,21 +308,29 @@ static aot_status follow_edits(aot_partitioner *pr, const aot_config *config, ao
         return AOT_OK;
     }
     AOT_TRY(front_of(pr, config, &f, err));
-    char *lines = lines_of(pr->in.edits);
-    if (pr->tags_for != NULL && strcmp(lines, pr->tags_for) == 0 &&
-        memcmp(config, &pr->tags_config, sizeof *config) == 0) {
+    size_t n, found = pr->n_tags_for;
+    char *lines = lines_of(pr->in.edits, &n);
+    bool alike = pr->tags_for != NULL && memcmp(config, &pr->tags_config, sizeof *config) == 0;
+    if (alike && strcmp(lines, pr->tags_for) == 0) {
         free(lines);
         return AOT_OK;
     }
-    forget_tags(pr);
-    pr->of_tags = aot_arena_new();
-    aot_status status = find_tags(pr, f, config, err);
+    if (!alike || !aot_starts_with(lines, pr->tags_for)) { // else lines were added
+        found = 0;
+        forget_tags(pr);
+        pr->of_tags = aot_arena_new();
+    }
+    aot_arena *scratch = aot_arena_new();
+    aot_status status = find_tags(pr, f, found, config, scratch, err);
+    aot_arena_free(scratch);
     if (status != AOT_OK) {
         free(lines);
         forget_tags(pr);
         return status;
     }
+    free(pr->tags_for);
     pr->tags_for = lines;
+    pr->n_tags_for = n;
     memcpy(&pr->tags_config, config, sizeof *config);
     return AOT_OK;
 }

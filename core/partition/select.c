@@ -77,7 +77,9 @@ static bool contains(const char *text, const char *part)
 
 static bool has_name(const seen *x, const char *value)
 {
-    return fnmatch(value, aot_node_name(x->g, x->id), 0) == 0;
+    const char *name = aot_node_name(x->g, x->id);
+    // most are no patterns, and what a key forces is asked of every node
+    return strcmp(value, name) == 0 || (strpbrk(value, "*?[\\") != NULL && fnmatch(value, name, 0) == 0);
 }
 
 /* "aten.mm.default" of torch.ops.aten.mm.default, else the target as it is; "" for inputs. */

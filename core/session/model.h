@@ -104,6 +104,9 @@ AOT_NODISCARD aot_status aot_model_restore_edits(aot_model *m, size_t unit, cons
 int64_t aot_model_unedited_bytes(aot_model *m, size_t unit);
 /* Counts the changes of a unit, so that a view sees that what it shows is old. */
 unsigned aot_model_version(const aot_model *m, size_t unit);
+/* Counts those after which graphs before the cut are other ones: while it stays, such a graph got before
+ * is valid, and the same one if it is at the same place. */
+unsigned aot_model_graph_version(const aot_model *m, size_t unit);
 
 /* The settings in force for a unit: recorded configuration, then --set, then its edits. */
 AOT_NODISCARD aot_status aot_model_config(aot_model *m, size_t unit, aot_config *out, aot_err *err);

@@ -19,8 +19,12 @@ static void forget_derived(slot *s, bool passes, bool retraced)
     s->runtime = NULL;
     s->runtime_err = none;
     s->runtime_tried = false;
-    memset(s->compared, 0, sizeof s->compared);
+    for (int i = AOT_STAGE_FORWARD; i < AOT_N_STAGES; i++) { // these graphs are the partition's
+        s->compared[i][0] = s->compared[i][1] = NULL;
+    }
     if (passes || retraced) {
+        memset(s->compared, 0, sizeof s->compared);
+        s->graph_version++;
         aot_partitioner_free(s->partitioner);
         s->partitioner = NULL;
         s->graphs[AOT_STAGE_JOINT_PASSES] = NULL;
@@ -237,6 +241,11 @@ size_t aot_model_n_undone(const aot_model *m, size_t unit)
 const aot_unit_edit *aot_model_edit_at(const aot_model *m, size_t unit, size_t i)
 {
     return &aot_model_slot(m, unit)->edits->d[i];
+}
+
+unsigned aot_model_graph_version(const aot_model *m, size_t unit)
+{
+    return m->slots.d[unit].graph_version;
 }
 
 unsigned aot_model_version(const aot_model *m, size_t unit)

@@ -210,8 +210,9 @@ static const char *unchanged_from(const aot_model *m, slot *s, aot_stage stage)
     if (b == NULL) {
         return NULL;
     }
-    if (!s->compared[stage]) {
-        s->compared[stage] = true;
+    if (s->compared[stage][0] != a || s->compared[stage][1] != b) {
+        s->compared[stage][0] = a;
+        s->compared[stage][1] = b;
         s->same[stage] = aot_graph_same_structure(a, b, NULL);
     }
     return s->same[stage] ? aot_stage_get(before)->name : NULL;

@@ -33,12 +33,14 @@ typedef struct slot {
     const aot_calling *calling;
     aot_err capture_err, capture_why[AOT_N_STAGES];
     bool capture_tried;
-    bool compared[AOT_N_STAGES], same[AOT_N_STAGES]; /* with the stage before */
+    const aot_graph *compared[AOT_N_STAGES][2]; /* with the stage before; NULL: not yet */
+    bool same[AOT_N_STAGES];
     aot_runtime *runtime;
     aot_err runtime_err;
     bool runtime_tried;
     aot_unit_edits *edits; /* the unit's; NULL until the unit was asked for */
     size_t n_opened;       /* edits that the unit was opened with: a policy's, the session's */
+    unsigned graph_version;       /* counts the changes before the cut */
     unsigned version, kept_version; /* the latter: when its edits were last written */
     int64_t plain_bytes;   /* saved without edits; -1: not known */
     bool plain_tried;
