@@ -307,11 +307,17 @@ static void print_safe(const char *text)
 
 int aot_cmd_fail(const aot_err *err)
 {
-    char text[sizeof err->file + sizeof err->msg + 32];
+    static char last[sizeof err->file + sizeof err->msg + 32];
+    char text[sizeof last];
     aot_cmd_progress_end();
     fflush(stdout); // so that what was printed stands before the error
+    aot_err_text(err, text, sizeof text);
+    if (strcmp(text, last) == 0) { // what is wrong with an option is wrong for every unit
+        return AOT_EXIT_ERROR;
+    }
+    snprintf(last, sizeof last, "%s", text);
     fputs("aotscope: ", stderr);
-    print_safe(aot_err_text(err, text, sizeof text));
+    print_safe(text);
     fputc('\n', stderr);
     const aot_diagnosis *d = aot_diagnosis_of(err->msg);
     if (d != NULL) {

@@ -160,4 +160,10 @@ run "$AOTSCOPE" diff "$dynamic" --saved --other-set activation_memory_budget=0
 ok "diff" out "saved: 816 B and 1 symbol, then 1008 B and 1 symbol"
 run "$AOTSCOPE" export "$dynamic" --what partition --format dot -o -
 ok "picture" out "816 B and 1 symbol"
+
+printf 'nosuch,1\n' >"$scratch/times"
+run "$AOTSCOPE" partition "$AOT_FIXTURES/logs/three_units.stderr.gz" --set activation_memory_budget=0.5 \
+    --times "$scratch/times" -o "$scratch/cut"
+ok "times that mean nothing are an error" exits 2
+ok "said once for three units" sh -c "test \$(grep -c 'none of the 1 times' '$scratch/err') = 1"
 done_testing

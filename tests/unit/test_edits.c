@@ -238,6 +238,39 @@ static void edits_of_a_unit_are_undone_and_done_again(void **state)
     aot_model_free(m);
 }
 
+/* Lines are added to what was found before; the answer is that of all of them at once. */
+static void lines_that_are_added_tag_as_all_at_once(void **state)
+{
+    (void)state;
+    static const char *const steps[] = {"save op:sin", "set activation_memory_budget=1", NULL, "recompute op:sin"};
+    aot_model *m = open_log("logs/dropout_default.log.gz"), *at_once = open_log("logs/dropout_default.log.gz");
+    const aot_partition *p = NULL, *q = NULL;
+    aot_err err = {0};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (steps[i] == NULL) {
+            assert_true(aot_model_undo(m, 0));
+        } else {
+            assert_int_equal(aot_model_edit(m, 0, steps[i], &err), AOT_OK);
+        }
+        assert_int_equal(aot_model_partition(m, 0, &p, &err), AOT_OK);
+    }
+    assert_int_equal(aot_model_n_edits(m, 0), 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(aot_model_edit(at_once, 0, aot_model_edit_at(m, 0, i)->line, &err), AOT_OK);
+    }
+    assert_int_equal(aot_model_partition(at_once, 0, &q, &err), AOT_OK);
+    assert_int_equal(p->n_nodes, q->n_nodes);
+    unsigned n_tagged = 0;
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        assert_int_equal(p->nodes[i].policy, q->nodes[i].policy);
+        assert_int_equal(p->nodes[i].verdict, q->nodes[i].verdict);
+        n_tagged += p->nodes[i].policy == AOT_POLICY_MUST_RECOMPUTE;
+    }
+    assert_true(n_tagged > 0);
+    aot_model_free(m);
+    aot_model_free(at_once);
+}
+
 static void an_edit_that_means_nothing_changes_nothing(void **state)
 {
     (void)state;
@@ -278,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_line_of_a_policy_saves_and_recomputes_what_it_selects),
         cmocka_unit_test(a_policy_that_means_nothing_says_where),
         cmocka_unit_test(edits_of_a_unit_are_undone_and_done_again),
+        cmocka_unit_test(lines_that_are_added_tag_as_all_at_once),
         cmocka_unit_test(an_edit_that_means_nothing_changes_nothing),
         cmocka_unit_test(an_edit_that_traces_otherwise_makes_another_joint_graph),
     };
