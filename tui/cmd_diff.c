@@ -234,6 +234,8 @@ static aot_status compare_saved(job *j, size_t left, size_t right, aot_err *err)
     char label[128];
     AOT_TRY(aot_model_partition(j->left, left, &d.p, err));
     AOT_TRY(aot_model_partition(j->right, right, &d.q, err));
+    aot_cmd_warn_assumed_of(j->left, left);
+    aot_cmd_warn_assumed_of(j->right, right);
     d.t = aot_table_new();
     d.flips = json_array();
     find_flips(&d);

@@ -402,6 +402,9 @@ static int run(const aot_args *a)
     aot_status s = aot_cmd_open_one(&m, a, a->inputs[0], &err);
     s = s == AOT_OK ? choose_unit(&unit, m, a, &err) : s;
     s = s == AOT_OK ? explain(&x, m, unit, a->inputs[1], &err) : s;
+    if (s == AOT_OK) {
+        aot_cmd_warn_assumed_of(m, unit);
+    }
     if (s == AOT_OK && aot_args_has(a, "json")) {
         json_t *o = aot_cmd_json();
         json_object_set_new(o, "unit", json_integer((json_int_t)unit));

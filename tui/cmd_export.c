@@ -232,6 +232,7 @@ static int run(const aot_args *a)
         print_notes(&notes);
     }
     if (s == AOT_OK) {
+        aot_cmd_warn_assumed_of(m, (size_t)in.unit);
         s = deliver(a, format->name, &data, fell_back, &err);
     }
     aot_sb_free(&data);

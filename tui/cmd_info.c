@@ -24,7 +24,7 @@ enum { NOTES_SHOWN = 30 };
  */
 
 typedef struct facts {
-    aot_shared_lines versions, settings, budgets, unrecorded, other, missing, checks, calls;
+    aot_shared_lines versions, settings, budgets, unrecorded, other, missing, checks, calls, assumed;
     size_t n_stage[AOT_N_STAGES], n_path[4], n_opaque_units;
 } facts;
 
@@ -124,6 +124,9 @@ static void collect(aot_model *m, facts *f)
         }
         f->n_path[path]++;
         collect_settings(m, i, f);
+        if (aot_model_assumed(m, i) != NULL) {
+            aot_shared_add(&f->assumed, aot_model_assumed(m, i), i);
+        }
         collect_checks(m, i, f);
         collect_calls(m, i, f);
         for (int s = 0; s < AOT_N_STAGES; s++) {
@@ -313,6 +316,10 @@ static void print_facts(const aot_model *m, const facts *f)
         printf("\nMemory budget\n");
         aot_shared_print(m, &f->budgets);
     }
+    if (f->assumed.n > 0) {
+        printf("\nSizes that figures assume\n");
+        aot_shared_print(m, &f->assumed);
+    }
     if (f->other.n > 0) {
         printf("\nStages under the settings given\n");
         aot_shared_print(m, &f->other);
@@ -451,6 +458,7 @@ static void print_json(aot_model *m, const facts *f)
     json_object_set_new(j, "settings", aot_shared_json(&f->settings));
     json_object_set_new(j, "settings_not_recorded", aot_shared_json(&f->unrecorded));
     json_object_set_new(j, "budget", aot_shared_json(&f->budgets));
+    json_object_set_new(j, "assumed", aot_shared_json(&f->assumed));
     json_object_set_new(j, "derived_under_other_settings", aot_shared_json(&f->other));
     json_object_set_new(j, "missing", aot_shared_json(&f->missing));
     json_object_set_new(j, "checks", aot_shared_json(&f->checks));
@@ -502,6 +510,7 @@ static int run(const aot_args *a)
     aot_shared_free(&f.missing);
     aot_shared_free(&f.checks);
     aot_shared_free(&f.calls);
+    aot_shared_free(&f.assumed);
     aot_model_free(m);
     return AOT_EXIT_SAME;
 }

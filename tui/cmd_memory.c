@@ -59,6 +59,7 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
         aot_memory m;
         uint32_t n;
         aot_cmd_warn_passes(u, j->unit, p->cut, config.backend);
+        aot_cmd_warn_assumed(u, j->unit, ctx);
         const char *const *paths = j->ask.by_set[AOT_MEM_BY_MODULE] ? aot_unit_param_paths(u, joint, &n) : NULL;
         aot_memory_unit x = {.number = k, .label = aot_unit_label(&u->key, label, sizeof label),
                              .title = u->title != NULL ? u->title : "", .p = p, .m = &m};
@@ -82,6 +83,7 @@ static aot_status fit_graph(job *j, const aot_unit *u, const aot_record *r, int 
     aot_fit f;
     char label[96];
     AOT_TRY(aot_cmd_unit_config(&config, j->a, u, err));
+    aot_cmd_warn_assumed_in(u, j->unit, r);
     AOT_TRY(aot_fits_unit(&f, u, r, &config, &(aot_fit_ask){j->limit, j->ask.walk, j->ask.allocator}, err));
     j->n_too_large += !f.now.fits;
     if (strcmp(j->format, "text") == 0) {

@@ -108,6 +108,7 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
     }
     if (s == AOT_OK) {
         aot_cmd_warn_passes(u, j->unit, p->cut, config.backend);
+        aot_cmd_warn_assumed(u, j->unit, ctx);
         if (aot_args_has(j->a, "explain-knapsack")) {
             print_knapsack(p, k);
         }

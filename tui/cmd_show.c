@@ -72,26 +72,26 @@ static json_t *saved_json(const aot_partition *p, const aot_saved_row *rows, siz
                      "rung", p->rung);
 }
 
-/* Whether a size has no value: TORCH_LOGS prints no hints of symbols. */
-static bool is_assumed(const aot_graph *g, aot_node_id id)
+/* Whether a size is known when it runs only; PyTorch weighs it as AOT_HINT_ASSUMED. */
+static bool is_unbacked(const aot_graph *g, aot_node_id id)
 {
     const aot_meta *m = aot_meta_get(g->ctx, g->nodes.d[id].meta);
     bool assumed = false;
     for (unsigned i = 0; m->val == AOT_VAL_TENSOR && i < m->ndim; i++) {
-        assumed |= aot_meta_sizes(g->ctx, m)[i].value == AOT_HINT_NONE;
+        assumed |= aot_dim_assumed(g->ctx, &aot_meta_sizes(g->ctx, m)[i]) == AOT_HINT_NONE;
     }
     return assumed;
 }
 
-static void print_assumed(const aot_partition *p, const aot_saved_row *rows, size_t n)
+static void print_unbacked(const aot_partition *p, const aot_saved_row *rows, size_t n)
 {
     size_t assumed = 0;
     for (size_t i = 0; i < n; i++) {
-        assumed += is_assumed(p->cut, rows[i].node);
+        assumed += is_unbacked(p->cut, rows[i].node);
     }
     if (assumed > 0) {
-        printf("%zu of them with sizes that the input does not tell (each is taken as 4096): a log "
-               "of TORCH_TRACE=DIR does\n", assumed);
+        printf("%zu of them with sizes that only a run tells; PyTorch's partitioner takes each as %d\n", assumed,
+               AOT_HINT_ASSUMED);
     }
 }
 
@@ -168,7 +168,7 @@ static void print_saved_lines(const aot_partition *p, const aot_saved_row *rows,
     aot_sb_free(&out);
     aot_table_free(t);
     print_saved_totals(p, n);
-    print_assumed(p, rows, n);
+    print_unbacked(p, rows, n);
 }
 
 static void print_unit_head(aot_model *m, size_t unit)
@@ -202,6 +202,7 @@ static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot
     const aot_partition *p = NULL;
     AOT_TRY(aot_model_partition(m, unit, &p, err));
     warn_passes(m, unit, p);
+    aot_cmd_warn_assumed_of(m, unit);
     aot_arena *a = aot_arena_new();
     aot_saved_row *rows = NULL;
     size_t n = aot_saved_rows(&rows, p, a);

@@ -44,10 +44,21 @@ static const char *last_dot(const char *text)
     return found;
 }
 
+/* What the figures stand on, "assumed: s77 = 4096": before the rest, so that it goes first. */
+static void add_assumed(aot_view *v, aot_sb *right)
+{
+    aot_model *m = aot_app_model(v->app);
+    const char *text = m != NULL && v->unit < aot_model_n_units(m) ? aot_model_assumed(m, v->unit) : NULL;
+    if (text != NULL) {
+        aot_sb_addf(right, "%.*s· ", (int)strcspn(text, "("), text);
+    }
+}
+
 /* The right text loses parts from its front until it fits; for its last part the left gives way. */
 void frame_draw_bar(aot_view *v, aot_canvas *c)
 {
     aot_sb left = {0}, right = {0}, fit = {0};
+    add_assumed(v, &right);
     v->ops->title(v, &left, &right);
     const char *text = aot_sb_text(&right), *dot = last_dot(text);
     const char *last = dot ? dot + strlen(" · ") : text;

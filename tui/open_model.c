@@ -10,11 +10,12 @@
 #include "base/file.h"
 #include "ir/text.h"
 #include "session/check.h"
+#include "session/hints.h"
 #include "session/redact.h"
 #include "session/session.h"
 
 /* Options that are settings of their own name. */
-static const char *const own_settings[] = {"backend", "path", "decompose", "keep", "opaque", "times"};
+static const char *const own_settings[] = {"backend", "path", "decompose", "keep", "opaque", "times", "hint"};
 enum { N_OWN = sizeof own_settings / sizeof *own_settings };
 
 /* NAME=VALUE of an option; several values become one list. Nothing if it is not given. */
@@ -125,21 +126,26 @@ const char *aot_cmd_shown_input(const aot_args *a, size_t i, char *buf, size_t s
 typedef struct visitor {
     void (*visit)(void *arg, const aot_unit *u);
     void *arg;
-    const aot_unit_edits *edits;
+    const aot_args *a;
     aot_redactor *redactor; /* NULL: nothing is redacted */
 } visitor;
 
 static aot_status visit_unit(void *arg, aot_unit *u, aot_err *err)
 {
     visitor *v = arg;
-    (void)err;
-    u->edits = v->edits;
+    aot_config config;
+    u->edits = v->a->edits;
     if (v->redactor != NULL) {
         aot_redact_unit(v->redactor, u);
     }
-    v->visit(v->arg, u);
+    aot_unit_find_backend(u);
+    aot_status st = aot_cmd_unit_config(&config, v->a, u, err);
+    st = st == AOT_OK ? aot_hints_take(u, config.hint, err) : st;
+    if (st == AOT_OK) {
+        v->visit(v->arg, u);
+    }
     aot_unit_free(u);
-    return AOT_OK;
+    return st;
 }
 
 aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
@@ -148,7 +154,7 @@ aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
     /* whether a line of a policy matches in any unit is known when all are there */
     bool all_first = a->edits != NULL && aot_edits_tag_any(a->edits);
     if (!all_first && (strcmp(input, "-") == 0 || !aot_session_sniff(input))) {
-        visitor v = {visit, arg, a->edits, aot_args_has(a, "redact") ? aot_redactor_new() : NULL};
+        visitor v = {visit, arg, a, aot_args_has(a, "redact") ? aot_redactor_new() : NULL};
         aot_import_sink sink = {.arg = &v, .on_unit = visit_unit};
         aot_status st = aot_import(input, &sink, NULL, err);
         aot_redactor_free(v.redactor);
@@ -171,10 +177,44 @@ void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, c
     if (why != NULL) {
         fprintf(stderr,
                 "aotscope: unit %zu %s: not the graphs that ran, only what the recorded joint "
-                "graph gives: %s\n",
-                unit, aot_unit_label(&u->key, label, sizeof label), why);
+                "graph gives: %s%s\n",
+                unit, aot_unit_label(&u->key, label, sizeof label), why,
+                strcmp(backend, "inductor_joint") != 0 ? "; --set backend=inductor_joint runs them" : "");
     }
     aot_arena_free(a);
+}
+
+static void say_assumed(const aot_unit *u, size_t unit, const char *text)
+{
+    char label[96];
+    if (text != NULL) {
+        fprintf(stderr, "aotscope: unit %zu %s: %s\n", unit, aot_unit_label(&u->key, label, sizeof label), text);
+    }
+}
+
+void aot_cmd_warn_assumed(const aot_unit *u, size_t unit, const aot_ctx *c)
+{
+    aot_arena *a = aot_arena_new();
+    say_assumed(u, unit, aot_assumed_text(c, a));
+    aot_arena_free(a);
+}
+
+void aot_cmd_warn_assumed_of(aot_model *m, size_t unit)
+{
+    say_assumed(aot_model_unit(m, unit), unit, aot_model_assumed(m, unit));
+}
+
+void aot_cmd_warn_assumed_in(const aot_unit *u, size_t unit, const aot_record *r)
+{
+    if (r->text == NULL || memmem(r->text, r->len, "Sym(", 4) == NULL) {
+        return; // no symbol is an input
+    }
+    aot_ctx *c = aot_unit_new_ctx(u);
+    const aot_graph *g = NULL;
+    if (aot_record_parse(&g, c, u, r, NULL) == AOT_OK) {
+        aot_cmd_warn_assumed(u, unit, c);
+    }
+    aot_ctx_free(c);
 }
 
 static bool is_number(const char *s)

@@ -11,6 +11,7 @@
 /* Rows of an option table. */
 #define AOT_OPTION_SET                                                                             \
     {"set", 0, "NAME=VALUE", true, "A setting in place of the recorded one; see SETTINGS."},       \
+        {"hint", 0, "NAME=NUMBER", true, "What a symbolic size is, where the log tells none: s77=6."},  \
         {"times", 0, "FILE", false, "Measured times, lines NAME,MILLISECONDS, in place of flops."}, \
     {                                                                                              \
         "policy", 0, "FILE", true,                                                                 \
@@ -66,6 +67,11 @@ AOT_NODISCARD aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
  * that the forward and backward cut from it are not those that ran. cut may be NULL; backend: the
  * setting of the derivation. */
 void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, const char *backend);
+/* Says on stderr which sizes stand on an assumption (session/hints.h): of a context with graphs, of a
+ * recorded graph, of a unit of a model. */
+void aot_cmd_warn_assumed(const aot_unit *u, size_t unit, const aot_ctx *c);
+void aot_cmd_warn_assumed_in(const aot_unit *u, size_t unit, const aot_record *r);
+void aot_cmd_warn_assumed_of(aot_model *m, size_t unit);
 
 /* Units by number (as listed, from 0) or label: "[0/1]", "0/1", "0/1_2 rank 1"; else those whose number
  * begins so: "!0" is "[!0/1/0]". Appends to out, at least one; freed by the caller. Errors: E_USAGE: there is none, or several of that very label. */

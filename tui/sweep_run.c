@@ -285,6 +285,7 @@ static void on_unit(void *arg, const aot_unit *u)
         return;
     }
     aot_cmd_warn_passes(u, unit, NULL, k.config.backend);
+    aot_cmd_warn_assumed_in(u, unit, k.r);
     aot_sweep_unit_of(j->s, number, aot_unit_label(&u->key, label, sizeof label), u->title != NULL ? u->title : "",
                       k.config.activation_memory_budget);
     for (size_t s = 0; s < j->s->solvers.n; s++) {

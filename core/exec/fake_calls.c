@@ -75,23 +75,18 @@ static bool seen_before(aot_fake_calls *c, uint64_t key)
 
 /* ---- keys ------------------------------------------------------------------------------------- */
 
-static int64_t dim_value(const aot_dim *d)
-{
-    return d->value == AOT_HINT_NONE ? 4096 : d->value;
-}
-
 static uint64_t mix_tensor(const aot_sim *s, uint64_t h, aot_node_id id)
 {
     const aot_ctx *c = s->g->ctx;
     const aot_meta *m = aot_meta_get(c, aot_node_at(s->g, id)->meta);
     h = aot_hash_mix(h, m->val);
     if (m->val != AOT_VAL_TENSOR) {
-        return m->val == AOT_VAL_SYM ? aot_hash_mix(h, (uint64_t)dim_value(&m->sym)) : aot_hash_mix(h, id);
+        return m->val == AOT_VAL_SYM ? aot_hash_mix(h, (uint64_t)aot_dim_size(c, &m->sym)) : aot_hash_mix(h, id);
     }
     h = aot_hash_mix(aot_hash_mix(aot_hash_mix(h, m->dtype), m->ndim), m->device);
     for (unsigned i = 0; i < m->ndim; i++) {
-        h = aot_hash_mix(h, (uint64_t)dim_value(&aot_meta_sizes(c, m)[i]));
-        h = m->has_stride ? aot_hash_mix(h, (uint64_t)dim_value(&aot_meta_strides(c, m)[i])) : h;
+        h = aot_hash_mix(h, (uint64_t)aot_dim_size(c, &aot_meta_sizes(c, m)[i]));
+        h = m->has_stride ? aot_hash_mix(h, (uint64_t)aot_dim_size(c, &aot_meta_strides(c, m)[i])) : h;
     }
     int64_t bytes = s->values[id].n == 1 ? s->storages.d[s->held.d[s->values[id].first]].bytes : -1;
     return aot_hash_mix(aot_hash_mix(h, (uint64_t)s->offset[id]), (uint64_t)bytes);

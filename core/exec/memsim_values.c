@@ -18,9 +18,8 @@ int64_t aot_sim_storage_bytes(const aot_ctx *c, aot_meta_id id)
         return aot_meta_bytes(c, id);
     }
     for (unsigned i = 0; i < m->ndim; i++) {
-        int64_t size = aot_meta_sizes(c, m)[i].value, stride = aot_meta_strides(c, m)[i].value;
-        size = size == AOT_HINT_NONE ? 4096 : size;
-        stride = stride == AOT_HINT_NONE ? 4096 : stride;
+        int64_t size = aot_dim_size(c, &aot_meta_sizes(c, m)[i]);
+        int64_t stride = aot_dim_size(c, &aot_meta_strides(c, m)[i]);
         if (size == 0) {
             return 0;
         }

@@ -50,6 +50,8 @@ typedef struct aot_symbol {
     const char *name, *source, *range; /* s77, L['x'].size()[0], [2, int_oo] */
     int64_t hint;
     bool has_hint;
+    int64_t told; /* the input's hint, where the reader's stands in its place */
+    enum { AOT_HINT_AS_TOLD, AOT_HINT_REPLACED, AOT_HINT_FILLED, AOT_HINT_ADDED } taken; /* session/hints.h */
 } aot_symbol;
 
 typedef struct aot_import_note {

@@ -417,7 +417,7 @@ int64_t aot_meta_numel(const aot_ctx *c, aot_meta_id id)
     const aot_dim *d = aot_meta_sizes(c, m);
     int64_t n = 1;
     for (unsigned i = 0; i < m->ndim; i++) {
-        n = product(n, d[i].value == AOT_HINT_NONE ? 4096 : d[i].value);
+        n = product(n, aot_dim_size(c, &d[i]));
     }
     return n;
 }

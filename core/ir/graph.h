@@ -40,7 +40,8 @@ aot_dtype aot_dtype_of_torch(const char *s, size_t n); /* "torch.float32" */
 
 /* ---- types of values ------------------------------------------------------------------- */
 
-enum { AOT_HINT_NONE = INT64_MIN }; /* no hint known: sizes fall back to 4096 elements */
+enum { AOT_HINT_NONE = INT64_MIN }; /* no hint known */
+enum { AOT_HINT_ASSUMED = 4096 };    /* what sizes without a hint count as; PyTorch's fallback */
 
 /* One size or stride: a number, or an expression of symbols with its value at the hints. */
 typedef struct aot_dim {
@@ -228,6 +229,13 @@ aot_meta_id aot_ctx_tensor_meta(aot_ctx *c, aot_dtype dtype, const aot_dim *size
 /* Value of a symbolic expression at the hints; AOT_HINT_NONE if it has an unhinted symbol or a
  * function that is not known. Mirrors symbolic_shapes.py:size_hint. */
 int64_t aot_sym_eval(const aot_ctx *c, const char *expr, size_t n);
+/* Whether a symbol ("s77") had a value when it was traced, told or not; unbacked ones (u0) have none. */
+bool aot_symbol_is_backed(const char *name, size_t n);
+/* The size for weights and sums: the value; else that of the expression with AOT_HINT_ASSUMED for each backed
+ * symbol without a hint; AOT_HINT_NONE if it has unbacked ones. */
+int64_t aot_dim_assumed(const aot_ctx *c, const aot_dim *d);
+/* The same; AOT_HINT_ASSUMED for an expression with unbacked symbols, as PyTorch's fallback. */
+int64_t aot_dim_size(const aot_ctx *c, const aot_dim *d);
 /* Calls fn for each distinct symbol name in the expression, in order of appearance. */
 void aot_sym_each(const char *expr, size_t n, void (*fn)(void *, const char *, size_t), void *arg);
 
@@ -247,7 +255,7 @@ static inline const aot_dim *aot_meta_strides(const aot_ctx *c, const aot_meta *
 {
     return c->dims.d + m->dims + m->ndim;
 }
-/* Elements at the hints; 4096 if unknown. */
+/* Elements at the hints, sizes without one as aot_dim_size has them. */
 int64_t aot_meta_numel(const aot_ctx *c, aot_meta_id m);
 /* Bytes of a tensor (numel * item size), 1 for a symbol, 0 for AOT_VAL_NONE.
  * Mirrors partitioners.py:_size_of without tuples (see rules/sizes.h for those). */

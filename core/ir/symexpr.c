@@ -21,7 +21,7 @@ typedef struct scan {
     const aot_ctx *c;
     const char *p, *end;
     int depth;
-    bool bad;
+    bool bad, assume; /* assume: backed symbols without a hint have one */
 } scan;
 
 static value integer(int64_t i)
@@ -223,6 +223,9 @@ static value parse_name(scan *s)
             return integer(0);
         }
         int64_t h = aot_ctx_hint(s->c, start, n);
+        if (h == AOT_HINT_NONE && s->assume && aot_symbol_is_backed(start, n)) {
+            h = AOT_HINT_ASSUMED;
+        }
         return h == AOT_HINT_NONE ? (value){0} : integer(h);
     }
     value args[MAX_ARGS];
@@ -319,15 +322,38 @@ static value parse_expr(scan *s, int min_prec)
     return left;
 }
 
-int64_t aot_sym_eval(const aot_ctx *c, const char *expr, size_t n)
+bool aot_symbol_is_backed(const char *name, size_t n)
 {
-    scan s = {.c = c, .p = expr, .end = expr + n};
+    return n > 1 && name[0] == 's' && strspn(name + 1, "0123456789") >= n - 1;
+}
+
+static int64_t eval(const aot_ctx *c, const char *expr, size_t n, bool assume)
+{
+    scan s = {.c = c, .p = expr, .end = expr + n, .assume = assume};
     value v = parse_expr(&s, 0);
     blanks(&s);
     if (s.bad || s.p != s.end || !v.known || v.is_float) {
         return AOT_HINT_NONE;
     }
     return v.i;
+}
+
+int64_t aot_sym_eval(const aot_ctx *c, const char *expr, size_t n)
+{
+    return eval(c, expr, n, false);
+}
+
+int64_t aot_dim_assumed(const aot_ctx *c, const aot_dim *d)
+{
+    return d->value != AOT_HINT_NONE || d->expr == 0
+               ? d->value
+               : eval(c, aot_text(c, d->expr), aot_str_len(c->strs, d->expr), true);
+}
+
+int64_t aot_dim_size(const aot_ctx *c, const aot_dim *d)
+{
+    int64_t v = aot_dim_assumed(c, d);
+    return v == AOT_HINT_NONE ? AOT_HINT_ASSUMED : v;
 }
 
 void aot_sym_each(const char *expr, size_t n, void (*fn)(void *, const char *, size_t), void *arg)

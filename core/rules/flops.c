@@ -23,8 +23,7 @@ static bool arg_shape(const aot_graph *g, const aot_node *n, unsigned i, shape *
     }
     out->n = m->ndim;
     for (unsigned k = 0; k < m->ndim; k++) {
-        int64_t v = aot_meta_sizes(g->ctx, m)[k].value;
-        out->d[k] = v == AOT_HINT_NONE ? 4096 : (double)v;
+        out->d[k] = (double)aot_dim_size(g->ctx, &aot_meta_sizes(g->ctx, m)[k]);
     }
     return true;
 }
@@ -63,8 +62,7 @@ static double flops_convolution(const aot_graph *g, const aot_node *n)
         f *= w.d[k];
     }
     for (unsigned k = 2; k < x.n && k < m->ndim; k++) {
-        int64_t v = aot_meta_sizes(g->ctx, m)[k].value;
-        f *= transposed ? x.d[k] : v == AOT_HINT_NONE ? 4096 : (double)v;
+        f *= transposed ? x.d[k] : (double)aot_dim_size(g->ctx, &aot_meta_sizes(g->ctx, m)[k]);
     }
     return f;
 }

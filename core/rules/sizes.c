@@ -22,7 +22,7 @@ aot_out_type aot_out_of_meta(const aot_ctx *c, aot_meta_id id)
         t.more_dims = m->ndim > AOT_OUT_MAX_NDIM;
         t.ndim = t.more_dims ? AOT_OUT_MAX_NDIM : m->ndim;
         for (unsigned i = 0; i < t.ndim; i++) {
-            t.sizes[i] = d[i].value;
+            t.sizes[i] = aot_dim_assumed(c, &d[i]);
         }
         t.numel = aot_meta_numel(c, id);
     }
@@ -79,7 +79,7 @@ int64_t aot_outs_number(const aot_outs *o, const aot_arg *a)
     }
     if (a && a->kind == AOT_ARG_NODE) {
         const aot_meta *m = aot_meta_get(o->g->ctx, aot_node_at(o->g, a->u.node)->meta);
-        return m->val == AOT_VAL_SYM ? m->sym.value : AOT_HINT_NONE;
+        return m->val == AOT_VAL_SYM ? aot_dim_assumed(o->g->ctx, &m->sym) : AOT_HINT_NONE;
     }
     return AOT_HINT_NONE;
 }
@@ -195,7 +195,7 @@ void aot_outs_push(aot_outs *o, aot_out_type t)
     if (t.val == AOT_VAL_TENSOR && !t.more_dims) {
         t.numel = 1;
         for (unsigned i = 0; i < t.ndim; i++) {
-            t.numel = aot_mul_size(t.numel, t.sizes[i] == AOT_HINT_NONE ? 4096 : t.sizes[i]);
+            t.numel = aot_mul_size(t.numel, t.sizes[i] == AOT_HINT_NONE ? AOT_HINT_ASSUMED : t.sizes[i]);
         }
         t.numel = t.numel < 0 ? 0 : t.numel;
     }

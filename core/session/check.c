@@ -358,6 +358,7 @@ static bool compare_through(aot_check_result *r, const aot_unit *u, const aot_re
     }
     compare(r, rec, r->stage == AOT_STAGE_FORWARD ? t->p->forward : t->p->backward, a);
     r->reason = through_passes;
+    r->through_passes = true;
     if (r->verdict == AOT_CHECK_DIFFERS) {
         const char *why = why_not_through(u, t, a);
         if (why == NULL) {

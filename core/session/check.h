@@ -18,6 +18,7 @@ aot_check_verdict_name(aot_check_verdict v); /* "same", "differs", "left out", "
 typedef struct aot_check_result {
     aot_stage stage;
     aot_check_verdict verdict;
+    bool through_passes;            /* compared after Inductor's joint-graph passes */
     const char *reason;             /* NULL if there is nothing to say */
     uint32_t line;                  /* of the recorded text, from 1; 0 unknown */
     uint64_t input_line;            /* the same in the input; 0 unknown */

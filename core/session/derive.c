@@ -9,6 +9,7 @@
 #include "pipeline/op_list.h"
 #include "pipeline/pass.h"
 #include "session/check.h"
+#include "session/hints.h"
 
 static aot_status apply(aot_config *c, const char *const *settings, size_t n, aot_err *err)
 {
@@ -23,7 +24,13 @@ aot_status aot_settings_check(const char *const *settings, size_t n_settings, ao
     aot_config c;
     aot_config_init(&c);
     AOT_TRY(apply(&c, settings, n_settings, err));
+    AOT_TRY(aot_hints_take(NULL, c.hint, err));
     return aot_op_choices_check(&c, err);
+}
+
+static bool runs_passes(const aot_unit *u)
+{
+    return (u->backend != NULL && strcmp(u->backend, "inductor_joint") == 0) || aot_unit_is_inductors(u);
 }
 
 void aot_unit_recorded_config(aot_config *out, const aot_unit *u)
@@ -33,7 +40,7 @@ void aot_unit_recorded_config(aot_config *out, const aot_unit *u)
     if (u->config != NULL) {
         aot_config_from_json(&c, u->config);
     }
-    if (aot_unit_is_inductors(u)) {
+    if (runs_passes(u)) {
         snprintf(c.backend, sizeof c.backend, "inductor_joint");
     }
     *out = c;
@@ -47,6 +54,7 @@ aot_status aot_unit_config(aot_config *out, const aot_unit *u, const char *const
     AOT_TRY(apply(&c, u->set.d, u->set.n, err));
     AOT_TRY(apply(&c, settings, n_settings, err));
     AOT_TRY(aot_edits_configure(u->edits, &c, err));
+    AOT_TRY(aot_hints_take(NULL, c.hint, err));
     AOT_TRY(aot_op_choices_check(&c, err));
     *out = c;
     return AOT_OK;
@@ -226,7 +234,7 @@ bool aot_stage_is_captured(aot_stage s)
 
 static bool goes_through_passes(const aot_unit *u, const aot_config *config)
 {
-    return config != NULL ? strcmp(config->backend, "inductor_joint") == 0 : aot_unit_is_inductors(u);
+    return config != NULL ? strcmp(config->backend, "inductor_joint") == 0 : runs_passes(u);
 }
 
 /* A recorded graph says which path was taken: the other path's stages are not derived. */

@@ -11,6 +11,9 @@
 /* The configuration that a log holds, over 2.11's defaults; backend inductor_joint where Inductor
  * compiled. */
 void aot_unit_recorded_config(aot_config *out, const aot_unit *u);
+/* Sets backend to "inductor_joint" where the recorded forward and backward follow from the joint graph only
+ * through Inductor's joint-graph passes and no record says who compiled. Once a unit, before it is used. */
+void aot_unit_find_backend(aot_unit *u);
 /* Recorded configuration, what a session was made with, the assignments, then the unit's edits. Errors: E_USAGE (an
  * assignment). */
 AOT_NODISCARD aot_status aot_unit_config(aot_config *out, const aot_unit *u,

@@ -82,6 +82,9 @@ AOT_NODISCARD aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage s,
 /* The partition of a unit that has a joint graph, under its configuration, settings and edits. */
 AOT_NODISCARD aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **out,
                                              aot_err *err);
+/* What the figures of the unit assume of its sizes (session/hints.h: aot_assumed_text); NULL: nothing. Parses
+ * a graph of the unit if none was. Kept by the model. */
+const char *aot_model_assumed(aot_model *m, size_t unit);
 /* How the unit is called: the stage runtime, which is no graph. Kept by the model. Errors: E_PIPELINE. */
 AOT_NODISCARD aot_status aot_model_runtime(aot_model *m, size_t unit, const aot_runtime **out,
                                            aot_err *err);

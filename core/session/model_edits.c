@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/hints.h"
 #include "session/model_internal.h"
 
 /* Forgets what follows from the joint graph; passes: the partitioner too, for what is cut is another
@@ -35,6 +36,7 @@ static void forget_derived(slot *s, bool passes, bool retraced)
     aot_ctx_free(s->before);
     s->before = s->ctx;
     s->ctx = NULL;
+    s->assumed_of = 0;
     memset(s->graphs, 0, sizeof s->graphs);
     memset(s->captured, 0, sizeof s->captured);
     memset(s->errs, 0, sizeof s->errs);
@@ -104,7 +106,7 @@ static bool traces_alike(const aot_config *a, const aot_config *b)
 {
     return strcmp(a->backend, b->backend) == 0 && strcmp(a->path, b->path) == 0 &&
            strcmp(a->decompose, b->decompose) == 0 && strcmp(a->keep, b->keep) == 0 &&
-           a->opaque == b->opaque &&
+           a->opaque == b->opaque && strcmp(a->hint, b->hint) == 0 &&
            a->keep_inference_input_mutations == b->keep_inference_input_mutations;
 }
 
@@ -113,6 +115,10 @@ static void follow_edits(aot_model *m, size_t unit, const aot_config *was)
 {
     aot_config now;
     bool known = aot_model_config(m, unit, &now, NULL) == AOT_OK;
+    if (known && strcmp(was->hint, now.hint) != 0) {
+        aot_status st = aot_hints_take(aot_model_slot(m, unit)->unit, now.hint, NULL);
+        (void)st; // aot_model_config checked them
+    }
     /* the joint-graph passes read this one */
     bool passes = !known || was->fallback_random != now.fallback_random;
     forget_derived(aot_model_slot(m, unit), passes, !known || !traces_alike(was, &now));

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ir/compare.h"
+#include "session/hints.h"
 #include "session/model_internal.h"
 
 aot_status aot_model_take_err(const aot_err *kept, aot_err *err)
@@ -176,6 +177,24 @@ aot_status aot_model_runtime(aot_model *m, size_t unit, const aot_runtime **out,
     }
     *out = s->runtime;
     return s->runtime != NULL ? AOT_OK : aot_model_take_err(&s->runtime_err, err);
+}
+
+const char *aot_model_assumed(aot_model *m, size_t unit)
+{
+    slot *s = aot_model_slot(m, unit);
+    static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD};
+    for (size_t i = 0; i < sizeof order / sizeof *order && s->ctx == NULL; i++) {
+        const aot_record *r = aot_unit_stage(s->unit, order[i]);
+        if (r != NULL && r->text != NULL && memmem(r->text, r->len, "Sym(", 4) != NULL) {
+            aot_status st = parse_stage(s, order[i], NULL);
+            (void)st; // what cannot be read has no sizes
+        }
+    }
+    if (s->ctx != NULL && s->assumed_of != s->ctx->dims.n + 1) {
+        s->assumed = aot_assumed_text(s->ctx, s->ctx->arena);
+        s->assumed_of = s->ctx->dims.n + 1;
+    }
+    return s->ctx != NULL ? s->assumed : NULL;
 }
 
 /* Of a slot whose partition is there. */

@@ -44,6 +44,8 @@ typedef struct slot {
     unsigned version, kept_version; /* the latter: when its edits were last written */
     int64_t plain_bytes;   /* saved without edits; -1: not known */
     bool plain_tried;
+    const char *assumed; /* of ctx, when it had so many sizes, and one more */
+    size_t assumed_of;
     aot_ctx *before; /* that of a capture under other settings, until the next change */
 } slot;
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "session/model_internal.h"
+#include "session/hints.h"
 #include "session/saved.h"
 
 size_t aot_model_n_units(const aot_model *m)
@@ -50,7 +51,13 @@ slot *aot_model_slot(const aot_model *m, size_t i)
         }
     }
     if (s->edits == NULL) {
+        aot_config config;
         begin_edits(m, s);
+        aot_unit_find_backend(s->unit);
+        if (aot_unit_config(&config, s->unit, m->settings, m->n_settings, NULL) == AOT_OK) {
+            aot_status st = aot_hints_take(s->unit, config.hint, NULL);
+            (void)st; /* aot_unit_config checked them */
+        }
     }
     return s;
 }

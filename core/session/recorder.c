@@ -481,8 +481,10 @@ static void add_inputs(aot_recorder *r, const aot_unit *u)
         aot_rec_bind_text_always(q, 3, s->name);
         aot_rec_bind_text(q, 4, s->source);
         aot_rec_bind_text(q, 5, s->range);
-        if (s->has_hint) {
-            sqlite3_bind_int64(q, 6, s->hint);
+        /* what the input tells; the setting hint is with the settings */
+        bool own = s->taken == AOT_HINT_AS_TOLD ? s->has_hint : s->taken == AOT_HINT_REPLACED;
+        if (own) {
+            sqlite3_bind_int64(q, 6, s->taken == AOT_HINT_AS_TOLD ? s->hint : s->told);
         } else {
             sqlite3_bind_null(q, 6);
         }
