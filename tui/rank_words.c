@@ -54,7 +54,7 @@ void rank_saved_words(aot_sb *out, const aot_rank_unit *u)
     } else if (u->saved == AOT_RANK_DIFFERS) {
         aot_sb_addf(out, "%u, %s", u->n_saved, bytes); // the measure has no partition
     } else {
-        aot_sb_addf(out, "same, %s", bytes);
+        aot_sb_addf(out, "%s, %s", u->saved == AOT_RANK_SIZES ? "other sizes" : "same", bytes);
     }
 }
 
