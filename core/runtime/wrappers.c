@@ -203,7 +203,7 @@ static const char unknown_inputs[] = "as far as is known: the Dynamo graph is no
 void rt_dedupe(const aot_runtime *r, aot_wrapper_use *u)
 {
     const aot_calling *c = r->calling;
-    u->idle = c->outer == NULL ? unknown_inputs : "no tensor is given twice";
+    u->idle = c->outer == NULL ? unknown_inputs : "the graph is given no tensor twice (Dynamo makes one input of duplicates)";
     for (int i = 0; i < c->n_outer; i++) {
         if (c->outer[i].same_as < 0) {
             continue;
