@@ -37,7 +37,9 @@ void explain_limit_words(aot_sb *out, const aot_explain *x)
         aot_sb_addf(out, "a tie: at %s another cut costs as much; the one nearest to the backward is taken",
                     aot_format_count(limit, sizeof limit, x->weight_limit));
     } else if (x->weight_limit > 0) {
-        aot_sb_addf(out, "saved while it is below %s; it is %s",
+        bool saved = n->verdict == AOT_V_SAVED; // at a tie either cut may be the one taken
+        bool at_limit = x->flip_weight == x->weight_limit + (saved ? 1 : 0);
+        aot_sb_addf(out, "saved while it is %s %s; it is %s", at_limit ? "at most" : "below",
                     aot_format_count(limit, sizeof limit, x->weight_limit),
                     aot_format_count(weight, sizeof weight, n->weight));
     } else if (strcmp(x->p->rung, "one cut") == 0 && n->verdict == AOT_V_SAVED) {

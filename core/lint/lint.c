@@ -143,11 +143,12 @@ static void lint_save_tag_overruled(lint *l)
 {
     for (aot_node_id i = 0; i < l->g->nodes.n; i++) {
         const aot_node *n = aot_node_at(l->g, i);
-        if ((n->policy == AOT_POLICY_MUST_SAVE || n->policy == AOT_POLICY_PREFER_SAVE) &&
+        uint8_t policy = l->p->nodes[i].asked;
+        if ((policy == AOT_POLICY_MUST_SAVE || policy == AOT_POLICY_PREFER_SAVE) &&
             l->p->nodes[i].verdict == AOT_V_RECOMPUTED && !aot_is_getitem(l->g, n)) {
             found(l, i, l->p->nodes[i].bytes,
                   aot_arena_printf(l->g->ctx->arena, "%s is tagged %s and recomputed",
-                                   name_of(l, i), aot_policy_name((aot_policy)n->policy)));
+                                   name_of(l, i), aot_policy_name((aot_policy)policy)));
         }
     }
 }

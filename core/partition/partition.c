@@ -42,6 +42,7 @@ static void begin_facts(part *p)
     for (uint32_t i = 0; i < n; i++) {
         p->out->nodes[i].bytes = p->st->bytes[i];
         p->out->nodes[i].weight = -1;
+        p->out->nodes[i].asked = p->m.policy[i];
     }
 }
 

@@ -42,6 +42,7 @@ typedef struct aot_node_info {
     uint8_t sink;       /* aot_sink */
     uint8_t verdict;    /* aot_verdict */
     uint8_t policy;     /* aot_policy after cleanup and forced saves */
+    uint8_t asked;      /* aot_policy before them: the graph's, or an edit's */
     bool required_fw, required_bw, tangent_closure;
     bool materialized;  /* some user cannot be fused with it: weight is not doubled */
     bool backward_made; /* made by the backward trace (side mark) */

@@ -159,7 +159,9 @@ const char *aot_ban_overruled(const aot_partition *p, aot_node_id id)
            : view && p->nodes[id].verdict == AOT_V_SAVED
                ? "which does not hold a view; it is saved since what it is made from is dearer"
            : view ? "which does not hold a view: making it again costs nothing"
-                  : "the budget or a setting lifts it";
+                  : p->config.activation_memory_budget <= 0 ? "budget 0 lifts it: inputs alone are saved, and no ban or tag holds"
+           : p->config.activation_memory_budget < 1 ? "the budget lifts it: its knapsack chose"
+                  : "a setting lifts it";
 }
 
 const char *aot_saved_text(const aot_partition *p, char *buf, size_t size)
@@ -200,6 +202,9 @@ const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a
         }
         return source_of_ban(p, id, a);
     case AOT_V_RECOMPUTED:
+        if (p->config.activation_memory_budget <= 0) {
+            return "budget 0 saves inputs alone and overrules every tag; a higher activation_memory_budget keeps more";
+        }
         return i->weight == AOT_WEIGHT_INF ? "cannot be saved: recomputed in the backward"
                                            : "cheaper to recompute than to keep";
     case AOT_V_FORWARD_ONLY: {

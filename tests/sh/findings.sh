@@ -59,4 +59,10 @@ run "$AOTSCOPE" mutation "$(ls "$AOT_FIXTURES"/oracle/mutate_and_train/trace.log
 ok "a write of a training graph has the line of what is written" out "copy_ writes primals_1  units_corner.py:23"
 run "$AOTSCOPE" lint "$AOT_FIXTURES/logs/checkpointed_function.log.gz" --rule region-untagged
 ok "a run of values without tags inside a region is found, each" test "$(grep -c "stands inside region 2 without a tag" "$scratch/out")" = 3
+printf 'save node:add_2\nset activation_memory_budget=0\n' >"$scratch/overruled.policy"
+run "$AOTSCOPE" lint "$oracle/pain_mlp_ladder/trace.log.gz" --policy "$scratch/overruled.policy"
+ok "a tag of a policy that a budget overrules is warned of" out "add_2 is tagged MUST_SAVE and recomputed"
+ok "with what helps" out "raise activation_memory_budget where it is below 1"
+run "$AOTSCOPE" explain "$oracle/pain_mlp_ladder/trace.log.gz" add_2 --policy "$scratch/overruled.policy"
+ok "explain says what overrules it" out "budget 0 saves inputs alone and overrules every tag"
 done_testing
