@@ -98,22 +98,11 @@ static aot_status fit_graph(job *j, const aot_unit *u, const aot_record *r, int 
     return AOT_OK;
 }
 
-/* --unit: the number that listings count, or the label with or without its brackets. */
-static bool is_meant(const job *j, const aot_unit *u)
-{
-    char label[96], number[32];
-    snprintf(number, sizeof number, "%zu", j->unit);
-    aot_unit_label(&u->key, label, sizeof label);
-    size_t n = j->only != NULL ? strlen(j->only) : 0;
-    return j->only == NULL || strcmp(j->only, number) == 0 || strcmp(j->only, label) == 0 ||
-           (label[0] == '[' && n != 0 && strncmp(label + 1, j->only, n) == 0 && strcmp(label + 1 + n, "]") == 0);
-}
-
 static void on_unit(void *arg, const aot_unit *u)
 {
     job *j = arg;
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
-    if (r != NULL && r->text != NULL && is_meant(j, u)) {
+    if (r != NULL && r->text != NULL && aot_cmd_unit_is(u, j->unit, j->only)) {
         aot_err mine = {0};
         aot_status s = j->limit >= 0 ? fit_graph(j, u, r, j->next++, &mine) : one_graph(j, u, r, j->next++, &mine);
         if (s != AOT_OK) {

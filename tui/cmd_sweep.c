@@ -173,6 +173,7 @@ static const aot_option options[] = {
     {"pareto", 0, NULL, false, "Find every budget at which the answer changes, by bisection to 0.001."},
     {"step", 0, "S", false, "How far --pareto bisects: 0.01 for a quick look at a large graph; 0.001 if absent."},
     {"solvers", 0, "S,...", false, "Knapsack solvers to try; dp if absent."},
+    {"unit", 'u', "N|LABEL", false, "One unit, by number or label; all if absent."},
     AOT_OPTIONS_INPUT,
     {"jobs", 'j', "N", false, "Processes at once; as many as there are processors if absent."},
     {"shard", 0, "PART/OF", false, "Only this part of the points, for a cluster: 2/8; `aotscope merge` joins the parts."},
@@ -186,7 +187,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_sweep = {
     .name = "sweep",
-    .synopsis = "INPUT [--budgets FROM:TO:STEP | --pareto] [--solvers S,...] [--jobs N] [--shard PART/OF] "
+    .synopsis = "INPUT [--budgets FROM:TO:STEP | --pareto] [--solvers S,...] [--unit N|LABEL] [--jobs N] [--shard PART/OF] "
                 "[--format FORMAT] [-o FILE]",
     .summary = "Cut each joint graph at many memory budgets",
     .doc = "For each budget and solver: the rung of the ladder that was taken, the saved values and their bytes, "

@@ -169,6 +169,16 @@ aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
     return AOT_OK;
 }
 
+bool aot_cmd_unit_is(const aot_unit *u, size_t unit, const char *only)
+{
+    char label[96], number[32];
+    snprintf(number, sizeof number, "%zu", unit);
+    aot_unit_label(&u->key, label, sizeof label);
+    size_t n = only != NULL ? strlen(only) : 0;
+    return only == NULL || strcmp(only, number) == 0 || strcmp(only, label) == 0 ||
+           (label[0] == '[' && n != 0 && strncmp(label + 1, only, n) == 0 && strcmp(label + 1 + n, "]") == 0);
+}
+
 void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, const char *backend)
 {
     aot_arena *a = aot_arena_new();

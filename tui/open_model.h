@@ -63,6 +63,9 @@ const char *aot_cmd_shown_input(const aot_args *a, size_t i, char *buf, size_t s
 AOT_NODISCARD aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
                                            void (*visit)(void *arg, const aot_unit *u), void *arg,
                                            aot_err *err);
+/* Whether --unit means this one: by the number that listings count, or the label with or without its
+ * brackets. NULL means all. */
+bool aot_cmd_unit_is(const aot_unit *u, size_t unit, const char *only);
 /* Says once per unit on stderr that passes ran after the joint graph which the derivation has not, so
  * that the forward and backward cut from it are not those that ran. cut may be NULL; backend: the
  * setting of the derivation. */

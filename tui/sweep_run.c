@@ -31,7 +31,7 @@ typedef struct job {
     child *children;
     int n_running;
     int next; /* number of the next joint graph */
-    size_t unit, n_unread;
+    size_t unit, n_unread, n_meant;
     uint64_t n_points, n_tasks; /* seen so far, for sharding */
     uint64_t done, total;
     aot_err err;
@@ -274,11 +274,16 @@ static void on_unit(void *arg, const aot_unit *u)
     task k = {.u = u, .r = aot_unit_stage(u, AOT_STAGE_JOINT)};
     aot_err err = {0};
     char label[96];
+    const char *only = aot_args_get(j->ask->a, "unit");
     size_t unit = j->unit++;
     if (k.r == NULL || k.r->text == NULL) {
         return;
     }
-    int number = j->next++;
+    int number = j->next++; // of all joint graphs, whatever --unit picks
+    if (!aot_cmd_unit_is(u, unit, only)) {
+        return;
+    }
+    j->n_meant++;
     if (aot_cmd_unit_config(&k.config, j->ask->a, u, &err) != AOT_OK) { // run() checked --set
         aot_cmd_fail(&err);
         j->n_unread++;
@@ -309,6 +314,11 @@ aot_status aot_sweep_run(aot_sweep *s, const aot_sweep_ask *ask, size_t *n_unrea
     if (st == AOT_OK && j.err.code != AOT_OK) {
         *err = j.err;
         st = j.err.code;
+    }
+    if (st == AOT_OK && j.next != 0 && j.n_meant == 0) {
+        st = AOT_FAIL(err, AOT_E_USAGE, "no unit '%s' with a joint graph: `aotscope show %s --units` lists them",
+                      aot_args_get(ask->a, "unit"), ask->a->inputs[0]);
+        aot_err_in_file(err, ask->a->inputs[0]);
     }
     if (st == AOT_OK && j.next == 0) {
         st = AOT_FAIL(err, AOT_E_PIPELINE, "no joint graph in it: %s", aot_stage_get(AOT_STAGE_JOINT)->how_to_get);

@@ -14,6 +14,11 @@ ok "a pipe gets no escape sequences" [ "$(tr -cd '\033' <out | wc -c)" -eq 0 ]
 run "$AOTSCOPE" sweep "$AOT_FIXTURES/logs/train_break.log.gz" --pareto --no-plot
 ok "a row holds for one rung: 0 saves the inputs only" out "* 0                  40.9 KiB       7     104.9 KiB      177.4 KiB  1.05 MFLOP  inputs only"
 ok "and 0.1 the same values by a knapsack" grep -qE "^\* 0.* to 0\.1074 +40\.9 KiB .*knapsack, then a fourth cut" out
+gzip -dc "$AOT_FIXTURES/recorded/train.aots.gz" >"$scratch/train.aots"
+run "$AOTSCOPE" sweep "$scratch/train.aots" --budgets 1 --unit 1 --no-plot
+ok "one unit is swept alone" sh -c '[ "$(grep -c "^# unit\|checkpointed" "$1")" = 1 ]' - "$scratch/out"
+run "$AOTSCOPE" sweep "$scratch/train.aots" --budgets 1 --unit 9
+ok "a unit that is not there is an error" err "no unit '9' with a joint graph"
 run "$AOTSCOPE" sweep "$mlp" --budgets 1 --no-plot
 ok "saved bytes are those of the tensors" grep -qE "^\* 1 +816 B" out
 run "$AOTSCOPE" memory "$mlp" --fits 1GiB
