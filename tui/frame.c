@@ -50,7 +50,10 @@ static void add_assumed(aot_view *v, aot_sb *right)
     aot_model *m = aot_app_model(v->app);
     const char *text = m != NULL && v->unit < aot_model_n_units(m) ? aot_model_assumed(m, v->unit) : NULL;
     if (text != NULL) {
-        aot_sb_addf(right, "%.*s· ", (int)strcspn(text, "("), text);
+        aot_sb both = {0};
+        aot_sb_addf(&both, "%.*s%s%s", (int)strcspn(text, "(") - 1, text, right->n > 0 ? " · " : "", aot_sb_text(right));
+        aot_sb_free(right);
+        *right = both;
     }
 }
 
@@ -58,8 +61,8 @@ static void add_assumed(aot_view *v, aot_sb *right)
 void frame_draw_bar(aot_view *v, aot_canvas *c)
 {
     aot_sb left = {0}, right = {0}, fit = {0};
-    add_assumed(v, &right);
     v->ops->title(v, &left, &right);
+    add_assumed(v, &right);
     const char *text = aot_sb_text(&right), *dot = last_dot(text);
     const char *last = dot ? dot + strlen(" · ") : text;
     int w = aot_text_width(aot_sb_text(&left)), tail = aot_text_width(last);
