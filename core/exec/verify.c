@@ -455,7 +455,9 @@ static aot_status verify_all(verify *v, aot_err *err)
     if (v->call.has_backward) {
         AOT_TRY(vf_gradients(v, err));
     }
-    qsort(v->out->findings.d, v->out->findings.n, sizeof *v->out->findings.d, by_order);
+    if (v->out->findings.n > 1) {
+        qsort(v->out->findings.d, v->out->findings.n, sizeof *v->out->findings.d, by_order);
+    }
     return AOT_OK;
 }
 
