@@ -105,7 +105,7 @@ static void run_case(const json_t *c)
     aot_exec *x = aot_exec_new();
     aot_graph *g;
     aot_err err = {0};
-    unsigned n_out;
+    unsigned n_out = 0;
     assert_true(n_in <= MAX_VALUES);
     aot_sb_addz(&b, "class G(torch.nn.Module):\n    def forward(self");
     for (size_t i = 0; i < n_in; i++) {
