@@ -48,7 +48,7 @@ static aot_status verify_it(aot_verify_out *out, const job *j, const aot_runnabl
 {
     const aot_calling *c = &r->capture.calling;
     aot_xval *outer = NULL;
-    aot_verify_in in = {c, r->capture.graph[AOT_LEVEL_ATEN], r->graph, r->cut, NULL, r->sources, j->seed,
+    aot_verify_in in = {c, r->capture.graph[AOT_LEVEL_ATEN], r->joint, r->cut, NULL, r->sources, j->seed,
                         j->has_tolerance ? &j->tolerance : NULL, j->fault};
     aot_status s = AOT_OK;
     for (int positive = 0; positive < 2; positive++) {

@@ -96,18 +96,36 @@ aot_status aot_derive_partition(aot_partition **out, const aot_unit *u, const ao
     return aot_derive_partition_in(out, &in, config, observer, err);
 }
 
+/* What is cut: after Inductor's joint-graph passes, where they run. */
+static aot_status passed_by(aot_partition_in *in, const aot_config *config,
+                            const aot_observer *observer, aot_err *err)
+{
+    if (strcmp(config->backend, "inductor_joint") == 0) {
+        aot_pass_ctx p = {.config = config, .partition_in = in, .observer = observer};
+        p.graphs[AOT_STAGE_JOINT] = in->joint;
+        AOT_TRY(aot_pass_run_to(&p, AOT_STAGE_JOINT_PASSES, err));
+        in->joint = p.graphs[AOT_STAGE_JOINT_PASSES];
+    }
+    return AOT_OK;
+}
+
+aot_status aot_derive_passed(const aot_graph **out, const aot_unit *u, const aot_graph *joint,
+                             const aot_config *config, aot_err *err)
+{
+    aot_partition_in in;
+    aot_partition_inputs(&in, u, joint);
+    AOT_TRY(passed_by(&in, config, NULL, err));
+    *out = in.joint;
+    return AOT_OK;
+}
+
 aot_status aot_derive_partitioner(aot_partitioner **out, const aot_unit *u, const aot_graph *joint,
                                   const aot_config *config, const aot_observer *observer,
                                   aot_err *err)
 {
     aot_partition_in in;
     aot_partition_inputs(&in, u, joint);
-    if (strcmp(config->backend, "inductor_joint") == 0) {
-        aot_pass_ctx p = {.config = config, .partition_in = &in, .observer = observer};
-        p.graphs[AOT_STAGE_JOINT] = joint;
-        AOT_TRY(aot_pass_run_to(&p, AOT_STAGE_JOINT_PASSES, err));
-        in.joint = p.graphs[AOT_STAGE_JOINT_PASSES];
-    }
+    AOT_TRY(passed_by(&in, config, observer, err));
     *out = aot_partitioner_new(&in);
     return AOT_OK;
 }

@@ -65,6 +65,10 @@ bool aot_stage_is_captured(aot_stage s);
 AOT_NODISCARD aot_status aot_derive_partition(aot_partition **out, const aot_unit *u,
                                               const aot_graph *joint, const aot_config *config,
                                               const aot_observer *observer, aot_err *err);
+/* The joint graph after Inductor's joint-graph passes, if the backend is inductor_joint; else itself. */
+AOT_NODISCARD aot_status aot_derive_passed(const aot_graph **out, const aot_unit *u,
+                                           const aot_graph *joint, const aot_config *config,
+                                           aot_err *err);
 /* A partitioner of what is cut: the joint graph after the passes before the cut, which the observer
  * hears of. It has the unit's edits; joint outlives it. Errors: those of the passes. */
 AOT_NODISCARD aot_status aot_derive_partitioner(aot_partitioner **out, const aot_unit *u,

@@ -14,6 +14,7 @@ typedef struct aot_runnable {
     aot_ctx *ctx;
     aot_capture capture;
     const aot_graph *graph;   /* joint or forward-only */
+    const aot_graph *joint;    /* after the joint-graph passes of the backend: what was cut */
     aot_partition *cut;       /* NULL: no backward */
     const char **sources;     /* of each outer input: L['x']; its name where nothing says */
     const aot_capture_input **known; /* of each outer input */
