@@ -65,5 +65,10 @@ int64_t aot_extent(unsigned ndim, const int64_t *size, const int64_t *stride);
 /* The same values, converted and broadcast; they do not overlap. */
 void aot_array_assign(aot_array *to, const aot_array *from);
 void aot_array_fill(aot_array *to, double x);
+/* A contiguous copy of the elements that nothing counts. */
+aot_array *aot_array_copy(const aot_array *x);
+/* Contiguous and of dtype d, to be read alone: another look at x's memory where it is so, else a converted
+ * copy that nothing counts. */
+aot_array *aot_array_flat(const aot_array *x, aot_dtype d);
 
 #endif

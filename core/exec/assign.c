@@ -72,6 +72,25 @@ void aot_array_assign(aot_array *to, const aot_array *from)
     }
 }
 
+static aot_array *copy_as(const aot_array *x, aot_dtype d)
+{
+    aot_array *c = aot_array_new(NULL, d, x->ndim, x->size);
+    aot_array_assign(c, x);
+    return c;
+}
+
+aot_array *aot_array_copy(const aot_array *x)
+{
+    return copy_as(x, (aot_dtype)x->dtype);
+}
+
+aot_array *aot_array_flat(const aot_array *x, aot_dtype d)
+{
+    return x->dtype == d && aot_array_numel(x) > 0 && aot_array_is_contiguous(x)
+               ? aot_array_view(x, d, x->ndim, x->size, x->stride, x->offset)
+               : copy_as(x, d);
+}
+
 void aot_array_fill(aot_array *to, double x)
 {
     static const int64_t one = 1;

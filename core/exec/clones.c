@@ -74,11 +74,5 @@ void aot_free_values(aot_xval *v, unsigned n)
 
 aot_xval aot_copy_value(const aot_xval *v)
 {
-    if (v->kind != AOT_X_ARRAY) {
-        return aot_xv_keep(*v);
-    }
-    const aot_array *x = v->u.array;
-    aot_array *y = aot_array_new(NULL, (aot_dtype)x->dtype, x->ndim, x->size);
-    aot_array_assign(y, x);
-    return aot_xv_array(y);
+    return v->kind == AOT_X_ARRAY ? aot_xv_array(aot_array_copy(v->u.array)) : aot_xv_keep(*v);
 }

@@ -89,7 +89,7 @@ static void keep_for_backward(aot_replay *r, aot_node_id id, aot_array *const *v
     for (unsigned i = from; i < n; i++) {
         int64_t bytes = aot_array_numel(values[i]) * aot_array_item_bytes(values[i]);
         if (r->kept_bytes + bytes <= MAX_KEPT_BYTES) {
-            r->kept[KEPT * id + (n - 1 - i)] = aot_value_copy(values[i]);
+            r->kept[KEPT * id + (n - 1 - i)] = aot_array_copy(values[i]);
             r->kept_bytes += bytes;
         }
     }
@@ -105,7 +105,7 @@ static void compare_with_forward(const aot_replay *r, aot_replay_diff *out, aot_
     if (was == NULL || was->dtype != x->dtype || aot_array_numel(was) != aot_array_numel(x)) {
         return;
     }
-    aot_array *is = aot_value_copy(x);
+    aot_array *is = aot_array_flat(x, (aot_dtype)x->dtype);
     out->with = "forward";
     aot_value_compare(&out->d, (aot_dtype)x->dtype, aot_array_data(was), aot_array_data(is),
                       aot_array_numel(x));

@@ -115,10 +115,7 @@ static void compare_tensors(aot_ulps *u, const aot_array *a, const aot_array *b,
     u->what = "value";
     bool exact = aot_dtype_class((aot_dtype)a->dtype) == AOT_CLASS_INT;
     walk w = {u, a, t != NULL && !exact ? *t : aot_tolerance_of((aot_dtype)a->dtype), -1, false};
-    aot_array *x = aot_array_new(NULL, (aot_dtype)a->dtype, a->ndim, a->size);
-    aot_array *y = aot_array_new(NULL, (aot_dtype)b->dtype, b->ndim, b->size);
-    aot_array_assign(x, a);
-    aot_array_assign(y, b);
+    aot_array *x = aot_array_flat(a, (aot_dtype)a->dtype), *y = aot_array_flat(b, (aot_dtype)b->dtype);
     compare_arrays(&w, x, y);
     aot_array_unref(x);
     aot_array_unref(y);

@@ -10,15 +10,6 @@
 
 enum { BLOCK = 512 };
 
-aot_array *aot_value_copy(const aot_array *x)
-{
-    aot_array *c = aot_array_new(NULL, (aot_dtype)x->dtype, x->ndim, x->size);
-    if (aot_array_numel(c) > 0) {
-        aot_array_assign(c, x);
-    }
-    return c;
-}
-
 /* n elements from p on as doubles; of complex ones the magnitude. */
 static void load(double *out, aot_dtype d, const char *p, int64_t n)
 {
@@ -75,8 +66,8 @@ static void take_first(aot_value_stats *s, const aot_array *c)
 
 void aot_value_stats_of(aot_value_stats *out, const aot_array *x)
 {
-    aot_array *c = aot_value_copy(x);
     aot_dtype d = (aot_dtype)x->dtype;
+    aot_array *c = aot_array_flat(x, d);
     int64_t bytes = aot_array_item_bytes(x);
     double v[BLOCK], sum = 0;
     *out = (aot_value_stats){.dtype = x->dtype,

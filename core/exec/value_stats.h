@@ -32,7 +32,5 @@ typedef struct aot_value_diff {
 } aot_value_diff;
 void aot_value_compare(aot_value_diff *out, aot_dtype d, const char *was, const char *is,
                        int64_t n);
-/* A contiguous copy of the elements that nothing counts. */
-aot_array *aot_value_copy(const aot_array *x);
 
 #endif

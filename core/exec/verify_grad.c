@@ -24,10 +24,9 @@ typedef struct grads {
 
 static double dot(const aot_array *a, const aot_array *b, double *scale)
 {
-    aot_array *x = aot_array_new(NULL, AOT_C128, a->ndim, a->size), *y = aot_array_new(NULL, AOT_C128, a->ndim, a->size);
+    aot_array *x = aot_array_flat(a, AOT_C128), *y = aot_array_new(NULL, AOT_C128, a->ndim, a->size);
     double sum = 0;
-    aot_array_assign(x, a);
-    aot_array_assign(y, b);
+    aot_array_assign(y, b); // in a's shape
     const aot_complex *p = (const void *)aot_array_data(x), *q = (const void *)aot_array_data(y);
     for (int64_t i = 0, n = aot_array_numel(x); i < n; i++) {
         double term = creal(conj(p[i]) * q[i]);
@@ -42,9 +41,8 @@ static double dot(const aot_array *a, const aot_array *b, double *scale)
 /* x += h * d, element by element of a plain array (or of a view of one). */
 static void move(aot_array *x, const aot_array *d, double h)
 {
-    aot_array *sum = aot_array_new(NULL, AOT_C128, x->ndim, x->size), *step = aot_array_new(NULL, AOT_C128, x->ndim, x->size);
+    aot_array *sum = aot_array_new(NULL, AOT_C128, x->ndim, x->size), *step = aot_array_flat(d, AOT_C128);
     aot_array_assign(sum, x);
-    aot_array_assign(step, d);
     aot_complex *p = (void *)aot_array_data(sum);
     const aot_complex *q = (const void *)aot_array_data(step);
     for (int64_t i = 0, n = aot_array_numel(x); i < n; i++) {
@@ -198,8 +196,7 @@ static bool has_half(const aot_graph *g)
 static double largest(const aot_array *x)
 {
     double most = 0;
-    aot_array *flat = aot_array_new(NULL, AOT_C128, x->ndim, x->size);
-    aot_array_assign(flat, x);
+    aot_array *flat = aot_array_flat(x, AOT_C128);
     const aot_complex *p = (const void *)aot_array_data(flat);
     for (int64_t i = 0, n = aot_array_numel(x); i < n; i++) {
         most = fmax(most, cabs(p[i]));
@@ -223,8 +220,7 @@ static void compare_precision(grads *g)
         if (a->kind != AOT_X_ARRAY || b->kind != AOT_X_ARRAY) {
             continue;
         }
-        aot_array *wide = aot_array_new(NULL, (aot_dtype)b->u.array->dtype, a->u.array->ndim, a->u.array->size);
-        aot_array_assign(wide, a->u.array);
+        aot_array *wide = aot_array_flat(a->u.array, (aot_dtype)b->u.array->dtype);
         aot_xval w = aot_xv_array(wide);
         aot_tolerance t = {0, rel * largest(b->u.array) + rel / 20 * most + 1e-6};
         aot_ulps_compare(&u, &w, b, &t);

@@ -184,7 +184,7 @@ static void figures_are_of_the_elements_that_a_view_shows(void **state)
     assert_int_equal(s.first_bad, 2);
     assert_true(s.first[1] == -2 && s.first[3] == 1);
     assert_true(s.bins[0] == 1 && s.bins[AOT_STATS_BINS - 1] == 1);
-    aot_array *copy = aot_value_copy(x);
+    aot_array *copy = aot_array_copy(x);
     aot_value_stats t;
     aot_value_stats_of(&t, copy);
     assert_true(s.hash == t.hash);
