@@ -379,6 +379,13 @@ void k_give(aot_kern *k, aot_array *x)
     k_give_value(k, aot_xv_array(x));
 }
 
+void k_give_as(aot_kern *k, unsigned i, const aot_array *x, aot_dtype d)
+{
+    aot_array *out = k_out(k, i, d, x->ndim, x->size);
+    aot_array_assign(out, x);
+    k_give(k, out);
+}
+
 void k_give_none(aot_kern *k)
 {
     k_give_value(k, aot_xv_none());

@@ -78,6 +78,7 @@ aot_array *k_permute(aot_kern *k, const aot_array *x, const unsigned *perm);
 /* ---- results ------------------------------------------------------------------------------------ */
 
 void k_give(aot_kern *k, aot_array *x);
+void k_give_as(aot_kern *k, unsigned i, const aot_array *x, aot_dtype d); /* x as result i, a k_out, in dtype d */
 void k_give_none(aot_kern *k);
 void k_give_value(aot_kern *k, aot_xval v);
 aot_xval *k_results(aot_kern *k); /* what was given so far */

@@ -5,7 +5,7 @@
 #include "exec/kernel.h"
 
 typedef struct attention {
-    int64_t n, l, s, e, ev; /* batches times heads, queries, keys, widths */
+    int64_t n, l, s, e; /* batches times heads, queries, keys, width */
     aot_array *q, *k, *v, *g;
     double scale;
 } attention;
@@ -59,12 +59,12 @@ static aot_array *weights(aot_kern *k, const attention *a, bool causal, aot_arra
 void kern_flash_attention_for_cpu_backward(aot_kern *k)
 {
     attention a;
-    int64_t n, l;
+    int64_t n, l, ev;
     aot_dtype d = (aot_dtype)k_need(k, 1)->dtype, wide = d == AOT_F64 ? AOT_F64 : AOT_F32;
-    a.g = three(k, 0, wide, &n, &l, &a.ev);
+    a.g = three(k, 0, wide, &n, &l, &ev);
     a.q = three(k, 1, wide, &a.n, &a.l, &a.e);
     a.k = three(k, 2, wide, &n, &a.s, &a.e);
-    a.v = three(k, 3, wide, &n, &a.s, &a.ev);
+    a.v = three(k, 3, wide, &n, &a.s, &ev);
     a.scale = k_real(k, 9, 1 / sqrt((double)a.e));
     if (k_real(k, 6, 0) != 0 || n != a.n) {
         k_fail(k, AOT_E_UNSUPPORTED, n != a.n ? "key and query have other numbers of heads" : "with dropout it is not run");
@@ -77,8 +77,6 @@ void kern_flash_attention_for_cpu_backward(aot_kern *k)
     aot_array *grads[3] = {K2(k, aten_bmm, ds, a.k), K2(k, aten_bmm, turned(k, ds), a.q), K2(k, aten_bmm, turned(k, p), a.g)};
     for (unsigned i = 0; i < 3; i++) {
         const aot_array *x = k_need(k, i + 1);
-        aot_array *out = k_out(k, i, (aot_dtype)x->dtype, 4, x->size);
-        aot_array_assign(out, k_reshape(k, k_contiguous(k, grads[i]), 4, x->size));
-        k_give(k, out);
+        k_give_as(k, i, k_reshape(k, k_contiguous(k, grads[i]), 4, x->size), (aot_dtype)x->dtype);
     }
 }

@@ -79,17 +79,17 @@ void kern_qr(aot_kern *k)
         mats q = mats_new(k, a, v.z, v.m, wide);
         aot_array_assign(columns_of(k, q.x, v.m, least), columns_of(k, v.x, v.m, least));
         make_q(k, &q, tau, least);
-        mats_give(k, 0, q.x, d);
+        k_give_as(k, 0, q.x, d);
     }
-    mats_give(k, 1, full, d);
+    k_give_as(k, 1, full, d);
 }
 
 void kern_geqrf(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *tau;
     mats v = factored(k, a, &tau);
-    mats_give(k, 0, v.x, (aot_dtype)a->dtype);
-    mats_give(k, 1, tau, (aot_dtype)a->dtype);
+    k_give_as(k, 0, v.x, (aot_dtype)a->dtype);
+    k_give_as(k, 1, tau, (aot_dtype)a->dtype);
 }
 
 void kern_householder_product(aot_kern *k)
@@ -97,7 +97,7 @@ void kern_householder_product(aot_kern *k)
     aot_array *a = k_need(k, 0), *tau = k_need(k, 1);
     mats v = mats_of(k, a);
     make_q(k, &v, k_cast_contiguous(k, tau, v.z ? AOT_C128 : AOT_F64), (int)tau->size[tau->ndim - 1]);
-    mats_give(k, 0, v.x, (aot_dtype)a->dtype);
+    k_give_as(k, 0, v.x, (aot_dtype)a->dtype);
 }
 
 void kern_ormqr(aot_kern *k)
@@ -115,7 +115,7 @@ void kern_ormqr(aot_kern *k)
         dormqr_(&side, &trans, &c.m, &c.n, &n_tau, mats_at(&v, i), &v.ld, (double *)(void *)aot_array_data(tau) + i * n_tau,
                 mats_at(&c, i), &c.ld, work, &lwork, &info);
     }
-    mats_give(k, 0, c.x, (aot_dtype)other->dtype);
+    k_give_as(k, 0, c.x, (aot_dtype)other->dtype);
 }
 
 /* ---- singular values ------------------------------------------------------------------------------------------------ */
@@ -158,13 +158,13 @@ void kern_svd(aot_kern *k)
     int64_t none = 0;
     aot_array *empty = k_new(k, d, 1, &none);
     if (vectors) {
-        mats_give(k, 0, r.u.x, d);
+        k_give_as(k, 0, r.u.x, d);
     } else {
         k_give(k, empty);
     }
-    mats_give(k, 1, r.s, k_real_of(d));
+    k_give_as(k, 1, r.s, k_real_of(d));
     if (vectors) {
-        mats_give(k, 2, r.vh.x, d);
+        k_give_as(k, 2, r.vh.x, d);
     } else {
         k_give(k, empty);
     }
@@ -213,7 +213,7 @@ void kern_pinv(aot_kern *k)
         }
     }
     aot_array *scaled = K2(k, aten_mul_Tensor, adjoint(k, r.vh.x), K2(k, aten_unsqueeze, r.s, -2));
-    mats_give(k, 0, matmul(k, scaled, adjoint(k, r.u.x)), (aot_dtype)a->dtype);
+    k_give_as(k, 0, matmul(k, scaled, adjoint(k, r.u.x)), (aot_dtype)a->dtype);
 }
 
 /* ---- eigenvalues ------------------------------------------------------------------------------------------------------- */
@@ -238,9 +238,9 @@ void kern_eigh(aot_kern *k)
             dsyevd_(&job, &uplo, &n, mats_at(&v, i), &v.ld, w, work, &lwork, iwork, &liwork, &info);
         }
     }
-    mats_give(k, 0, values, k_real_of(d));
+    k_give_as(k, 0, values, k_real_of(d));
     if (vectors) {
-        mats_give(k, 1, v.x, d);
+        k_give_as(k, 1, v.x, d);
     } else {
         int64_t none = 0;
         k_give(k, k_new(k, d, 1, &none));
@@ -285,8 +285,8 @@ void kern_eig(aot_kern *k)
     aot_array *a = k_need(k, 0), *values;
     mats vectors;
     eigen_pairs(k, a, &values, &vectors);
-    mats_give(k, 0, values, k_complex_of((aot_dtype)a->dtype));
-    mats_give(k, 1, vectors.x, k_complex_of((aot_dtype)a->dtype));
+    k_give_as(k, 0, values, k_complex_of((aot_dtype)a->dtype));
+    k_give_as(k, 1, vectors.x, k_complex_of((aot_dtype)a->dtype));
 }
 
 /* ---- L D L^T --------------------------------------------------------------------------------------------------------------- */
@@ -305,7 +305,7 @@ void kern_ldl_factor(aot_kern *k)
         dsytrf_("L", &n, mats_at(&v, i), &v.ld, (aot_int *)(void *)aot_array_data(pivots) + i * n, work, &lwork,
                 (aot_int *)(void *)aot_array_data(info) + i);
     }
-    mats_give(k, 0, K1(k, aten_tril, v.x), (aot_dtype)a->dtype);
+    k_give_as(k, 0, K1(k, aten_tril, v.x), (aot_dtype)a->dtype);
     k_give(k, pivots);
     k_give(k, info);
 }
@@ -326,7 +326,7 @@ void kern_ldl_solve(aot_kern *k)
         dsytrs_("L", &n, &x.n, mats_at(&v, i), &v.ld, (aot_int *)(void *)aot_array_data(pivots) + i * n, mats_at(&x, i), &x.ld,
                 &info);
     }
-    mats_give(k, 0, x.x, (aot_dtype)k_need(k, 2)->dtype);
+    k_give_as(k, 0, x.x, (aot_dtype)k_need(k, 2)->dtype);
 }
 
 /* ---- exponential -------------------------------------------------------------------------------------------------------------- */
@@ -345,7 +345,7 @@ void kern_matrix_exp(aot_kern *k)
     aot_array *x = v.x, *one = mats_new(k, a, v.z, v.n, v.n).x;
     aot_array_fill(k_call(k, AOT_OP_aten_diagonal, 4, (const aot_xval[]){aot_xv_array(one), aot_xv_int(0), aot_xv_int(-2), aot_xv_int(-1)}), 1);
     if (aot_array_numel(a) == 0) {
-        mats_give(k, 0, x, (aot_dtype)a->dtype);
+        k_give_as(k, 0, x, (aot_dtype)a->dtype);
         return;
     }
     double norm = largest(k, x) * v.n;
@@ -359,5 +359,5 @@ void kern_matrix_exp(aot_kern *k)
     for (int i = 0; i < squarings; i++) {
         sum = matmul(k, sum, sum);
     }
-    mats_give(k, 0, sum, (aot_dtype)a->dtype);
+    k_give_as(k, 0, sum, (aot_dtype)a->dtype);
 }

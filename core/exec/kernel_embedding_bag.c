@@ -48,13 +48,6 @@ static bool counts(const bags *b, int64_t i)
     return b->padding < 0 || b->indices[i] != b->padding;
 }
 
-static aot_array *ints_given(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim, const int64_t *size)
-{
-    aot_array *x = k_out(k, i, d, ndim, size);
-    aot_array_fill(x, 0);
-    return x;
-}
-
 static void put_ints(aot_array *x, const int64_t *v)
 {
     aot_store_int(v, (aot_dtype)x->dtype, aot_array_data(x), aot_array_item_bytes(x), aot_array_numel(x));
@@ -102,11 +95,11 @@ void kern_embedding_bag(aot_kern *k)
     int64_t *largest = k_mem(k, (size_t)(b.n * b.width + 1) * sizeof *largest);
     aot_array *sum = k_new(k, AOT_F64, 2, size);
     fill_bags(&b, reals_of(k, w), scale != NULL ? reals_of(k, scale) : NULL, reals_data(sum), bag_size, largest);
-    give_reals(k, 0, sum, d);
+    k_give_as(k, 0, sum, d);
     bool fast = b.mode == MODE_SUM && aot_opmath(d) == AOT_F32 && b.padding < 0 && (b.width <= 1 || w->stride[1] == 1);
     int64_t n_bag = fast ? 0 : b.n_indices;
-    aot_array *bag = ints_given(k, 1, di, 1, &n_bag), *sizes = ints_given(k, 2, di, 1, &b.n);
-    aot_array *most = ints_given(k, 3, di, b.mode == MODE_MAX ? 2 : 1, size);
+    aot_array *bag = k_out(k, 1, di, 1, &n_bag), *sizes = k_out(k, 2, di, 1, &b.n);
+    aot_array *most = k_out(k, 3, di, b.mode == MODE_MAX ? 2 : 1, size);
     put_ints(bag, b.bag);
     if (b.mode != MODE_SUM) {
         put_ints(sizes, bag_size);
@@ -200,7 +193,7 @@ void kern_embedding_bag_backward(aot_kern *k)
         add_rows(&b, g, scale != NULL ? reals_of(k, scale) : NULL, ints_of(k, k_need(k, 4)),
                  k_bool(k, 7) ? frequencies(k, &b) : NULL, reals_data(dw));
     }
-    give_reals(k, 0, dw, (aot_dtype)grad->dtype);
+    k_give_as(k, 0, dw, (aot_dtype)grad->dtype);
 }
 
 /* grad, weight, indices, offsets, offset2bag, mode, padding_idx: each weight's gradient is a dot product. */
@@ -219,5 +212,5 @@ void kern_embedding_bag_scale_backward(aot_kern *k)
             reals_data(out)[i] += g[b.bag[i] * b.width + j] * rows[b.indices[i] * b.width + j];
         }
     }
-    give_reals(k, 0, out, (aot_dtype)grad->dtype);
+    k_give_as(k, 0, out, (aot_dtype)grad->dtype);
 }

@@ -218,7 +218,7 @@ void kern_grid_sampler(aot_kern *k)
             }
         }
     }
-    give_reals(k, 0, out, (aot_dtype)x->dtype);
+    k_give_as(k, 0, out, (aot_dtype)x->dtype);
 }
 
 /* grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask */
@@ -255,9 +255,9 @@ void kern_grid_sampler_backward(aot_kern *k)
     const aot_xval *mask = k_arg(k, 6);
     bool wants_x = mask->kind != AOT_X_LIST || mask->n == 0 || mask->u.items[0].u.i != 0;
     if (wants_x) {
-        give_reals(k, 0, dx, (aot_dtype)x->dtype);
+        k_give_as(k, 0, dx, (aot_dtype)x->dtype);
     } else {
         k_give_none(k);
     }
-    give_reals(k, 1, dgrid, (aot_dtype)grid->dtype);
+    k_give_as(k, 1, dgrid, (aot_dtype)grid->dtype);
 }

@@ -48,13 +48,6 @@ void *mats_at(const mats *v, int64_t i)
     return v->p + i * v->m * v->n * (int64_t)(v->z ? sizeof(aot_complex) : sizeof(double));
 }
 
-void mats_give(aot_kern *k, unsigned i, aot_array *x, aot_dtype d)
-{
-    aot_array *out = k_out(k, i, d, x->ndim, x->size);
-    aot_array_assign(out, x);
-    k_give(k, out);
-}
-
 /* A contiguous array in the shape of the batch, with `last` more dimensions of size n. */
 aot_array *mats_list(aot_kern *k, const aot_array *like, aot_dtype d, unsigned last, int64_t n)
 {
@@ -163,7 +156,7 @@ void kern_lu_factor(aot_kern *k)
 {
     aot_array *a = k_need(k, 0);
     lu f = factor(k, a);
-    mats_give(k, 0, f.a.x, (aot_dtype)a->dtype);
+    k_give_as(k, 0, f.a.x, (aot_dtype)a->dtype);
     k_give(k, f.pivots);
     k_give(k, f.info);
 }
@@ -171,7 +164,7 @@ void kern_lu_factor(aot_kern *k)
 void kern_lu_solve(aot_kern *k)
 {
     aot_array *b = k_need(k, 2);
-    mats_give(k, 0, lu_solved(k, k_need(k, 0), k_need(k, 1), b, k_bool(k, 3), k_bool(k, 4)), (aot_dtype)b->dtype);
+    k_give_as(k, 0, lu_solved(k, k_need(k, 0), k_need(k, 1), b, k_bool(k, 3), k_bool(k, 4)), (aot_dtype)b->dtype);
 }
 
 /* Whether PyTorch factors the transpose, which needs no copy. */
@@ -188,8 +181,8 @@ void kern_solve(aot_kern *k)
     lu f = factor(k, a);
     aot_array *rhs = vector ? K2(k, aten_unsqueeze, b, -1) : b;
     aot_array *x = lu_solved(k, f.a.x, f.pivots, rhs, left || vector, false);
-    mats_give(k, 0, vector ? K2(k, aten_squeeze_dim, x, -1) : x, (aot_dtype)b->dtype);
-    mats_give(k, 1, f.a.x, (aot_dtype)a->dtype);
+    k_give_as(k, 0, vector ? K2(k, aten_squeeze_dim, x, -1) : x, (aot_dtype)b->dtype);
+    k_give_as(k, 1, f.a.x, (aot_dtype)a->dtype);
     k_give(k, f.pivots);
     k_give(k, f.info);
 }
@@ -209,7 +202,7 @@ void kern_inverse(aot_kern *k)
         }
     }
     solve_with(&f.a, f.pivots, &one, 'N');
-    mats_give(k, 0, one.x, (aot_dtype)a->dtype);
+    k_give_as(k, 0, one.x, (aot_dtype)a->dtype);
     k_give(k, f.info);
 }
 
@@ -235,11 +228,11 @@ static void determinants(aot_kern *k, bool logarithm)
         ((aot_complex *)(void *)aot_array_data(det))[i] = s;
         ((double *)(void *)aot_array_data(log_abs))[i] = l;
     }
-    mats_give(k, 0, det, d);
+    k_give_as(k, 0, det, d);
     if (logarithm) {
-        mats_give(k, 1, log_abs, k_real_of(d));
+        k_give_as(k, 1, log_abs, k_real_of(d));
     }
-    mats_give(k, 1u + logarithm, f.a.x, d);
+    k_give_as(k, 1u + logarithm, f.a.x, d);
     k_give(k, f.pivots);
 }
 
@@ -349,15 +342,15 @@ void kern_solve_triangular(aot_kern *k)
     bool upper = k_bool(k, 2), left = k_bool(k, 3), unit = k_bool(k, 4);
     aot_array *x = left ? triangular(k, a, b, upper, 'N', unit)
                         : turned(k, triangular(k, turned(k, a), turned(k, b), !upper, 'N', unit));
-    mats_give(k, 0, x, (aot_dtype)b->dtype);
+    k_give_as(k, 0, x, (aot_dtype)b->dtype);
 }
 
 void kern_triangular_solve(aot_kern *k)
 {
     aot_array *b = k_need(k, 0), *a = k_need(k, 1);
     aot_array *x = triangular(k, a, b, k_bool(k, 2), k_bool(k, 3) ? 'T' : 'N', k_bool(k, 4));
-    mats_give(k, 0, x, (aot_dtype)b->dtype);
-    mats_give(k, 1, mats_batch(k, a, x), (aot_dtype)a->dtype);
+    k_give_as(k, 0, x, (aot_dtype)b->dtype);
+    k_give_as(k, 1, mats_batch(k, a, x), (aot_dtype)a->dtype);
 }
 
 /* ---- Cholesky ---------------------------------------------------------------------------------------------------------- */
@@ -381,14 +374,14 @@ static aot_array *cholesky(aot_kern *k, aot_array *a, bool upper, aot_array **in
 void kern_cholesky_ex(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *info;
-    mats_give(k, 0, cholesky(k, a, k_bool(k, 1), &info), (aot_dtype)a->dtype);
+    k_give_as(k, 0, cholesky(k, a, k_bool(k, 1), &info), (aot_dtype)a->dtype);
     k_give(k, info);
 }
 
 void kern_cholesky(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *info;
-    mats_give(k, 0, cholesky(k, a, k_bool(k, 1), &info), (aot_dtype)a->dtype);
+    k_give_as(k, 0, cholesky(k, a, k_bool(k, 1), &info), (aot_dtype)a->dtype);
 }
 
 static aot_array *cholesky_solved(aot_kern *k, aot_array *l, aot_array *b, bool upper)
@@ -411,7 +404,7 @@ static aot_array *cholesky_solved(aot_kern *k, aot_array *l, aot_array *b, bool 
 void kern_cholesky_solve(aot_kern *k)
 {
     aot_array *b = k_need(k, 0);
-    mats_give(k, 0, cholesky_solved(k, k_need(k, 1), b, k_bool(k, 2)), (aot_dtype)b->dtype);
+    k_give_as(k, 0, cholesky_solved(k, k_need(k, 1), b, k_bool(k, 2)), (aot_dtype)b->dtype);
 }
 
 void kern_cholesky_inverse(aot_kern *k)
@@ -419,5 +412,5 @@ void kern_cholesky_inverse(aot_kern *k)
     aot_array *l = k_need(k, 0);
     int64_t n = l->size[l->ndim - 1];
     aot_array *one = k_call(k, AOT_OP_aten_eye, 2, (const aot_xval[]){aot_xv_int(n), aot_xv_dtype((aot_dtype)l->dtype)});
-    mats_give(k, 0, cholesky_solved(k, l, one, k_bool(k, 1)), (aot_dtype)l->dtype);
+    k_give_as(k, 0, cholesky_solved(k, l, one, k_bool(k, 1)), (aot_dtype)l->dtype);
 }

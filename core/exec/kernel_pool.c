@@ -4,9 +4,8 @@
  * Mirrors: aten/src/ATen/native/AveragePool2d.cpp, AdaptiveAveragePooling.cpp, DilatedMaxPool2d.cpp,
  * AdaptiveMaxPooling2d.cpp, Pool.h. */
 #include <math.h>
-#include <string.h>
 
-#include "exec/kernel.h"
+#include "exec/reals.h"
 
 typedef struct range {
     int64_t lo, hi; /* elements of the input, clipped */
@@ -121,16 +120,6 @@ static void each_window(const windows *w, window_fn *fn, void *arg)
             for (int64_t c_ = (at)->r[2]->lo, i = (a_ * (w)->in[1] + b_) * (w)->in[2] + c_; c_ < (at)->r[2]->hi; \
                  c_ += (w)->step[2], i += (w)->step[2])
 
-static aot_array *doubles(aot_kern *k, aot_array *x)
-{
-    return k_cast_contiguous(k, x, AOT_F64);
-}
-
-static double *data(aot_array *x)
-{
-    return (double *)(void *)aot_array_data(x);
-}
-
 /* A new array of doubles in x's shape with the pooled dimensions replaced. */
 static aot_array *image(aot_kern *k, const aot_array *x, const windows *w, aot_dtype d)
 {
@@ -140,13 +129,6 @@ static aot_array *image(aot_kern *k, const aot_array *x, const windows *w, aot_d
         size[x->ndim - w->n + i] = w->out[3 - w->n + i];
     }
     return k_new(k, d, x->ndim, size);
-}
-
-static void give_as(aot_kern *k, unsigned i, aot_array *x, aot_dtype d)
-{
-    aot_array *out = k_out(k, i, d, x->ndim, x->size);
-    aot_array_assign(out, x);
-    k_give(k, out);
 }
 
 /* ---- averages --------------------------------------------------------------------------------------------- */
@@ -198,9 +180,9 @@ static void average_pool(aot_kern *k, unsigned n)
     begin(k, &w, x, n);
     fixed_windows(k, &w, 1, 0, 4);
     aot_array *y = image(k, x, &w, AOT_F64);
-    average a = {data(doubles(k, x)), data(y), k_int(k, 6, 0), k_bool(k, 5), false};
+    average a = {reals_of(k, x), reals_data(y), k_int(k, 6, 0), k_bool(k, 5), false};
     each_window(&w, average_window, &a);
-    give_as(k, 0, y, (aot_dtype)x->dtype);
+    k_give_as(k, 0, y, (aot_dtype)x->dtype);
 }
 
 static void average_pool_backward(aot_kern *k, unsigned n)
@@ -209,9 +191,9 @@ static void average_pool_backward(aot_kern *k, unsigned n)
     windows w;
     begin(k, &w, x, n);
     fixed_windows(k, &w, 2, 0, 5);
-    average a = {data(doubles(k, grad)), data(dx), k_int(k, 7, 0), k_bool(k, 6), false};
+    average a = {reals_of(k, grad), reals_data(dx), k_int(k, 7, 0), k_bool(k, 6), false};
     each_window(&w, spread_window, &a);
-    give_as(k, 0, dx, (aot_dtype)x->dtype);
+    k_give_as(k, 0, dx, (aot_dtype)x->dtype);
 }
 
 void kern_avg_pool2d(aot_kern *k)
@@ -243,9 +225,9 @@ static void adaptive_average(aot_kern *k, unsigned n)
     settings(k, 1, n, 1, 1, out);
     adaptive_windows(k, &w, out);
     aot_array *y = image(k, x, &w, AOT_F64);
-    average a = {data(doubles(k, x)), data(y), 0, false, true};
+    average a = {reals_of(k, x), reals_data(y), 0, false, true};
     each_window(&w, average_window, &a);
-    give_as(k, 0, y, (aot_dtype)x->dtype);
+    k_give_as(k, 0, y, (aot_dtype)x->dtype);
 }
 
 static void adaptive_average_backward(aot_kern *k, unsigned n)
@@ -258,9 +240,9 @@ static void adaptive_average_backward(aot_kern *k, unsigned n)
         out[3 - n + i] = grad->size[grad->ndim - n + i];
     }
     adaptive_windows(k, &w, out);
-    average a = {data(doubles(k, grad)), data(dx), 0, false, true};
+    average a = {reals_of(k, grad), reals_data(dx), 0, false, true};
     each_window(&w, spread_window, &a);
-    give_as(k, 0, dx, (aot_dtype)x->dtype);
+    k_give_as(k, 0, dx, (aot_dtype)x->dtype);
 }
 
 void kern_adaptive_avg_pool2d(aot_kern *k)
@@ -311,10 +293,10 @@ static void maximum_window(const windows *w, const window *at, int64_t plane, vo
 static void maximum_pool(aot_kern *k, aot_array *x, const windows *w)
 {
     aot_array *y = image(k, x, w, AOT_F64), *index = image(k, x, w, AOT_I64);
-    maximum m = {data(doubles(k, x)), data(y), (int64_t *)(void *)aot_array_data(index)};
+    maximum m = {reals_of(k, x), reals_data(y), (int64_t *)(void *)aot_array_data(index)};
     each_window(w, maximum_window, &m);
-    give_as(k, 0, y, (aot_dtype)x->dtype);
-    give_as(k, 1, index, AOT_I64);
+    k_give_as(k, 0, y, (aot_dtype)x->dtype);
+    k_give_as(k, 1, index, AOT_I64);
 }
 
 static void fixed_maximum(aot_kern *k, unsigned n)
@@ -341,7 +323,8 @@ static void adaptive_maximum(aot_kern *k, unsigned n)
 static void maximum_backward(aot_kern *k, unsigned n, unsigned index_pos)
 {
     aot_array *grad = k_need(k, 0), *x = k_need(k, 1), *dx = k_new(k, AOT_F64, x->ndim, x->size);
-    aot_array *g = doubles(k, grad), *index = k_cast_contiguous(k, k_need(k, index_pos), AOT_I64);
+    const double *g = reals_of(k, grad);
+    const int64_t *index = ints_of(k, k_need(k, index_pos));
     int64_t per_in = 1, per_out = 1;
     for (unsigned i = 0; i < n; i++) {
         per_in *= x->size[x->ndim - n + i];
@@ -349,12 +332,12 @@ static void maximum_backward(aot_kern *k, unsigned n, unsigned index_pos)
     }
     int64_t all = aot_array_numel(grad);
     for (int64_t i = 0; i < all; i++) {
-        int64_t at = ((const int64_t *)(void *)aot_array_data(index))[i];
+        int64_t at = index[i];
         if (at >= 0 && at < per_in) {
-            data(dx)[i / per_out * per_in + at] += data(g)[i];
+            reals_data(dx)[i / per_out * per_in + at] += g[i];
         }
     }
-    give_as(k, 0, dx, (aot_dtype)x->dtype);
+    k_give_as(k, 0, dx, (aot_dtype)x->dtype);
 }
 
 void kern_max_pool2d(aot_kern *k)
@@ -439,11 +422,8 @@ void kern_low_memory_max_pool(aot_kern *k)
     k_call_all(k, op, 6, args, of, 2);
     aot_array *at = k_cast_contiguous(k, of[1], AOT_I64), *places = k_new(k, AOT_I64, at->ndim, at->size);
     turn_places(k, at, n, x->size + x->ndim - n, (const unsigned[]){1, 2, 3, 4}, false, (int64_t *)(void *)aot_array_data(places));
-    aot_array *y = k_out(k, 0, (aot_dtype)x->dtype, at->ndim, at->size), *offsets = k_out(k, 1, AOT_I8, at->ndim, at->size);
-    aot_array_assign(y, of[0]);
-    aot_array_assign(offsets, places);
-    k_give(k, y);
-    k_give(k, offsets);
+    k_give_as(k, 0, of[0], (aot_dtype)x->dtype);
+    k_give_as(k, 1, places, AOT_I8);
 }
 
 /* self, kernel_size, input_size, stride, padding, dilation */
@@ -455,8 +435,7 @@ void kern_low_memory_max_pool_indices(aot_kern *k)
     if (n < 1 || n > 3 || at->ndim < n) {
         k_fail(k, AOT_E_UNSUPPORTED, "windows of %u dimensions", n);
     }
-    aot_array *out = k_new(k, AOT_I64, at->ndim, at->size), *given = k_out(k, 0, AOT_I64, at->ndim, at->size);
+    aot_array *out = k_new(k, AOT_I64, at->ndim, at->size);
     turn_places(k, at, n, image, (const unsigned[]){1, 3, 4, 5}, true, (int64_t *)(void *)aot_array_data(out));
-    aot_array_assign(given, out);
-    k_give(k, given);
+    k_give_as(k, 0, out, AOT_I64);
 }

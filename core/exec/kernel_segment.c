@@ -89,7 +89,7 @@ void kern_segment_reduce(aot_kern *k)
             r[i * s.inner + c] = reduced(&s, v + (i / s.count * s.n + from) * s.inner + c, to - from, start, !k_is_none(k, 7));
         }
     }
-    give_reals(k, 0, out, (aot_dtype)s.data->dtype);
+    k_give_as(k, 0, out, (aot_dtype)s.data->dtype);
 }
 
 /* v and d: first element of the segment, `inner` apart; result and grad: of the segment. */
@@ -133,7 +133,7 @@ void kern_segment_reduce_backward(aot_kern *k)
             segment_gradient(&s, v + at, reals_data(out) + at, to - from, r[of], g[of], start);
         }
     }
-    give_reals(k, 0, out, (aot_dtype)s.data->dtype);
+    k_give_as(k, 0, out, (aot_dtype)s.data->dtype);
 }
 
 /* ---- hashes: exclusive or of the 64 bits of each element, floats as f64 ---------------------------------------- */
@@ -180,9 +180,7 @@ void kern_trilinear(aot_kern *k)
     unsigned n;
     k_ints(k, 6, &n);
     aot_array *sum = n == 0 ? p : k_call(k, AOT_OP_aten_sum_dim_IntList, 2, (const aot_xval[]){aot_xv_array(p), *k_arg(k, 6)});
-    aot_array *out = k_like(k, (aot_dtype)sum->dtype, sum);
-    aot_array_assign(out, sum);
-    k_give(k, out);
+    k_give_as(k, 0, sum, (aot_dtype)sum->dtype);
 }
 
 /* ---- histograms --------------------------------------------------------------------------------------------------- */
@@ -314,7 +312,7 @@ void kern_histogram(aot_kern *k)
     grid g = {aot_array_numel(x), 1, &bins, &(double *){NULL}};
     const double *v = reals_of(k, x);
     *g.edges = edges_for(k, 2, (aot_dtype)x->dtype, v, &g, 0);
-    give_reals(k, 0, counted(k, &g, v, weights_at(k, 3, g.n), k_bool(k, 4)), (aot_dtype)x->dtype);
+    k_give_as(k, 0, counted(k, &g, v, weights_at(k, 3, g.n), k_bool(k, 4)), (aot_dtype)x->dtype);
     give_edges(k, 1, *g.edges, bins, (aot_dtype)x->dtype);
 }
 
@@ -326,7 +324,7 @@ void kern_histogram_edges(aot_kern *k)
     double *edges = reals_of(k, e);
     grid g = {aot_array_numel(x), 1, &bins, &edges};
     check_bins(k, bins);
-    give_reals(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 2, g.n), k_bool(k, 3)), (aot_dtype)x->dtype);
+    k_give_as(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 2, g.n), k_bool(k, 3)), (aot_dtype)x->dtype);
     give_edges(k, 1, edges, bins, (aot_dtype)x->dtype);
 }
 
@@ -362,5 +360,5 @@ void kern_histogramdd_counts(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
     grid g = grid_of(k, x);
-    give_reals(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 3, g.n), k_bool(k, 4)), (aot_dtype)x->dtype);
+    k_give_as(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 3, g.n), k_bool(k, 4)), (aot_dtype)x->dtype);
 }

@@ -16,8 +16,6 @@ mats mats_of(aot_kern *k, aot_array *x); /* always a copy */
 /* Zeros of m by n in the batch of `like`. */
 mats mats_new(aot_kern *k, const aot_array *like, bool z, int64_t m, int64_t n);
 void *mats_at(const mats *v, int64_t i);
-/* Result i as a dtype. */
-void mats_give(aot_kern *k, unsigned i, aot_array *x, aot_dtype d);
 /* An array in the batch shape of `like`, with `last` (0 or 1) dimension of n. */
 aot_array *mats_list(aot_kern *k, const aot_array *like, aot_dtype d, unsigned last, int64_t n);
 aot_array *mats_batch(aot_kern *k, aot_array *x, const aot_array *like);

@@ -19,13 +19,6 @@ static inline int64_t *ints_of(aot_kern *k, aot_array *x)
 {
     return (int64_t *)(void *)aot_array_data(k_cast_contiguous(k, x, AOT_I64));
 }
-/* Gives x as result i in dtype d, with the strides that the graph states. */
-static inline void give_reals(aot_kern *k, unsigned i, aot_array *x, aot_dtype d)
-{
-    aot_array *out = k_out(k, i, d, x->ndim, x->size);
-    aot_array_assign(out, x);
-    k_give(k, out);
-}
 static inline void need_reals(aot_kern *k, const aot_array *x)
 {
     if (aot_array_kind(x) == 'c') {
