@@ -126,8 +126,13 @@ static void check_batches(aot_kern *k, const aot_array *a, const aot_array *b)
     }
 }
 
-static void batched_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *out, double alpha, double beta)
+/* out [M, N], or [B, M, N] of checked batches */
+static void product_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *out, double alpha, double beta)
 {
+    if (out->ndim == 2) {
+        scaled_product_into(k, a, b, out, alpha, beta);
+        return;
+    }
     for (int64_t i = 0; i < out->size[0]; i++) {
         scaled_product_into(k, k_select(k, a, 0, i), k_select(k, b, 0, i), k_select(k, out, 0, i), alpha, beta);
     }
@@ -139,7 +144,7 @@ static aot_array *batched_product(aot_kern *k, aot_array *a, aot_array *b)
     check_batches(k, a, b);
     int64_t size[3] = {a->size[0], a->size[1], b->size[2]};
     aot_array *out = k_new(k, k_product_dtype((aot_dtype)a->dtype), 3, size);
-    batched_into(k, a, b, out, 1, 0);
+    product_into(k, a, b, out, 1, 0);
     return out;
 }
 
@@ -151,38 +156,30 @@ static bool takes_product(const aot_array *out, aot_dtype d)
            (out->size[r] <= 1 || out->stride[r] >= out->size[c]) && aot_dtype_class(d) != AOT_CLASS_INT;
 }
 
-/* The product as the dtype and with the strides of the result. */
-static void give_product(aot_kern *k, aot_array *p, aot_dtype d)
+/* Computed where the result lies, if it takes products, else apart. */
+static void give_product(aot_kern *k, aot_array *a, aot_array *b, unsigned ndim, const int64_t *size)
 {
-    aot_array *out = k_out(k, 0, d, p->ndim, p->size);
-    aot_array_assign(out, p);
+    aot_dtype d = (aot_dtype)a->dtype;
+    aot_array *out = k_out(k, 0, d, ndim, size);
+    aot_array *p = takes_product(out, d) ? out : k_new(k, k_product_dtype(d), ndim, size);
+    product_into(k, a, b, p, 1, 0);
+    if (p != out) {
+        aot_array_assign(out, p);
+    }
     k_give(k, out);
 }
 
 void kern_mm(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *b = k_need(k, 1);
-    int64_t size[2] = {a->size[0], b->size[b->ndim - 1]};
-    aot_array *out = k_out(k, 0, (aot_dtype)a->dtype, 2, size);
-    if (takes_product(out, (aot_dtype)a->dtype)) {
-        k_matrix_product_into(k, a, b, out);
-        k_give(k, out);
-        return;
-    }
-    give_product(k, k_matrix_product(k, a, b), (aot_dtype)a->dtype);
+    give_product(k, a, b, 2, (int64_t[]){a->size[0], b->size[b->ndim - 1]});
 }
 
 void kern_bmm(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *b = k_need(k, 1);
     check_batches(k, a, b);
-    aot_array *out = k_out(k, 0, (aot_dtype)a->dtype, 3, (int64_t[]){a->size[0], a->size[1], b->size[2]});
-    if (takes_product(out, (aot_dtype)a->dtype)) {
-        batched_into(k, a, b, out, 1, 0);
-        k_give(k, out);
-        return;
-    }
-    give_product(k, batched_product(k, a, b), (aot_dtype)a->dtype);
+    give_product(k, a, b, 3, (int64_t[]){a->size[0], a->size[1], b->size[2]});
 }
 
 /* beta * self + alpha * product, in the product's dtype. self does not count where beta is 0. */
@@ -197,7 +194,7 @@ static void give_added(aot_kern *k, aot_array *p, unsigned beta_pos)
                                    (const aot_xval[]){aot_xv_array(k_cast(k, x, (aot_dtype)p->dtype)), *beta});
         p = K2(k, aten_add_Tensor, scaled, p);
     }
-    give_product(k, p, d);
+    k_give_as(k, 0, p, d);
 }
 
 /* BLAS adds onto what is there: self is copied, broadcast, and the product added. false: it is not of
@@ -217,11 +214,7 @@ static bool added_in_place(aot_kern *k, unsigned ndim, const int64_t *size)
     if (beta != 0) {
         aot_array_assign(out, k_expand(k, x, ndim, size));
     }
-    if (ndim == 2) {
-        scaled_product_into(k, a, b, out, alpha, beta);
-    } else {
-        batched_into(k, a, b, out, alpha, beta);
-    }
+    product_into(k, a, b, out, alpha, beta);
     k_give(k, out);
     return true;
 }
@@ -261,7 +254,7 @@ static aot_array *as_column(aot_kern *k, aot_array *v)
 void kern_mv(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *p = k_matrix_product(k, a, as_column(k, k_need(k, 1)));
-    give_product(k, k_reshape(k, p, 1, &a->size[0]), (aot_dtype)a->dtype);
+    k_give_as(k, 0, k_reshape(k, p, 1, &a->size[0]), (aot_dtype)a->dtype);
 }
 
 void kern_addmv(aot_kern *k)
@@ -274,7 +267,7 @@ static void give_dot(aot_kern *k, aot_array *a, aot_array *b)
 {
     int64_t size[2] = {1, a->size[0]}, stride[2] = {1, a->stride[0]};
     aot_array *p = k_matrix_product(k, k_view(k, a, 2, size, stride, a->offset), as_column(k, b));
-    give_product(k, k_reshape(k, p, 0, NULL), (aot_dtype)a->dtype);
+    k_give_as(k, 0, k_reshape(k, p, 0, NULL), (aot_dtype)a->dtype);
 }
 
 void kern_dot(aot_kern *k)
@@ -298,5 +291,5 @@ void kern_scaled_mm(aot_kern *k)
     aot_array *p = k_matrix_product(k, a, b);
     p = bias == NULL ? p : K2(k, aten_add_Tensor, p, k_cast(k, bias, AOT_F32));
     p = scale == NULL || aot_dtype_get(d)->bytes != 1 ? p : K2(k, aten_div_Tensor, p, scale);
-    give_product(k, p, d);
+    k_give_as(k, 0, p, d);
 }
