@@ -12,22 +12,15 @@
 #include "exec/splitmix.h"
 #include "exec/verify_internal.h"
 
-static const struct {
-    const char *name, *sentence;
-} kinds[] = {
-#define VERIFY(id, name, sentence) {name, sentence},
+static const char *const kinds[] = {
+#define VERIFY(id, name, sentence) name,
 #include "exec/verify_kinds.def"
 #undef VERIFY
 };
 
 const char *aot_verify_kind_name(aot_verify_kind k)
 {
-    return kinds[k].name;
-}
-
-const char *aot_verify_kind_sentence(aot_verify_kind k)
-{
-    return kinds[k].sentence;
+    return kinds[k];
 }
 
 /* ---- words --------------------------------------------------------------------------------------------- */
@@ -100,20 +93,6 @@ void vf_fill_normal(aot_array *x, uint64_t *state)
 }
 
 /* ---- what is kept of a run ------------------------------------------------------------------------------ */
-
-static uint32_t count_names(const aot_verify_in *in)
-{
-    const aot_graph *graphs[] = {in->aten, in->joint, in->cut != NULL ? in->cut->forward : NULL,
-                                 in->cut != NULL ? in->cut->backward : NULL};
-    uint32_t n = 0;
-    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
-        for (aot_node_id id = 0; graphs[i] != NULL && id < graphs[i]->nodes.n; id++) {
-            uint32_t s = (uint32_t)aot_node_at(graphs[i], id)->name;
-            n = s >= n ? s + 1 : n;
-        }
-    }
-    return n;
-}
 
 static bool is_of_inputs(const aot_xval *outer, unsigned n, const aot_storage *s)
 {
@@ -250,29 +229,50 @@ static aot_status run_call(verify *v, aot_err *err)
     return AOT_OK;
 }
 
-/* ---- eager ---------------------------------------------------------------------------------------------- */
+/* ---- one graph in one piece ----------------------------------------------------------------------------- */
 
-aot_status vf_run_eager(verify *v, aot_exec *x, const aot_xval *outer, const aot_exec_options *o, aot_xval **out, unsigned *n,
-                        aot_err *err)
+/* Tangents as the backward was given them; one that it does not take is zeros. */
+static aot_xval joint_tangent(const verify *v, const aot_graph *g, const aot_node *n)
+{
+    const vf_slot *s = &v->backward[n->name];
+    const aot_meta *m = aot_meta_get(g->ctx, n->meta);
+    int64_t size[AOT_ARRAY_MAX_NDIM];
+    if (s->there || m->val != AOT_VAL_TENSOR) {
+        return aot_xv_keep(s->value);
+    }
+    for (unsigned i = 0; i < m->ndim; i++) {
+        size[i] = aot_meta_sizes(g->ctx, m)[i].value;
+    }
+    return aot_xv_array(aot_array_new(NULL, (aot_dtype)m->dtype, m->ndim, size));
+}
+
+aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer, const aot_exec_options *o, aot_xval **out,
+                        unsigned *n, aot_err *err)
 {
     const aot_verify_in *in = v->in;
-    const aot_graph *g = in->aten;
-    aot_run_in call = {.calling = in->calling, .graph = in->joint, .outer = (aot_xval *)(uintptr_t)outer};
+    const aot_graph *g = joint ? in->joint : in->aten;
+    aot_run_in call = {.calling = in->calling, .graph = in->joint, .outer = outer};
     aot_xval *inner, *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
     unsigned n_inner = (unsigned)in->calling->meta.n_inputs, n_tokens = (unsigned)in->calling->meta.n_tokens, at = 0;
     aot_status s = aot_run_inner(&inner, &call, err);
-    for (aot_node_id id = 0; s == AOT_OK && id < g->nodes.n; id++) { // tangents are placeholders that nobody reads
-        if (aot_node_at(g, id)->kind == AOT_PLACEHOLDER) {
-            given[at] = at >= n_tokens && at - n_tokens < n_inner ? inner[at - n_tokens] : aot_xv_none();
+    for (aot_node_id id = 0; s == AOT_OK && id < g->nodes.n; id++) { // of the aten graph, nobody reads tangents
+        const aot_node *node = aot_node_at(g, id);
+        if (node->kind == AOT_PLACEHOLDER) {
+            given[at] = at < n_tokens             ? aot_xv_none()
+                        : at - n_tokens < n_inner ? aot_xv_keep(inner[at - n_tokens])
+                        : joint                   ? joint_tangent(v, g, node)
+                                                  : aot_xv_none();
             at++;
         }
     }
     aot_generator_seed(aot_exec_generator(x), in->seed);
     s = s == AOT_OK ? aot_exec_run(out, n, x, g, at, given, o, err) : s;
+    aot_free_values(given, at);
     aot_free_values(inner, n_inner);
-    free(given);
     return s;
 }
+
+/* ---- eager ---------------------------------------------------------------------------------------------- */
 
 bool vf_same_state(const aot_generator *a, const aot_generator *b)
 {
@@ -286,7 +286,7 @@ static aot_status run_eager(verify *v, aot_err *err)
 {
     aot_exec_options o = {.observer = see_eager, .arg = v, .inputs = true};
     v->eager_outer = aot_clone_values(v->in->outer, vf_n_outer(v), false);
-    AOT_TRY(vf_run_eager(v, v->x, v->eager_outer, &o, &v->eager_outputs, &v->n_eager_outputs, err));
+    AOT_TRY(vf_run_graph(v, v->x, false, v->eager_outer, &o, &v->eager_outputs, &v->n_eager_outputs, err));
     v->same_draws = vf_same_state(aot_exec_generator(v->x), &v->behind_forward);
     if (!v->same_draws) {
         vf_note(v, "outputs are not compared with eager's: the decompositions draw other random numbers from the same seed");
@@ -334,45 +334,13 @@ static bool see_joint(void *arg, const aot_graph *g, aot_node_id id, const aot_x
     return true;
 }
 
-/* Tangents as the backward was given them; one that it does not take is zeros. */
-static aot_xval joint_tangent(const verify *v, const aot_graph *g, const aot_node *n)
-{
-    const vf_slot *s = &v->backward[n->name];
-    const aot_meta *m = aot_meta_get(g->ctx, n->meta);
-    int64_t size[AOT_ARRAY_MAX_NDIM];
-    if (s->there || m->val != AOT_VAL_TENSOR) {
-        return aot_xv_keep(s->value);
-    }
-    for (unsigned i = 0; i < m->ndim; i++) {
-        size[i] = aot_meta_sizes(g->ctx, m)[i].value;
-    }
-    return aot_xv_array(aot_array_new(NULL, (aot_dtype)m->dtype, m->ndim, size));
-}
-
 static aot_status run_joint(verify *v, aot_err *err)
 {
-    const aot_verify_in *in = v->in;
-    const aot_graph *g = in->joint;
-    aot_xval *outer = aot_clone_values(in->outer, vf_n_outer(v), false), *inner, *out = NULL;
-    aot_xval *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
-    aot_run_in call = {.calling = in->calling, .graph = g, .outer = outer};
+    aot_xval *outer = aot_clone_values(v->in->outer, vf_n_outer(v), false), *out = NULL;
     aot_exec_options o = {.observer = see_joint, .arg = v, .inputs = true};
-    unsigned n_inner = (unsigned)in->calling->meta.n_inputs, n_tokens = (unsigned)in->calling->meta.n_tokens, at = 0, n_out = 0;
-    aot_status s = aot_run_inner(&inner, &call, err);
-    for (aot_node_id id = 0; s == AOT_OK && id < g->nodes.n; id++) {
-        const aot_node *n = aot_node_at(g, id);
-        if (n->kind == AOT_PLACEHOLDER) {
-            given[at] = at < n_tokens             ? aot_xv_none()
-                        : at - n_tokens < n_inner ? aot_xv_keep(inner[at - n_tokens])
-                                                  : joint_tangent(v, g, n);
-            at++;
-        }
-    }
-    aot_generator_seed(aot_exec_generator(v->x), in->seed);
-    s = s == AOT_OK ? aot_exec_run(&out, &n_out, v->x, g, at, given, &o, err) : s;
+    unsigned n_out = 0;
+    aot_status s = vf_run_graph(v, v->x, true, outer, &o, &out, &n_out, err);
     aot_free_values(out, n_out);
-    aot_free_values(given, at);
-    aot_free_values(inner, n_inner);
     aot_free_values(outer, vf_n_outer(v));
     return s;
 }
@@ -453,7 +421,7 @@ static aot_status verify_all(verify *v, aot_err *err)
     compare_results(v);
     compare_aliases(v);
     if (v->call.has_backward) {
-        AOT_TRY(vf_gradients(v, err));
+        vf_gradients(v);
     }
     if (v->out->findings.n > 1) {
         qsort(v->out->findings.d, v->out->findings.n, sizeof *v->out->findings.d, by_order);
@@ -463,7 +431,7 @@ static aot_status verify_all(verify *v, aot_err *err)
 
 aot_status aot_verify(aot_verify_out *out, const aot_verify_in *in, aot_err *err)
 {
-    verify v = {.in = in, .out = out, .x = aot_exec_new(), .n_names = count_names(in)};
+    verify v = {.in = in, .out = out, .x = aot_exec_new(), .n_names = aot_strtab_count(in->joint->ctx->strs)};
     *out = (aot_verify_out){.arena = aot_arena_new()};
     v.eager = aot_xcalloc(v.n_names + 1, sizeof *v.eager);
     v.forward = aot_xcalloc(v.n_names + 1, sizeof *v.forward);

@@ -20,7 +20,6 @@ typedef enum aot_verify_kind { /* verify_kinds.def */
     AOT_N_VERIFY_KINDS
 } aot_verify_kind;
 const char *aot_verify_kind_name(aot_verify_kind k);
-const char *aot_verify_kind_sentence(aot_verify_kind k);
 
 typedef struct aot_verify_in {
     const aot_calling *calling;

@@ -38,13 +38,14 @@ void vf_note(verify *v, const char *fmt, ...) AOT_PRINTF(2, 3);
 /* text is made of what the caller says and of the comparison. */
 void vf_finding(verify *v, aot_verify_kind kind, const char *stage, const char *name, uint32_t order, const aot_ulps *diff,
                 const char *fmt, ...) AOT_PRINTF(7, 8);
-/* Runs the aten graph on these inputs of the user's function, which it may write. */
-aot_status vf_run_eager(verify *v, aot_exec *x, const aot_xval *outer, const aot_exec_options *o, aot_xval **out, unsigned *n,
-                        aot_err *err);
+/* Runs the joint graph, or the aten graph as eager does, on these inputs of the user's function, which it may write. */
+aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer, const aot_exec_options *o, aot_xval **out,
+                        unsigned *n, aot_err *err);
 /* Whether two generators go on with the same numbers. */
 bool vf_same_state(const aot_generator *a, const aot_generator *b);
-/* Gradients of the call against finite differences. */
-aot_status vf_gradients(verify *v, aot_err *err);
+/* Gradients of the call against finite differences. What fails is noted: in double the unit may fail where it runs as
+ * it is. */
+void vf_gradients(verify *v);
 
 void vf_fill_normal(aot_array *x, uint64_t *state);
 
