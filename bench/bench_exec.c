@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "exec/clones.h"
 #include "exec/interp.h"
 #include "ir/text.h"
 
@@ -76,10 +77,7 @@ static double run_once(aot_exec *x, const aot_graph *g, unsigned n, const aot_xv
         fprintf(stderr, "bench_exec: %s\n", err.msg);
         exit(1);
     }
-    for (unsigned i = 0; i < n_out; i++) {
-        aot_xv_drop(&out[i]);
-    }
-    free(out);
+    aot_free_values(out, n_out);
     return seconds;
 }
 

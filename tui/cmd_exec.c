@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/clones.h"
 #include "exec/values.h"
 #include "session/run_values.h"
 #include "tui/open_model.h"
@@ -42,14 +43,8 @@ static aot_status run_it(job *j, const aot_unit *u, const aot_runnable *r, aot_e
         }
     }
     aot_run_free(&out);
-    for (int i = 0; outer != NULL && i < r->capture.calling.n_outer; i++) {
-        aot_xv_drop(&outer[i]);
-    }
-    for (unsigned i = 0; i < n_tangents && tangents != NULL; i++) {
-        aot_xv_drop(&tangents[i]);
-    }
-    free(outer);
-    free(tangents);
+    aot_free_values(outer, (unsigned)r->capture.calling.n_outer);
+    aot_free_values(tangents, n_tangents);
     aot_exec_free(x);
     return s;
 }

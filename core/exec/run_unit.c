@@ -447,18 +447,12 @@ static aot_status run_backward(run *r)
     if (s == AOT_OK) {
         add_gradients(r, grads, n_grads);
     }
-    for (unsigned i = 0; i < n; i++) {
-        aot_xv_drop(&in[i]);
-    }
-    for (unsigned i = 0; i < n_grads; i++) {
-        aot_xv_drop(&grads[i]);
-    }
+    aot_free_values(in, n);
+    aot_free_values(grads, n_grads);
     for (unsigned i = 0; i < t.n; i++) {
         aot_array_unref(t.of[i]);
     }
     free(t.of);
-    free(in);
-    free(grads);
     return s;
 }
 
@@ -529,29 +523,19 @@ aot_status aot_run_unit(aot_run_out *out, aot_exec *x, const aot_run_in *in, aot
         note_mutated(&r);
         s = in->tangents != NULL ? run_backward(&r) : s;
     }
-    for (unsigned i = 0; i < r.n_returned; i++) {
-        aot_xv_drop(&r.returned[i]);
-    }
-    for (unsigned i = 0; r.inner != NULL && i < r.n_inner; i++) {
-        aot_xv_drop(&r.inner[i]);
+    aot_free_values(r.returned, r.n_returned);
+    aot_free_values(r.inner, r.n_inner);
+    for (unsigned i = 0; r.extra != NULL && i < r.n_inner; i++) {
         aot_array_unref(r.extra[i]);
     }
-    free(r.returned);
-    free(r.inner);
     free(r.extra);
     return s;
 }
 
 void aot_run_free(aot_run_out *r)
 {
-    for (unsigned i = 0; i < r->n_outputs; i++) {
-        aot_xv_drop(&r->outputs[i]);
-    }
-    for (unsigned i = 0; r->grads != NULL && i < r->n_outer; i++) {
-        aot_xv_drop(&r->grads[i]);
-    }
-    free(r->outputs);
-    free(r->grads);
+    aot_free_values(r->outputs, r->n_outputs);
+    aot_free_values(r->grads, r->n_outer);
     free(r->mutated);
     *r = (aot_run_out){0};
 }

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "exec/clones.h"
 #include "exec/values.h"
 #include "session/replay_internal.h"
 #include "session/seeded_values.h"
@@ -142,14 +143,6 @@ static aot_status backward_inputs(aot_replay_unit *u, aot_xval *in, unsigned *n,
     return s;
 }
 
-static void drop_all(aot_xval *v, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        aot_xv_drop(&v[i]);
-    }
-    free(v);
-}
-
 /* What the forward's frame does not hold by its name (tangents, saved generator states) is freed at
  * its last use: once the graph has taken its inputs, it alone holds them. */
 typedef struct handed_over {
@@ -203,8 +196,8 @@ static aot_status run_backward(aot_replay_unit *u, aot_exec *x, aot_xval *return
             .observer = after_node, .before = before_node, .inputs = o->inputs, .arg = &h};
         s = aot_exec_run(&out, &n_out, x, g, n, in, &mine, err);
     }
-    drop_all(in, n);
-    drop_all(out, n_out);
+    aot_free_values(in, n);
+    aot_free_values(out, n_out);
     return s;
 }
 
@@ -233,8 +226,8 @@ static aot_status run_both(aot_replay_unit *u, aot_exec *x, const aot_exec_optio
     if (s == AOT_OK && n_returned > 0 && u->side[AOT_REPLAY_BACKWARD].g != NULL) {
         s = run_backward(u, x, returned, n_returned, o, err);
     }
-    drop_all(in, n);
-    drop_all(returned, n_returned);
+    aot_free_values(in, n);
+    aot_free_values(returned, n_returned);
     return s;
 }
 
@@ -313,8 +306,8 @@ static aot_status run_wrapped(aot_replay_unit *u, aot_exec *x, const aot_exec_op
         s = aot_run_unit(&out, x, &in, err);
     }
     aot_run_free(&out);
-    drop_all(outer, outer != NULL ? (unsigned)n_outer : 0);
-    drop_all(tangents, tangents != NULL ? n_tangents : 0);
+    aot_free_values(outer, (unsigned)n_outer);
+    aot_free_values(tangents, n_tangents);
     return s;
 }
 

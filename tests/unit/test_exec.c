@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "exec/clones.h"
 #include "exec/interp.h"
 #include "ir/text.h"
 
@@ -41,10 +42,7 @@ static aot_status run(fixture *f, const char *params, const char *body, const ch
 
 static void end(fixture *f)
 {
-    for (unsigned i = 0; i < f->n_out; i++) {
-        aot_xv_drop(&f->out[i]);
-    }
-    free(f->out);
+    aot_free_values(f->out, f->n_out);
     assert_int_equal(aot_exec_live(f->x)->now, 0); // nothing is left behind
     aot_exec_free(f->x);
     aot_ctx_free(f->ctx);

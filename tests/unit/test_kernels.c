@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "exec/clones.h"
 #include "exec/interp.h"
 #include "ir/text.h"
 
@@ -130,12 +131,11 @@ static void run_case(const json_t *c)
     assert_int_equal(n_out, n_want);
     for (unsigned i = 0; i < n_out; i++) {
         expect(call, i, &out[i], json_array_get(outs, i));
-        aot_xv_drop(&out[i]);
     }
+    aot_free_values(out, n_out);
     for (size_t i = 0; i < n_in; i++) {
         aot_xv_drop(&in[i]);
     }
-    free(out);
     assert_int_equal(aot_exec_live(x)->now, 0);
     aot_exec_free(x);
     aot_ctx_free(ctx);

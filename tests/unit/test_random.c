@@ -6,6 +6,7 @@
 #include <math.h>
 #include <jansson.h>
 
+#include "exec/clones.h"
 #include "exec/interp.h"
 #include "ir/text.h"
 
@@ -118,10 +119,7 @@ static void expect(drawn *d, const json_t *want, const char *call)
 
 static void done(drawn *d)
 {
-    for (unsigned i = 0; i < d->n; i++) {
-        aot_xv_drop(&d->out[i]);
-    }
-    free(d->out);
+    aot_free_values(d->out, d->n);
     aot_exec_free(d->x);
     aot_ctx_free(d->ctx);
 }
@@ -272,8 +270,7 @@ static void a_transposed_result_is_filled_as_it_lies(void **state)
     for (int64_t i = 0; i < 6; i++) {
         assert_true(((const float *)(const void *)aot_array_data(out[0].u.array))[i] == aot_uniform_f32(&g));
     }
-    aot_xv_drop(&out[0]);
-    free(out);
+    aot_free_values(out, n);
     aot_exec_free(x);
     aot_ctx_free(ctx);
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "exec/clones.h"
 #include "exec/interp.h"
 #include "exec/replay.h"
 #include "ir/text.h"
@@ -32,10 +33,7 @@ static aot_status run(void *arg, struct aot_exec *x, const struct aot_exec_optio
     unsigned n = 0;
     f->n_runs++;
     aot_status s = aot_exec_run(&out, &n, x, f->g, 1, &v, o, err);
-    for (unsigned i = 0; i < n; i++) {
-        aot_xv_drop(&out[i]);
-    }
-    free(out);
+    aot_free_values(out, n);
     aot_xv_drop(&v);
     return s;
 }
