@@ -2,7 +2,6 @@
  * generator's state taken and set. Mirrors torch/_higher_order_ops, torch/_prims/rng_prims.py. */
 #include "exec/hop.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef aot_xval hop_fn(hop_call *h);
@@ -323,31 +322,18 @@ static const struct {
 #undef NO_HOP
 };
 
-bool aot_exec_runs_hop(aot_op_id op, const char **why)
-{
-    *why = "the interpreter does not know it";
-    for (size_t i = 0; i < sizeof hops / sizeof *hops; i++) {
-        if (hops[i].op == op) {
-            *why = hops[i].why;
-            return hops[i].fn != NULL;
-        }
-    }
-    return false;
-}
-
 aot_xval ex_hop(hop_call *h)
 {
-    enum { DEEPEST = 64 };
-    const char *why;
-    if (!aot_exec_runs_hop(h->op, &why)) {
-        fail(h, why);
+    enum { DEEPEST = 64, N_HOPS = sizeof hops / sizeof *hops };
+    size_t i = 0;
+    while (i < N_HOPS && hops[i].op != h->op) {
+        i++;
+    }
+    if (i == N_HOPS || hops[i].fn == NULL) {
+        fail(h, i == N_HOPS ? "the interpreter does not know it" : hops[i].why);
     }
     if (h->x->depth > DEEPEST) {
         fail(h, "graphs within graphs, too deep");
-    }
-    size_t i = 0;
-    while (hops[i].op != h->op) {
-        i++;
     }
     return hops[i].fn(h);
 }

@@ -8,7 +8,6 @@
 typedef struct hop_call {
     aot_exec *x;
     aot_op_id op;
-    aot_ctx *ctx;
     unsigned n;
     const aot_xval *args;
     unsigned n_kw;
@@ -18,7 +17,5 @@ typedef struct hop_call {
 
 /* The result is borrowed from the running call. Fails where the operator is not run, with the reason. */
 aot_xval ex_hop(hop_call *h);
-/* Whether it is run; *why: the reason where not, "" for none. */
-bool aot_exec_runs_hop(aot_op_id op, const char **why);
 
 #endif

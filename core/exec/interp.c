@@ -333,7 +333,7 @@ static aot_xval run_hop(walk *w, const aot_node *n, unsigned n_args, const aot_x
         keys[i] = aot_text(w->g->ctx, kw[2 * i].u.s);
         values[i] = resolved(w, &v);
     }
-    hop_call h = {w->x, n->op, w->g->ctx, n_args, args, n->n_kwargs, keys, values};
+    hop_call h = {w->x, n->op, n_args, args, n->n_kwargs, keys, values};
     return ex_hop(&h);
 }
 
