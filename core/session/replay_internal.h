@@ -39,7 +39,6 @@ struct aot_replay_unit {
     bool *fresh;   /* by node of the backward: the forward has no value of that name */
     int n_outputs; /* of the user, of the forward */
     aot_replay *replay;
-    size_t n_made_up;
     AOT_VEC(symbol_value) symbols; /* of the recorded call */
     aot_runnable wrapped;          /* ask.wrapped: called through its wrappers */
 };

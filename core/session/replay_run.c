@@ -70,7 +70,6 @@ static aot_status input_value(aot_replay_unit *u, aot_xval *out, const aot_graph
         snprintf(key, sizeof key, "inputs.%s", name);
         return aot_value_of_json(out, given, u->ask.file, key, err);
     }
-    u->n_made_up++;
     if (m->val == AOT_VAL_SYM) {
         *out = aot_xv_int(size_of(g, &m->sym, 1));
         return AOT_OK;
@@ -98,7 +97,6 @@ static aot_status make_inputs(aot_replay_unit *u, aot_xval *in, unsigned *n, con
                               aot_live_bytes *live, aot_err *err)
 {
     aot_status s = AOT_OK;
-    u->n_made_up = 0;
     for (aot_node_id id = 0; id < g->nodes.n && s == AOT_OK; id++) {
         if (aot_node_at(g, id)->kind == AOT_PLACEHOLDER) {
             s = input_value(u, &in[*n], g, id, live, err);

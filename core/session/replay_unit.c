@@ -211,8 +211,3 @@ bool aot_replay_unit_recorded(const aot_replay_unit *u, aot_replay_side side)
 {
     return u->side[side].recorded;
 }
-
-size_t aot_replay_unit_n_made_up(const aot_replay_unit *u)
-{
-    return u->n_made_up;
-}

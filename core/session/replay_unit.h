@@ -51,6 +51,5 @@ bool aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side, aot_n
 /* 32-bit numbers that the CPU generator gave between the recorded forward and its backward; -1: too
  * many to count, or it was seeded anew; 0: none, or not recorded. */
 int64_t aot_replay_unit_drawn_between(aot_replay_unit *u);
-size_t aot_replay_unit_n_made_up(const aot_replay_unit *u); /* inputs that nobody gave */
 
 #endif

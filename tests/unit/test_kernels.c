@@ -79,11 +79,8 @@ static void expect(const char *call, unsigned which, const aot_xval *got, const 
 
 static void type_of(aot_sb *b, const aot_array *x)
 {
-    int64_t n = 1;
     int64_t stride[AOT_ARRAY_MAX_NDIM];
-    for (unsigned i = x->ndim; i-- > 0; n *= x->size[i] > 1 ? x->size[i] : 1) {
-        stride[i] = n;
-    }
+    aot_strides_contiguous(stride, x->ndim, x->size);
     aot_sb_addf(b, "%s[", aot_dtype_get((aot_dtype)x->dtype)->abbr);
     for (unsigned i = 0; i < x->ndim; i++) {
         aot_sb_addf(b, "%s%d", i > 0 ? ", " : "", (int)x->size[i]);
