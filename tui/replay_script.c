@@ -157,15 +157,14 @@ static aot_status do_print(doing *d, aot_err *err)
 
 static void info_live(const doing *d, aot_sb *out)
 {
-    aot_replay_sum x;
     char live[32], peak[32];
     size_t at = aot_replay_at(d->r);
     const aot_replay_frame *f = at != AOT_REPLAY_NONE ? aot_replay_frame_at(d->r, at) : NULL;
-    aot_replay_sum_up(&x, d->u);
     if (f != NULL) {
         aot_sb_addf(out, "live %s of a peak of %s so far\n",
                     aot_format_bytes(live, sizeof live, f->live_bytes),
-                    aot_format_bytes(peak, sizeof peak, x.peak_bytes[f->side]));
+                    aot_format_bytes(peak, sizeof peak,
+                                     aot_replay_peak(d->r, (aot_replay_side)f->side)));
     } else {
         aot_sb_addz(out, "before the first node\n");
     }

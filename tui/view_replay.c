@@ -245,11 +245,11 @@ static const aot_list_ops list_ops = {.draw = draw_row, .text = text_of_row};
 
 static void add_bar(replay_view *s, const aot_replay_frame *f, bool ascii)
 {
-    aot_replay_sum x;
     char live[32], peak[32];
     aot_sb text = {0};
-    aot_replay_sum_up(&x, s->u);
-    int64_t most = x.peak_bytes[0] > x.peak_bytes[1] ? x.peak_bytes[0] : x.peak_bytes[1];
+    int64_t forward = aot_replay_peak(replay_of(s), AOT_REPLAY_FORWARD),
+            backward = aot_replay_peak(replay_of(s), AOT_REPLAY_BACKWARD),
+            most = forward > backward ? forward : backward;
     int cols = s->cols - 4 < BAR_MOST ? s->cols - 4 : BAR_MOST;
     int full = most > 0 ? (int)((double)f->live_bytes / (double)most * cols + 0.5) : 0;
     aot_sb_addf(&text, "live %s of %s so far", aot_format_bytes(live, sizeof live, f->live_bytes),

@@ -147,13 +147,13 @@ static bool same_place(const aot_generator *a, const aot_generator *b)
 int64_t aot_rng_distance(const aot_generator *from, const aot_generator *to)
 {
     aot_generator g = *from;
-    for (int64_t n = 1; !same_place(from, to) && n <= MAX_COUNTED; n++) {
-        aot_generator_u32(&g);
+    for (int64_t n = 0; n <= MAX_COUNTED; n++) {
         if (same_place(&g, to)) {
             return n;
         }
+        aot_generator_u32(&g);
     }
-    return same_place(from, to) ? 0 : -1;
+    return -1;
 }
 
 /* ---- running
@@ -164,14 +164,15 @@ static void before_node(void *arg, aot_exec *x, const aot_graph *g, aot_node_id 
     aot_replay *r = arg;
     (void)id;
     r->side = g == r->s.graph[AOT_REPLAY_BACKWARD] ? AOT_REPLAY_BACKWARD : AOT_REPLAY_FORWARD;
-    r->x = x;
     if (!r->started[r->side]) {
         r->started[r->side] = true;
         if (r->s.start != NULL) {
             r->s.start(r->s.arg, r->side, aot_exec_generator(x));
         }
     }
-    r->was = *aot_exec_generator(x);
+    if (r->i == r->frames.n) { // a frame is made of it
+        r->was = *aot_exec_generator(x);
+    }
 }
 
 static void make_frame(aot_replay *r, aot_node_id id, const aot_xval *value,
@@ -195,6 +196,7 @@ static void make_frame(aot_replay *r, aot_node_id id, const aot_xval *value,
         f.after = mark_of(now);
         f.n_drawn = aot_rng_distance(&r->was, now);
     }
+    r->peak[r->side] = f.live_bytes > r->peak[r->side] ? f.live_bytes : r->peak[r->side];
     aot_vec_push(&r->frames, f);
     r->frame_of[r->side][id] = (uint32_t)r->frames.n;
 }
@@ -267,9 +269,9 @@ const aot_replay_frame *aot_replay_frame_at(const aot_replay *r, size_t i)
     return &r->frames.d[i];
 }
 
-const aot_graph *aot_replay_graph(const aot_replay *r, const aot_replay_frame *f)
+int64_t aot_replay_peak(const aot_replay *r, aot_replay_side side)
 {
-    return r->s.graph[f->side];
+    return r->peak[side];
 }
 
 const char *aot_replay_name(const aot_replay *r, const aot_replay_frame *f)

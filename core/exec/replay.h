@@ -98,7 +98,8 @@ void aot_replay_free(aot_replay *r); /* NULL is fine */
 /* Frames known so far, in order: the forward's, then the backward's. */
 size_t aot_replay_n(const aot_replay *r);
 const aot_replay_frame *aot_replay_frame_at(const aot_replay *r, size_t i);
-const aot_graph *aot_replay_graph(const aot_replay *r, const aot_replay_frame *f);
+/* Most live bytes of a side's frames known so far; 0: there are none. */
+int64_t aot_replay_peak(const aot_replay *r, aot_replay_side side);
 const char *aot_replay_name(const aot_replay *r, const aot_replay_frame *f);
 /* Whether the last frame is the last there is. If an error ended the run, *err is it: E_UNSUPPORTED
  * (an operator without a kernel) and those of the source; else its code is AOT_OK. err may be NULL.

@@ -19,6 +19,7 @@ struct aot_replay {
     AOT_VEC(aot_replay_frame) frames;
     AOT_VEC(replay_break) breaks;
     uint32_t *frame_of[AOT_REPLAY_N_SIDES]; /* by node: its frame + 1; 0: none yet */
+    int64_t peak[AOT_REPLAY_N_SIDES];       /* live bytes of its frames */
     size_t at, horizon;
     bool complete;
     aot_err err;
@@ -31,7 +32,7 @@ struct aot_replay {
     size_t n_kept;
     int64_t kept_bytes;
     bool *keeps;       /* by node of the forward: the backward computes it again */
-    aot_generator was; /* before the node */
+    aot_generator was; /* before the node, of which a frame is made */
     aot_exec *x;
 };
 

@@ -118,6 +118,13 @@ static void bytes_stop_where_they_grow_above(void **state)
     assert_string_equal(at(&f), "z");
     assert_int_equal(aot_replay_frame_at(f.r, aot_replay_at(f.r))->live_bytes, 48);
     assert_false(aot_replay_continue(f.r));
+    int64_t peak = 0;
+    for (size_t i = 0; i < aot_replay_n(f.r); i++) {
+        int64_t bytes = aot_replay_frame_at(f.r, i)->live_bytes;
+        peak = bytes > peak ? bytes : peak;
+    }
+    assert_int_equal(aot_replay_peak(f.r, AOT_REPLAY_FORWARD), peak);
+    assert_int_equal(aot_replay_peak(f.r, AOT_REPLAY_BACKWARD), 0);
     assert_int_equal(aot_replay_break(f.r, "bytes>x", &err), AOT_E_USAGE);
     assert_int_equal(aot_replay_n_breaks(f.r), 1);
     aot_replay_unbreak(f.r, 0);
@@ -182,7 +189,15 @@ static void figures_are_of_the_elements_that_a_view_shows(void **state)
     assert_int_equal(s.first_bad, 2);
     assert_true(s.first[1] == -2 && s.first[3] == 1);
     assert_true(s.bins[0] == 1 && s.bins[AOT_STATS_BINS - 1] == 1);
-    aot_array *copy = aot_array_copy(x);
+    aot_array *copy = aot_array_copy(x), *flat = aot_array_flat(x, AOT_F32),
+              *same = aot_array_flat(copy, AOT_F32), *wide = aot_array_flat(copy, AOT_F64);
+    assert_true(flat->storage != x->storage && wide->storage != copy->storage);
+    assert_true(same->storage == copy->storage);
+    assert_true(((const float *)(const void *)aot_array_data(flat))[1] == -2);
+    assert_true(((const double *)(const void *)aot_array_data(wide))[1] == -2);
+    aot_array_unref(flat);
+    aot_array_unref(same);
+    aot_array_unref(wide);
     aot_value_stats t;
     aot_value_stats_of(&t, copy);
     assert_true(s.hash == t.hash);
