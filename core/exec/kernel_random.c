@@ -149,7 +149,7 @@ static void give_ints(aot_kern *k, aot_array *x, int64_t low, int64_t high)
     put_in_memory(k, &w, x);
     for (int64_t i = 0; i < n; i++) {
         uint64_t v = range >> 32 != 0 ? aot_generator_u64(generator(k)) : aot_generator_u32(generator(k));
-        put_int(&w, low + (int64_t)(v % range));
+        put_int(&w, (int64_t)((uint64_t)low + v % range)); // low may be the least of all
     }
     k_give(k, x);
 }
