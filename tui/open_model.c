@@ -138,9 +138,10 @@ static aot_status visit_unit(void *arg, aot_unit *u, aot_err *err)
     if (v->redactor != NULL) {
         aot_redact_unit(v->redactor, u);
     }
-    aot_unit_find_backend(u);
-    aot_status st = aot_cmd_unit_config(&config, v->a, u, err);
-    st = st == AOT_OK ? aot_hints_take(u, config.hint, err) : st;
+    size_t n;
+    const char **settings = aot_cmd_settings(v->a, &n);
+    aot_status st = aot_unit_prepare(&config, u, settings, n, err);
+    free(settings);
     if (st == AOT_OK) {
         v->visit(v->arg, u);
     }

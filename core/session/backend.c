@@ -83,10 +83,10 @@ void aot_unit_find_backend(aot_unit *u)
     aot_config none;
     aot_config_init(&none);
     if ((u->backend != NULL && u->backend[0] != '\0') || aot_unit_is_inductors(u) || joint == NULL || fw == NULL ||
-        bw == NULL || !counts_differ(joint, fw, bw)) {
+        bw == NULL || !aot_unit_decomposes(u, &none)) { // the backend's table is Inductor's
         return;
     }
-    if (aot_unit_decomposes(u, &none) && follows_through_passes(u)) { // the backend's table is Inductor's
+    if (counts_differ(joint, fw, bw) && follows_through_passes(u)) {
         u->backend = "inductor_joint";
     }
 }

@@ -1,6 +1,5 @@
-/* One cut after the other of one unit. The joint graph is parsed into a context of its own, which is
- * made anew after some cuts, so that memory does not grow with their number; ids are those of the
- * same text, and so the same each time. */
+/* One cut after the other of one unit, by one partitioner. The joint graph is parsed into a context of
+ * its own; ids are those of the same text, and so the same as elsewhere. */
 #include "session/budget_curve.h"
 
 #include <string.h>
@@ -11,8 +10,6 @@
 #include "session/derive.h"
 #include "session/walker.h"
 
-enum { CUTS_OF_A_CONTEXT = 8 };
-
 struct aot_budget_curve {
     const aot_unit *u;
     const aot_partition *now;
@@ -22,8 +19,7 @@ struct aot_budget_curve {
     aot_walker *walker;   /* NULL: the joint graph was not recorded */
     aot_ctx *ctx;
     const aot_graph *graph; /* parsed, in ctx */
-    unsigned n_cuts;      /* in ctx */
-    aot_partitioner *again; /* of graph; NULL: passes run before the cut, all is done anew */
+    aot_partitioner *again; /* of graph after the passes before the cut; NULL: not made yet */
     aot_partition *last;  /* of it; NULL */
     aot_arena *arena;     /* of the points */
     size_t n_words;
@@ -145,23 +141,17 @@ const aot_budget_point *aot_budget_curve_next(const aot_budget_curve *c, int at,
 
 static aot_status parse(aot_budget_curve *c, aot_err *err)
 {
-    if (c->ctx != NULL && c->n_cuts < CUTS_OF_A_CONTEXT) {
-        return AOT_OK;
-    }
-    aot_ctx_free(c->ctx);
-    c->n_cuts = 0;
+    aot_ctx_free(c->ctx); // of a try that failed
     c->ctx = aot_unit_new_ctx(c->u);
     return aot_record_parse(&c->graph, c->ctx, c->u, &c->joint, err);
 }
 
 /* What does not depend on the budget is found once. */
-static aot_status solve(aot_budget_curve *c, aot_partition **out, const aot_config *config, aot_err *err)
+static aot_status solve(aot_budget_curve *c, const aot_partition **out, const aot_config *config, aot_err *err)
 {
     if (c->again == NULL) {
-        aot_partition_in in;
         AOT_TRY(parse(c, err));
-        aot_partition_inputs(&in, c->u, c->graph);
-        c->again = aot_partitioner_new(&in);
+        AOT_TRY(aot_derive_partitioner(&c->again, c->u, c->graph, config, NULL, err));
     }
     aot_partition_release(c->last);
     c->last = NULL;
@@ -172,19 +162,9 @@ static aot_status solve(aot_budget_curve *c, aot_partition **out, const aot_conf
 
 static aot_status partition_at(aot_budget_curve *c, const aot_partition **out, int at, aot_err *err)
 {
-    aot_partition *p;
     aot_config config = c->config;
     config.activation_memory_budget = (double)at / AOT_BUDGET_STEPS;
-    if (strstr(config.backend, "inductor") == NULL) {
-        AOT_TRY(solve(c, &p, &config, err));
-        *out = p;
-        return AOT_OK;
-    }
-    AOT_TRY(parse(c, err));
-    c->n_cuts++;
-    AOT_TRY(aot_derive_partition(&p, c->u, c->graph, &config, NULL, err));
-    *out = p;
-    return AOT_OK;
+    return solve(c, out, &config, err);
 }
 
 static void add_ids(aot_budget_point *x, const aot_node_id *ids, uint32_t n)

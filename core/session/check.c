@@ -302,6 +302,8 @@ typedef struct through {
     aot_ctx *ctx;
     const aot_partition *p; /* NULL: it cannot be derived */
     char note[512];         /* the first thing that the passes left as it is; "" if nothing */
+    bool asked;             /* what stands between the recorded joint graph and the cut; NULL: nothing known */
+    const char *between;
 } through;
 
 static void keep_first_note(void *arg, const char *kind, const aot_graph *g, aot_node_id node,
@@ -343,13 +345,23 @@ static const char *why_not_through(const aot_unit *u, const through *t, aot_aren
     return why != NULL ? why : aot_check_passes_between(u, t->p->cut, "inductor_joint", a);
 }
 
+/* Reads the recorded graphs for signs, and so is asked once a unit. */
+static const char *between(through *t, const aot_unit *u, const aot_partition *p, aot_arena *a)
+{
+    if (!t->asked) {
+        t->asked = true;
+        t->between = aot_check_passes_between(u, p->cut, p->config.backend, a);
+    }
+    return t->between;
+}
+
 /* A graph that differs from what the joint graph gives, compared with what it gives through the
  * joint-graph passes. False: no sign that they ran. */
 static bool compare_through(aot_check_result *r, const aot_unit *u, const aot_record *rec,
                             const aot_partition *p, through *t, aot_arena *a)
 {
     bool tried = has_joint_passes(p->config.backend);
-    if (!tried && aot_check_passes_between(u, p->cut, p->config.backend, a) == NULL) {
+    if (!tried && between(t, u, p, a) == NULL) {
         return false;
     }
     derive_through(t, u, &p->config);
@@ -379,7 +391,7 @@ static void check_one(aot_check_result *r, const aot_unit *u, const aot_record *
     if (r->verdict == AOT_CHECK_SAME) {
         r->reason = has_joint_passes(p->config.backend) ? through_passes : NULL;
     } else if (!compare_through(r, u, rec, p, t, a)) {
-        r->reason = aot_check_passes_between(u, p->cut, p->config.backend, a);
+        r->reason = between(t, u, p, a);
         if (r->reason == NULL) {
             r->reason = aot_check_known(u, p->cut, NULL, a);
         }

@@ -87,6 +87,14 @@ aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u
     return AOT_OK;
 }
 
+aot_status aot_unit_prepare(aot_config *out, aot_unit *u, const char *const *settings,
+                            size_t n_settings, aot_err *err)
+{
+    aot_unit_find_backend(u);
+    AOT_TRY(aot_unit_config(out, u, settings, n_settings, err));
+    return aot_hints_take(u, out->hint, err);
+}
+
 aot_status aot_derive_partition(aot_partition **out, const aot_unit *u, const aot_graph *joint,
                                 const aot_config *config, const aot_observer *observer,
                                 aot_err *err)
@@ -96,26 +104,16 @@ aot_status aot_derive_partition(aot_partition **out, const aot_unit *u, const ao
     return aot_derive_partition_in(out, &in, config, observer, err);
 }
 
-/* What is cut: after Inductor's joint-graph passes, where they run. */
-static aot_status passed_by(aot_partition_in *in, const aot_config *config,
-                            const aot_observer *observer, aot_err *err)
-{
-    if (strcmp(config->backend, "inductor_joint") == 0) {
-        aot_pass_ctx p = {.config = config, .partition_in = in, .observer = observer};
-        p.graphs[AOT_STAGE_JOINT] = in->joint;
-        AOT_TRY(aot_pass_run_to(&p, AOT_STAGE_JOINT_PASSES, err));
-        in->joint = p.graphs[AOT_STAGE_JOINT_PASSES];
-    }
-    return AOT_OK;
-}
-
-aot_status aot_derive_passed(const aot_graph **out, const aot_unit *u, const aot_graph *joint,
-                             const aot_config *config, aot_err *err)
+aot_status aot_derive_cut(aot_partition **out, const aot_graph **passed, const aot_unit *u,
+                          const aot_graph *joint, const aot_config *config, aot_err *err)
 {
     aot_partition_in in;
+    aot_pass_ctx p = {.config = config, .partition_in = &in};
     aot_partition_inputs(&in, u, joint);
-    AOT_TRY(passed_by(&in, config, NULL, err));
-    *out = in.joint;
+    p.graphs[AOT_STAGE_JOINT] = joint;
+    AOT_TRY(aot_pass_run_to(&p, AOT_STAGE_FORWARD, err));
+    *out = p.partition;
+    *passed = p.graphs[AOT_STAGE_JOINT_PASSES] != NULL ? p.graphs[AOT_STAGE_JOINT_PASSES] : joint;
     return AOT_OK;
 }
 
@@ -125,7 +123,12 @@ aot_status aot_derive_partitioner(aot_partitioner **out, const aot_unit *u, cons
 {
     aot_partition_in in;
     aot_partition_inputs(&in, u, joint);
-    AOT_TRY(passed_by(&in, config, observer, err));
+    if (strcmp(config->backend, "inductor_joint") == 0) {
+        aot_pass_ctx p = {.config = config, .partition_in = &in, .observer = observer};
+        p.graphs[AOT_STAGE_JOINT] = joint;
+        AOT_TRY(aot_pass_run_to(&p, AOT_STAGE_JOINT_PASSES, err));
+        in.joint = p.graphs[AOT_STAGE_JOINT_PASSES];
+    }
     *out = aot_partitioner_new(&in);
     return AOT_OK;
 }

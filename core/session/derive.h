@@ -11,6 +11,10 @@
 /* The configuration that a log holds, over 2.11's defaults; backend inductor_joint where Inductor
  * compiled. */
 void aot_unit_recorded_config(aot_config *out, const aot_unit *u);
+/* Makes a unit as it came ready to be used: its backend, its settings, the hints that these give. Once a unit.
+ * Errors: as aot_unit_config. */
+AOT_NODISCARD aot_status aot_unit_prepare(aot_config *out, aot_unit *u, const char *const *settings,
+                                          size_t n_settings, aot_err *err);
 /* Sets backend to "inductor_joint" where the recorded forward and backward follow from the joint graph only
  * through Inductor's joint-graph passes and no record says who compiled. Once a unit, before it is used. */
 void aot_unit_find_backend(aot_unit *u);
@@ -65,10 +69,9 @@ bool aot_stage_is_captured(aot_stage s);
 AOT_NODISCARD aot_status aot_derive_partition(aot_partition **out, const aot_unit *u,
                                               const aot_graph *joint, const aot_config *config,
                                               const aot_observer *observer, aot_err *err);
-/* The joint graph after Inductor's joint-graph passes, if the backend is inductor_joint; else itself. */
-AOT_NODISCARD aot_status aot_derive_passed(const aot_graph **out, const aot_unit *u,
-                                           const aot_graph *joint, const aot_config *config,
-                                           aot_err *err);
+/* The same, with the graph that was cut: the joint graph, after Inductor's passes if they ran. */
+AOT_NODISCARD aot_status aot_derive_cut(aot_partition **out, const aot_graph **passed, const aot_unit *u,
+                                        const aot_graph *joint, const aot_config *config, aot_err *err);
 /* A partitioner of what is cut: the joint graph after the passes before the cut, which the observer
  * hears of. It has the unit's edits; joint outlives it. Errors: those of the passes. */
 AOT_NODISCARD aot_status aot_derive_partitioner(aot_partitioner **out, const aot_unit *u,

@@ -53,11 +53,8 @@ slot *aot_model_slot(const aot_model *m, size_t i)
     if (s->edits == NULL) {
         aot_config config;
         begin_edits(m, s);
-        aot_unit_find_backend(s->unit);
-        if (aot_unit_config(&config, s->unit, m->settings, m->n_settings, NULL) == AOT_OK) {
-            aot_status st = aot_hints_take(s->unit, config.hint, NULL);
-            (void)st; /* aot_unit_config checked them */
-        }
+        aot_status st = aot_unit_prepare(&config, s->unit, m->settings, m->n_settings, NULL);
+        (void)st; /* who asks for its configuration is told */
     }
     return s;
 }

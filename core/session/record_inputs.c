@@ -155,9 +155,7 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
         aot_redact_unit(j->redactor, u);
     }
     take_edits(j, u);
-    aot_unit_find_backend(u);
-    st = aot_unit_config(&config, u, j->opt->settings, j->opt->n_settings, err);
-    st = st == AOT_OK ? aot_hints_take(u, config.hint, err) : st;
+    st = aot_unit_prepare(&config, u, j->opt->settings, j->opt->n_settings, err);
     if (st == AOT_OK) {
         st = aot_recorder_unit(j->recorder, u, &config, err);
     }

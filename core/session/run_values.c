@@ -66,8 +66,7 @@ aot_status aot_runnable_make(aot_runnable *out, const aot_unit *u, const aot_rec
     find_sources(out, u, g, in->inputs);
     out->joint = out->graph;
     if (out->capture.calling.path == AOT_PATH_AUTOGRAD) {
-        AOT_TRY(aot_derive_passed(&out->joint, u, out->graph, config, err));
-        AOT_TRY(aot_derive_partition(&out->cut, u, out->graph, config, NULL, err));
+        AOT_TRY(aot_derive_cut(&out->cut, &out->joint, u, out->graph, config, err));
     }
     return AOT_OK;
 }
