@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "session/model_internal.h"
 #include "session/reader_tables.h"
@@ -131,10 +130,6 @@ aot_status aot_kept_edits_restore(aot_model *m, size_t *n_units, aot_err *err)
 static bool write_rows(sqlite3 *db, const slot *s)
 {
     sqlite3_stmt *q = NULL;
-    char made[32];
-    time_t now = time(NULL);
-    struct tm tm;
-    strftime(made, sizeof made, "%Y-%m-%d %H:%M:%S", gmtime_r(&now, &tm));
     bool ok = sqlite3_prepare_v2(db, "DELETE FROM kept_edit WHERE input = ? AND label = ?", -1, &q,
                                  NULL) == SQLITE_OK;
     if (ok) {
@@ -143,14 +138,13 @@ static bool write_rows(sqlite3 *db, const slot *s)
     }
     sqlite3_finalize(q);
     ok = ok && sqlite3_prepare_v2(db, "INSERT INTO kept_edit (input, label, idx, line, in_force, made) "
-                                      "VALUES (?, ?, ?, ?, ?, ?)", -1, &q, NULL) == SQLITE_OK;
+                                      "VALUES (?, ?, ?, ?, ?, datetime('now'))", -1, &q, NULL) == SQLITE_OK;
     for (size_t i = 0; ok && i < s->edits->n_all; i++) {
         sqlite3_reset(q);
         bind_unit(q, s);
         sqlite3_bind_int64(q, 3, (sqlite3_int64)i);
         sqlite3_bind_text(q, 4, s->edits->d[i].line, -1, SQLITE_TRANSIENT);
         sqlite3_bind_int(q, 5, i < s->edits->n);
-        sqlite3_bind_text(q, 6, made, -1, SQLITE_TRANSIENT);
         ok = sqlite3_step(q) == SQLITE_DONE;
     }
     sqlite3_finalize(q);

@@ -37,6 +37,7 @@ static void forget_derived(slot *s, bool passes, bool retraced)
     s->before = s->ctx;
     s->ctx = NULL;
     s->assumed_of = 0;
+    s->assumed_sought = false;
     memset(s->graphs, 0, sizeof s->graphs);
     memset(s->captured, 0, sizeof s->captured);
     memset(s->errs, 0, sizeof s->errs);

@@ -183,13 +183,14 @@ const char *aot_model_assumed(aot_model *m, size_t unit)
 {
     slot *s = aot_model_slot(m, unit);
     static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD};
-    for (size_t i = 0; i < sizeof order / sizeof *order && s->ctx == NULL; i++) {
+    for (size_t i = 0; i < sizeof order / sizeof *order && s->ctx == NULL && !s->assumed_sought; i++) {
         const aot_record *r = aot_unit_stage(s->unit, order[i]);
         if (r != NULL && r->text != NULL && memmem(r->text, r->len, "Sym(", 4) != NULL) {
             aot_status st = parse_stage(s, order[i], NULL);
             (void)st; // what cannot be read has no sizes
         }
     }
+    s->assumed_sought = true; // records do not change, and frames ask
     if (s->ctx != NULL && s->assumed_of != s->ctx->dims.n + 1) {
         s->assumed = aot_assumed_text(s->ctx, s->ctx->arena);
         s->assumed_of = s->ctx->dims.n + 1;

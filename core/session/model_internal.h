@@ -46,6 +46,7 @@ typedef struct slot {
     bool plain_tried;
     const char *assumed; /* of ctx, when it had so many sizes, and one more */
     size_t assumed_of;
+    bool assumed_sought; /* in the records, for want of a parsed graph */
     aot_ctx *before; /* that of a capture under other settings, until the next change */
 } slot;
 

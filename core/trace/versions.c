@@ -27,14 +27,14 @@ static bool looks_at_sizes_only(aot_op_id op)
 void tr_check_versions(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
     const grad_fn *fn = t->reading;
-    if (fn == NULL || fn->arg_version == NULL || t->depth != 0 || looks_at_sizes_only(op)) {
+    if (fn == NULL || fn->arg_version == NULL || t->depth != 0) {
         return;
     }
     for (unsigned i = 0; i < n; i++) {
-        for (unsigned k = 0; k < fn->n_args && args[i].kind == AOT_V_TENSOR; k++) {
-            const aot_tensor *x = args[i].u.t;
-            if (fn->args[k].kind == AOT_V_TENSOR && fn->args[k].u.t == x && x->version != NULL &&
-                x->version->n != fn->arg_version[k]) {
+        const aot_tensor *x = args[i].kind == AOT_V_TENSOR ? args[i].u.t : NULL;
+        for (unsigned k = 0; x != NULL && x->version != NULL && k < fn->n_args; k++) {
+            if (fn->args[k].kind == AOT_V_TENSOR && fn->args[k].u.t == x && x->version->n != fn->arg_version[k] &&
+                !looks_at_sizes_only(op)) {
                 refuse(t, fn, aot_arena_printf(t->a, "its argument %u", k), x->version->n, fn->arg_version[k]);
             }
         }
