@@ -10,10 +10,13 @@
 
 #include "session/redact_internal.h"
 
+/* Where a word stays: as a value, in source lines, in reprs of metadata, in texts of calls. */
+typedef enum red_words { RED_VALUES, RED_SOURCES, RED_REPRS, RED_TEXTS, RED_N_WORDS } red_words;
+
 struct aot_redactor {
     aot_arena *arena;
     aot_strtab *names, *files, *inputs;   /* number k: the k-th interned */
-    aot_strtab *values, *sources, *reprs, *texts; /* words that stay */
+    aot_strtab *words[RED_N_WORDS];       /* that stay */
     aot_strtab *exact;                    /* texts with a new text of their own */
     AOT_VEC(const char *) becomes;        /* by id in exact */
     AOT_VEC(uint32_t) file_number;        /* by id in files */
@@ -23,70 +26,28 @@ struct aot_redactor {
 /* ---- words ------------------------------------------------------------------------------------
  */
 
-static const char *const value_words[] = {
-#define VALUE(word) word,
-#define SOURCE(word)
-#define REPR(word)
-#define TEXT(word)
+static const struct {
+    red_words kind;
+    const char *word;
+} words[] = {
+#define VALUE(word) {RED_VALUES, word},
+#define SOURCE(word) {RED_SOURCES, word},
+#define REPR(word) {RED_REPRS, word},
+#define TEXT(word) {RED_TEXTS, word},
 #include "session/redact_words.def"
 #undef VALUE
 #undef SOURCE
 #undef REPR
 #undef TEXT
-};
-
-static const char *const source_words[] = {
-#define VALUE(word)
-#define SOURCE(word) word,
-#define REPR(word)
-#define TEXT(word)
-#include "session/redact_words.def"
-#undef VALUE
-#undef SOURCE
-#undef REPR
-#undef TEXT
-};
-
-static const char *const text_words[] = {
-#define VALUE(word)
-#define SOURCE(word)
-#define REPR(word)
-#define TEXT(word) word,
-#include "session/redact_words.def"
-#undef VALUE
-#undef SOURCE
-#undef REPR
-#undef TEXT
-};
-
-static const char *const repr_words[] = {
-#define VALUE(word)
-#define SOURCE(word)
-#define REPR(word) word,
-#define TEXT(word)
-#include "session/redact_words.def"
-#undef VALUE
-#undef SOURCE
-#undef REPR
-#undef TEXT
-#define META(name, class, value, sentence) #name,
+#define META(name, class, value, sentence) {RED_REPRS, #name},
 #include "capture/metadata.def"
 #undef META
-#define INPUT_FIELD(name, sentence) #name,
+#define INPUT_FIELD(name, sentence) {RED_REPRS, #name},
 #include "capture/input_fields.def"
 #undef INPUT_FIELD
-    "input_info",
-    "output_info",
+    {RED_REPRS, "input_info"},
+    {RED_REPRS, "output_info"},
 };
-
-static aot_strtab *words_of(const char *const *words, size_t n)
-{
-    aot_strtab *t = aot_strtab_new();
-    for (size_t i = 0; i < n; i++) {
-        aot_intern_z(t, words[i]);
-    }
-    return t;
-}
 
 /* FX calls a value after its operator: "add", or "add_tensor" with the overload. */
 static void add_operator_words(aot_strtab *t)
@@ -115,11 +76,13 @@ aot_redactor *aot_redactor_new(void)
     r->files = aot_strtab_new();
     r->inputs = aot_strtab_new();
     r->exact = aot_strtab_new();
-    r->values = words_of(value_words, sizeof value_words / sizeof *value_words);
-    r->sources = words_of(source_words, sizeof source_words / sizeof *source_words);
-    r->reprs = words_of(repr_words, sizeof repr_words / sizeof *repr_words);
-    r->texts = words_of(text_words, sizeof text_words / sizeof *text_words);
-    add_operator_words(r->values);
+    for (int k = 0; k < RED_N_WORDS; k++) {
+        r->words[k] = aot_strtab_new();
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        aot_intern_z(r->words[words[i].kind], words[i].word);
+    }
+    add_operator_words(r->words[RED_VALUES]);
     return r;
 }
 
@@ -128,9 +91,12 @@ void aot_redactor_free(aot_redactor *r)
     if (r == NULL) {
         return;
     }
-    aot_strtab *all[] = {r->names, r->files, r->inputs, r->exact, r->values, r->sources, r->reprs, r->texts};
+    aot_strtab *all[] = {r->names, r->files, r->inputs, r->exact};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         aot_strtab_free(all[i]);
+    }
+    for (int k = 0; k < RED_N_WORDS; k++) {
+        aot_strtab_free(r->words[k]);
     }
     aot_vec_free(&r->becomes);
     aot_vec_free(&r->file_number);
@@ -177,9 +143,9 @@ static size_t base_length(const char *s, size_t n, bool loose)
 
 bool red_is_value_word(const aot_redactor *r, const char *s, size_t n)
 {
-    return is_symbol(s, n) || knows(r->values, s, n) ||
-           knows(r->values, s, base_length(s, n, false)) ||
-           knows(r->values, s, base_length(s, n, true));
+    return is_symbol(s, n) || knows(r->words[RED_VALUES], s, n) ||
+           knows(r->words[RED_VALUES], s, base_length(s, n, false)) ||
+           knows(r->words[RED_VALUES], s, base_length(s, n, true));
 }
 
 /* "float32", or the torch_name that ends with it. */
@@ -198,7 +164,7 @@ bool red_is_text_word(const aot_redactor *r, const char *s, size_t n)
     const char *colon = memchr(s, ':', n), *type = n > 6 && memcmp(s, "torch.", 6) == 0 ? s + 6 : s;
     size_t device = colon != NULL ? (size_t)(colon - s) : n, rest = n - device;
     return n == 0 || is_number(s, n) ||
-           (knows(r->texts, s, device) && (rest == 0 || is_number(colon + 1, rest - 1))) ||
+           (knows(r->words[RED_TEXTS], s, device) && (rest == 0 || is_number(colon + 1, rest - 1))) ||
            is_dtype(type, n - (size_t)(type - s));
 }
 
@@ -358,11 +324,11 @@ const char *red_source(aot_redactor *r, const char *s)
         if (s[i] == '\'' || s[i] == '"') {
             len = quoted_length(s + i, n - i);
             size_t in = len >= 2 ? len - 2 : 0;
-            bool stays = is_number(s + i + 1, in) || knows(r->sources, s + i + 1, in);
+            bool stays = is_number(s + i + 1, in) || knows(r->words[RED_SOURCES], s + i + 1, in);
             aot_sb_addf(&b, "'%.*s%s'", stays ? (int)in : 0, s + i + 1,
                         stays ? "" : red_name(r, s + i + 1, in));
         } else if ((len = word_length(s + i, n - i)) > 0) {
-            bool stays = isdigit((unsigned char)s[i]) || knows(r->sources, s + i, len);
+            bool stays = isdigit((unsigned char)s[i]) || knows(r->words[RED_SOURCES], s + i, len);
             aot_sb_addf(&b, "%.*s%s", stays ? (int)len : 0, s + i,
                         stays ? "" : red_name(r, s + i, len));
         } else {
@@ -400,7 +366,7 @@ static const char *quoted_name(aot_redactor *r, const char *s, size_t n, red_ren
     if (now != NULL) {
         return now;
     }
-    if (starts_torch(s, n) || knows(r->reprs, s, n)) {
+    if (starts_torch(s, n) || knows(r->words[RED_REPRS], s, n)) {
         return aot_arena_strndup(r->arena, s, n);
     }
     return is_path(s, n) ? red_path(r, s, n) : "";
@@ -410,7 +376,7 @@ static void add_word(aot_redactor *r, aot_sb *b, const char *s, size_t n, bool k
                      red_rename_fn *renamed, void *arg)
 {
     const char *now = renamed != NULL ? renamed(arg, s, n) : NULL;
-    bool stays = known_head || isdigit((unsigned char)s[0]) || knows(r->reprs, s, n) ||
+    bool stays = known_head || isdigit((unsigned char)s[0]) || knows(r->words[RED_REPRS], s, n) ||
                  red_is_value_word(r, s, n) || starts_torch(s, n);
     if (now != NULL || !stays) {
         aot_sb_addz(b, now != NULL ? now : red_name(r, s, n));
@@ -431,7 +397,7 @@ const char *red_repr(aot_redactor *r, const char *s, size_t n, red_rename_fn *re
         } else if ((len = word_length(s + i, n - i)) > 0) {
             add_word(r, &b, s + i, len, known_head, renamed, arg);
             known_head = known_head || starts_torch(s + i, len) ||
-                         (i + len < n && s[i + len] == '.' && knows(r->reprs, s + i, len));
+                         (i + len < n && s[i + len] == '.' && knows(r->words[RED_REPRS], s + i, len));
         } else {
             len = 1;
             known_head = known_head && s[i] == '.';
