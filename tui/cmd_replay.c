@@ -1,9 +1,9 @@
 /* aotscope replay: runs units node by node and tells where a break holds. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "exec/values.h"
 #include "tui/open_model.h"
 #include "tui/out_format.h"
@@ -25,8 +25,6 @@ typedef struct job {
     aot_sb script; /* d NULL: none */
 } job;
 
-static const char *const default_breaks[] = {"nan", "inf", "diff"};
-
 static aot_status set_breaks(const job *j, aot_replay *r, aot_err *err)
 {
     size_t n = 0;
@@ -34,8 +32,8 @@ static aot_status set_breaks(const job *j, aot_replay *r, aot_err *err)
         AOT_TRY(aot_replay_break(r, t, err));
     }
     bool all = n == 0 && !aot_args_has(j->a, "script");
-    for (size_t i = 0; i < sizeof default_breaks / sizeof *default_breaks && all; i++) {
-        AOT_TRY(aot_replay_break(r, default_breaks[i], err));
+    for (size_t i = 0; i < AOT_REPLAY_N_DEFAULT_BREAKS && all; i++) {
+        AOT_TRY(aot_replay_break(r, aot_replay_default_breaks[i], err));
     }
     return AOT_OK;
 }
@@ -169,91 +167,66 @@ static void walk(job *j, aot_replay_unit *u, json_t *events)
     }
 }
 
+/* Of a run that ended early. */
+static aot_status broken_by(aot_replay_unit *u, aot_err *err)
+{
+    const aot_err *broken;
+    if (!aot_replay_complete(aot_replay_of(u), &broken) || broken->code == AOT_OK) {
+        return AOT_OK;
+    }
+    *err = *broken;
+    return broken->code;
+}
+
 /* A unit whose memory is asked for: where it would exceed the device. */
 static aot_status tell_oom(job *j, aot_model *m, size_t unit, aot_replay_unit *u, aot_err *err)
 {
     json_t *o = NULL;
     bool exceeds = false;
-    const aot_err *broken;
-    if (!j->json) {
-        tell_head(j, m, unit, u);
-    }
     AOT_TRY(aot_oom_tell(&j->text, j->json ? &o : NULL, &exceeds, m, unit, u, &j->oom, err));
     j->n_findings += exceeds;
     if (o != NULL) {
         json_object_set_new(o, "unit", json_integer((json_int_t)unit));
         json_array_append_new(j->units, o);
     }
-    bool failed =
-        !exceeds && aot_replay_complete(aot_replay_of(u), &broken) && broken->code != AOT_OK;
-    if (failed) {
-        *err = *broken;
+    return exceeds ? AOT_OK : broken_by(u, err);
+}
+
+/* The stops, or what the script asks for, and the sum. */
+static aot_status tell_run(job *j, size_t unit, aot_replay_unit *u, json_t *events, aot_err *err)
+{
+    if (j->script.d != NULL) {
+        AOT_TRY(follow(j, u, events, err));
+    } else {
+        walk(j, u, events);
     }
-    return failed ? broken->code : AOT_OK;
+    if (j->json) {
+        json_t *o = json_pack("{s:I, s:O, s:o}", "unit", (json_int_t)unit, "events", events, "end",
+                              aot_replay_sum_json(u));
+        json_object_set_new(o, "drawn_between",
+                            json_integer((json_int_t)aot_replay_unit_drawn_between(u)));
+        json_array_append_new(j->units, o);
+    } else {
+        aot_replay_print_sum(&j->text, u);
+    }
+    return broken_by(u, err);
 }
 
 static aot_status replay_unit(job *j, aot_model *m, size_t unit, aot_err *err)
 {
     aot_replay_unit *u;
-    const aot_err *broken;
+    AOT_TRY(aot_replay_open(&u, m, unit, &j->ask, err));
     json_t *events = json_array();
-    aot_status s = aot_replay_open(&u, m, unit, &j->ask, err);
-    if (s != AOT_OK) {
-        json_decref(events);
-        return s;
+    aot_status s = set_breaks(j, aot_replay_of(u), err);
+    if (s == AOT_OK && !j->json) {
+        tell_head(j, m, unit, u);
     }
-    s = set_breaks(j, aot_replay_of(u), err);
-    if (s == AOT_OK && j->oom.limit >= 0) {
-        s = tell_oom(j, m, unit, u, err);
-    } else if (s == AOT_OK) {
-        if (!j->json) {
-            tell_head(j, m, unit, u);
-        }
-        if (j->script.d != NULL) {
-            s = follow(j, u, events, err);
-        } else {
-            walk(j, u, events);
-        }
-        if (s != AOT_OK) {
-            // told below
-        } else if (j->json) {
-            json_t *o = json_pack("{s:I, s:O, s:o}", "unit", (json_int_t)unit, "events", events,
-                                  "end", aot_replay_sum_json(u));
-            json_object_set_new(o, "drawn_between",
-                                json_integer((json_int_t)aot_replay_unit_drawn_between(u)));
-            json_array_append_new(j->units, o);
-        } else {
-            aot_replay_print_sum(&j->text, u);
-        }
-        if (s == AOT_OK && aot_replay_complete(aot_replay_of(u), &broken) &&
-            broken->code != AOT_OK) {
-            *err = *broken;
-            s = broken->code;
-        }
+    if (s == AOT_OK) {
+        s = j->oom.limit >= 0 ? tell_oom(j, m, unit, u, err) : tell_run(j, unit, u, events, err);
     }
     json_decref(events);
     aot_replay_close(u);
     return s;
-}
-
-/* "-": standard input. */
-static aot_status read_script(job *j, const char *file, aot_err *err)
-{
-    FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "r");
-    char buf[4096];
-    if (f == NULL) {
-        aot_status s = AOT_FAIL(err, AOT_E_IO, "cannot be read: %s", strerror(errno));
-        aot_err_in_file(err, file);
-        return s;
-    }
-    aot_sb_addz(&j->script, "");
-    for (size_t n; (n = fread(buf, 1, sizeof buf, f)) > 0;) {
-        aot_sb_add(&j->script, buf, n);
-    }
-    if (f != stdin) {
-        fclose(f);
-    }
-    return AOT_OK;
 }
 
 static aot_status take_options(job *j, aot_err *err)
@@ -288,7 +261,8 @@ static aot_status take_options(job *j, aot_err *err)
                         "--dry goes with --device-memory: nothing else can be told without a run");
     }
     if (aot_args_has(j->a, "script")) {
-        AOT_TRY(read_script(j, aot_args_get(j->a, "script"), err));
+        aot_sb_addz(&j->script, ""); // an empty script is one, too
+        AOT_TRY(aot_file_read_text(&j->script, "script", aot_args_get(j->a, "script"), err));
     }
     if (values != NULL) {
         AOT_TRY(aot_values_read(&j->values, values, err));

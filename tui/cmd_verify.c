@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/clones.h"
+#include "exec/real_json.h"
 #include "exec/values.h"
 #include "exec/verify.h"
 #include "session/run_values.h"
@@ -79,13 +80,13 @@ static json_t *finding_json(const aot_verify_finding *f)
 
 static void add_numbers(json_t *j, const aot_verify_finding *f)
 {
-    json_object_set_new(j, "max_abs", aot_value_json(&(aot_xval){.kind = AOT_X_REAL, .u.f = f->diff.max_abs}));
-    json_object_set_new(j, "max_rel", aot_value_json(&(aot_xval){.kind = AOT_X_REAL, .u.f = f->diff.max_rel}));
-    json_object_set_new(j, "value", aot_value_json(&(aot_xval){.kind = AOT_X_REAL, .u.f = f->diff.a}));
-    json_object_set_new(j, "expected", aot_value_json(&(aot_xval){.kind = AOT_X_REAL, .u.f = f->diff.b}));
+    json_object_set_new(j, "max_abs", aot_real_json(f->diff.max_abs));
+    json_object_set_new(j, "max_rel", aot_real_json(f->diff.max_rel));
+    json_object_set_new(j, "value", aot_real_json(f->diff.a));
+    json_object_set_new(j, "expected", aot_real_json(f->diff.b));
 }
 
-static json_t *unit_json(const job *j, const aot_unit *u, int k, outcome o, const aot_verify_out *v, const aot_err *err)
+static json_t *unit_json(const aot_unit *u, int k, outcome o, const aot_verify_out *v, const aot_err *err)
 {
     json_t *findings = json_array(), *notes = json_array();
     for (size_t i = 0; i < v->findings.n; i++) {
@@ -96,7 +97,6 @@ static json_t *unit_json(const job *j, const aot_unit *u, int k, outcome o, cons
     for (size_t i = 0; i < v->notes.n; i++) {
         json_array_append_new(notes, json_string(v->notes.d[i]));
     }
-    (void)j;
     return json_pack("{s:i, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:I, s:f, s:o, s:o}", "unit", k, "title", u->title, "outcome",
                      outcome_names[o], "reason", o == NOT_RUN ? err->msg : NULL, "nodes", (int)v->n_nodes, "recomputed",
                      (int)v->n_recomputed, "outputs", (int)v->n_outputs, "gradients", (int)v->n_gradients, "max_ulps",
@@ -148,7 +148,7 @@ static void on_graph(job *j, const aot_unit *u, const aot_record *rec, int k)
     outcome o = s != AOT_OK ? NOT_RUN : v.findings.n > 0 ? DIFFERS : PASSED;
     j->n[o]++;
     if (j->units != NULL) {
-        json_array_append_new(j->units, unit_json(j, u, k, o, &v, &err));
+        json_array_append_new(j->units, unit_json(u, k, o, &v, &err));
     } else if (j->st == AOT_OK) {
         print_unit(u, k, o, &v, &err);
     }

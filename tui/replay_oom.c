@@ -85,7 +85,7 @@ static bool lives(const oom *o, const aot_mem_block *b)
 }
 
 typedef struct part {
-    const char *key, *detail;
+    const char *key;
     int64_t bytes;
     uint32_t n;
 } part;
@@ -104,7 +104,7 @@ static part *parts_of(const oom *o, aot_memgroups *g, aot_mem_by by, uint32_t *n
     aot_memgroups_make(g, o->p, &o->m, o->side, by, NULL, true);
     part *parts = aot_xcalloc(g->n + 1, sizeof *parts);
     for (uint32_t i = 0; i < g->n; i++) {
-        parts[i] = (part){g->d[i].key, g->d[i].detail, 0, 0};
+        parts[i] = (part){g->d[i].key, 0, 0};
     }
     for (size_t i = 0; i < s->blocks.n; i++) {
         if (lives(o, &s->blocks.d[i])) {

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exec/real_json.h"
 #include "viewers/format.h"
+
+const char *const aot_replay_default_breaks[AOT_REPLAY_N_DEFAULT_BREAKS] = {"nan", "inf", "diff"};
 
 static const char *const side_names[] = {"forward", "backward"};
 
@@ -59,7 +62,7 @@ static void print_type(aot_sb *out, const aot_value_stats *s)
     aot_sb_addz(out, "]");
 }
 
-void aot_replay_print_histogram(aot_sb *out, const aot_value_stats *s, bool ascii)
+static void print_histogram(aot_sb *out, const aot_value_stats *s, bool ascii)
 {
     static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char *const plain[] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
@@ -123,7 +126,7 @@ static void print_value(aot_sb *out, const aot_replay_value *v, bool ascii)
     }
     if (s->n > 1 && s->min < s->max) {
         aot_sb_addz(out, "\n    |");
-        aot_replay_print_histogram(out, s, ascii);
+        print_histogram(out, s, ascii);
         aot_sb_addz(out, "|");
     }
     aot_sb_addz(out, "\n");
@@ -194,13 +197,6 @@ void aot_replay_print_stops(aot_sb *out, const aot_replay *r, size_t frame)
 /* ---- JSON
  * -------------------------------------------------------------------------------------------- */
 
-static json_t *number_json(double v)
-{
-    return isnan(v)   ? json_string("nan")
-           : isinf(v) ? json_string(v > 0 ? "inf" : "-inf")
-                      : json_real(v);
-}
-
 static json_t *diff_json(const aot_replay_diff *d)
 {
     if (d->with == NULL) {
@@ -210,8 +206,8 @@ static json_t *diff_json(const aot_replay_diff *d)
     if (d->d.n > 0) {
         json_object_set_new(o, "differ", json_integer(d->d.n));
         json_object_set_new(o, "first", json_integer(d->d.first));
-        json_object_set_new(o, "was", number_json(d->d.was));
-        json_object_set_new(o, "is", number_json(d->d.is));
+        json_object_set_new(o, "was", aot_real_json(d->d.was));
+        json_object_set_new(o, "is", aot_real_json(d->d.is));
     }
     return o;
 }
@@ -225,9 +221,9 @@ static json_t *value_json(const aot_replay_value *v)
         json_array_append_new(shape, json_integer(s->size[i]));
     }
     for (unsigned i = 0; i < s->n_first; i++) {
-        json_array_append_new(first, number_json(s->first[i]));
+        json_array_append_new(first, aot_real_json(s->first[i]));
         if (aot_dtype_get((aot_dtype)s->dtype)->kind == 'c') {
-            json_array_append_new(first, number_json(s->first_imag[i]));
+            json_array_append_new(first, aot_real_json(s->first_imag[i]));
         }
     }
     for (int i = 0; i < AOT_STATS_BINS; i++) {
@@ -236,8 +232,8 @@ static json_t *value_json(const aot_replay_value *v)
     snprintf(hash, sizeof hash, "%016" PRIx64, s->hash);
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:s, s:o, s:o}", "dtype",
                      aot_dtype_get((aot_dtype)s->dtype)->torch_name + strlen("torch."), "shape",
-                     shape, "min", number_json(s->min), "max", number_json(s->max), "mean",
-                     number_json(s->mean), "nan", (json_int_t)s->n_nan, "inf", (json_int_t)s->n_inf,
+                     shape, "min", aot_real_json(s->min), "max", aot_real_json(s->max), "mean",
+                     aot_real_json(s->mean), "nan", (json_int_t)s->n_nan, "inf", (json_int_t)s->n_inf,
                      "zero", (json_int_t)s->n_zero, "first", first, "histogram", bins, "hash", hash,
                      "forward", diff_json(&v->forward), "recorded", diff_json(&v->recorded));
 }
@@ -276,7 +272,7 @@ json_t *aot_replay_frame_json(const aot_replay_unit *u, size_t frame)
                           f->is_input ? "input" : aot_node_target(g, f->node), "source",
                           aot_format_source(source, sizeof source, g, f->node));
     json_object_set_new(o, "values", values);
-    json_object_set_new(o, "number", isnan(f->number) ? json_null() : number_json(f->number));
+    json_object_set_new(o, "number", isnan(f->number) ? json_null() : aot_real_json(f->number));
     json_object_set_new(o, "live_bytes", json_integer(f->live_bytes));
     json_object_set_new(o, "generator", generator);
     json_object_set_new(o, "stops", stops);
@@ -305,8 +301,6 @@ void aot_replay_sum_up(aot_replay_sum *out, const aot_replay_unit *u)
             out->n_recorded_differ += v->recorded.with != NULL && v->recorded.d.n != 0;
             out->n_again += again;
             out->n_again_differ += differs;
-            out->n_drawn_again += again && (f->draws || f->restores);
-            out->n_drawn_again_differ += differs && (f->draws || f->restores);
         }
     }
 }

@@ -21,7 +21,6 @@ void aot_replay_print_stops(aot_sb *out, const aot_replay *r, size_t frame);
  * "stops": [..]} */
 json_t *aot_replay_frame_json(const aot_replay_unit *u, size_t frame);
 /* AOT_STATS_BINS characters. */
-void aot_replay_print_histogram(aot_sb *out, const aot_value_stats *s, bool ascii);
 
 /* What a run came to, up to the frames known. */
 typedef struct aot_replay_sum {
@@ -30,10 +29,13 @@ typedef struct aot_replay_sum {
     size_t peak_at[AOT_REPLAY_N_SIDES];
     size_t n_recorded, n_recorded_differ;       /* values compared with the recorded run */
     size_t n_again, n_again_differ;             /* values that the backward computed again */
-    size_t n_drawn_again, n_drawn_again_differ; /* of these, drawn ones */
 } aot_replay_sum;
 void aot_replay_sum_up(aot_replay_sum *out, const aot_replay_unit *u);
 void aot_replay_print_sum(aot_sb *out, const aot_replay_unit *u);
 json_t *aot_replay_sum_json(const aot_replay_unit *u);
+
+/* Where a replay stops if nothing else is asked for, in the command and in the view. */
+enum { AOT_REPLAY_N_DEFAULT_BREAKS = 3 };
+extern const char *const aot_replay_default_breaks[AOT_REPLAY_N_DEFAULT_BREAKS];
 
 #endif

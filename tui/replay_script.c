@@ -225,31 +225,21 @@ static aot_status do_quit(doing *d, aot_err *err)
 /* ---- the table
  * --------------------------------------------------------------------------------------- */
 
-static const aot_replay_command commands[] = {
-#define CMD(name, arg, sentence) {#name, arg, sentence},
-#include "tui/replay_commands.def"
-#undef CMD
-};
-static aot_status (*const functions[])(doing *, aot_err *) = {
-#define CMD(name, arg, sentence) do_##name,
+static const struct {
+    const char *name;
+    aot_status (*fn)(doing *, aot_err *);
+} commands[] = {
+#define CMD(name, arg, sentence) {#name, do_##name},
 #include "tui/replay_commands.def"
 #undef CMD
 };
 
-size_t aot_replay_n_commands(void)
-{
-    return sizeof commands / sizeof *commands;
-}
-
-const aot_replay_command *aot_replay_command_at(size_t i)
-{
-    return &commands[i];
-}
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 static aot_status unknown(const char *name, aot_err *err)
 {
     aot_sb list = {0};
-    for (size_t i = 0; i < aot_replay_n_commands(); i++) {
+    for (size_t i = 0; i < N_COMMANDS; i++) {
         aot_sb_addf(&list, "%s%s", i > 0 ? ", " : "", commands[i].name);
     }
     aot_status s =
@@ -279,10 +269,10 @@ aot_status aot_replay_do(aot_replay_unit *u, const char *line, const aot_replay_
     doing d = {u, aot_replay_of(u), arg, t, false};
     if (*name != '\0' && *name != '#') {
         size_t i = 0;
-        while (i < aot_replay_n_commands() && strcmp(commands[i].name, name) != 0) {
+        while (i < N_COMMANDS && strcmp(commands[i].name, name) != 0) {
             i++;
         }
-        s = i < aot_replay_n_commands() ? functions[i](&d, err) : unknown(name, err);
+        s = i < N_COMMANDS ? commands[i].fn(&d, err) : unknown(name, err);
     }
     *quit = d.quit;
     free(text);

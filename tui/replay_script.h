@@ -4,12 +4,6 @@
 
 #include "session/replay_unit.h"
 
-typedef struct aot_replay_command {
-    const char *name, *arg, *sentence;
-} aot_replay_command;
-size_t aot_replay_n_commands(void);
-const aot_replay_command *aot_replay_command_at(size_t i);
-
 /* What a command shows. */
 typedef struct aot_replay_teller {
     void *arg;

@@ -19,16 +19,16 @@ typedef struct found {
     uint32_t n_hidden;      /* nodes of copies */
 } found;
 
-static const char *verdict_of(const found *f, aot_node_id id)
-{
-    aot_node_id cut = f->cut != NULL ? f->cut[id] : AOT_NO_NODE;
-    return cut != AOT_NO_NODE ? aot_verdict_name((aot_verdict)f->p->nodes[cut].verdict) : "";
-}
-
 static const aot_node_info *info_of(const found *f, aot_node_id id)
 {
     aot_node_id cut = f->cut != NULL ? f->cut[id] : AOT_NO_NODE;
     return cut != AOT_NO_NODE ? &f->p->nodes[cut] : NULL;
+}
+
+static const char *verdict_of(const found *f, aot_node_id id)
+{
+    const aot_node_info *i = info_of(f, id);
+    return i != NULL ? aot_verdict_name((aot_verdict)i->verdict) : "";
 }
 
 /* Whether any of the nodes is tagged: then there is a column. */
@@ -58,9 +58,8 @@ static json_t *tags_json(const found *f, aot_node_id id)
 
 static int64_t bytes_of(const found *f, aot_node_id id)
 {
-    aot_node_id cut = f->cut != NULL ? f->cut[id] : AOT_NO_NODE;
-    return cut != AOT_NO_NODE ? f->p->nodes[cut].bytes
-                              : aot_meta_bytes(f->g->ctx, aot_node_at(f->g, id)->meta);
+    const aot_node_info *i = info_of(f, id);
+    return i != NULL ? i->bytes : aot_meta_bytes(f->g->ctx, aot_node_at(f->g, id)->meta);
 }
 
 /* The repeat that a node begins; NULL: none. */

@@ -237,8 +237,7 @@ static void add_change(explain_view *s, uint32_t i)
         return;
     }
     int64_t d = c->saved_bytes - aot_saved_tensor_bytes(s->x.p);
-    aot_format_bytes(by + 1, sizeof by - 1, d < 0 ? -d : d);
-    by[0] = d < 0 ? '-' : '+';
+    aot_format_change(by, sizeof by, d);
     aot_sb_addf(&line, "%s %-*s %-11s%10s %10s", flips ? "*" : " ", WHAT_COLS, c->what,
                 aot_verdict_name(c->verdict), d == 0 ? "" : by,
                 aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, c->recompute_flops));

@@ -177,17 +177,21 @@ static bool work(aot_view *v)
 /* ---- the program
  * ---------------------------------------------------------------------------------------- */
 
-/* "B" where a break is set at the node's name. */
+/* Which break is set at the node's name, as text says it; how many there are if none is. */
+static size_t find_break(const replay_view *s, size_t row, char *text, size_t size)
+{
+    size_t i = 0;
+    snprintf(text, size, "node:%s", aot_node_name(graph_of(s, row), s->node[row]));
+    while (i < s->breaks.n && strcmp(s->breaks.d[i], text) != 0) {
+        i++;
+    }
+    return i;
+}
+
 static bool has_break(const replay_view *s, size_t row)
 {
     char text[300];
-    snprintf(text, sizeof text, "node:%s", aot_node_name(graph_of(s, row), s->node[row]));
-    for (size_t i = 0; i < s->breaks.n; i++) {
-        if (strcmp(s->breaks.d[i], text) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return find_break(s, row, text, sizeof text) < s->breaks.n;
 }
 
 /* What was found there: 'b' a break at the node, '!' a break that holds, '~' drawn, '.' not run
@@ -325,15 +329,14 @@ static void fill(replay_view *s, const aot_replay_frame *f, int cols, bool ascii
 
 static aot_status open_view(aot_view *v, aot_err *err)
 {
-    static const char *const at_first[] = {"nan", "inf", "diff"};
     replay_view *s = state(v);
     (void)err;
     s->v = v;
     s->told = AOT_REPLAY_NONE;
     aot_list_init(&s->list, &list_ops, s);
     aot_lines_init(&s->lines, 0);
-    for (size_t i = 0; i < sizeof at_first / sizeof *at_first; i++) {
-        aot_vec_push(&s->breaks, aot_xstrdup(at_first[i]));
+    for (size_t i = 0; i < AOT_REPLAY_N_DEFAULT_BREAKS; i++) {
+        aot_vec_push(&s->breaks, aot_xstrdup(aot_replay_default_breaks[i]));
     }
     refresh(s);
     return AOT_OK;
@@ -372,11 +375,9 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     }
 }
 
-static void draw_trouble(replay_view *s, aot_canvas *c, int y, int x, int rows, int cols,
-                         const char *words)
+static void draw_trouble(aot_canvas *c, int y, int x, int rows, int cols, const char *words)
 {
     aot_lines text;
-    (void)s;
     aot_lines_init(&text, 0);
     aot_lines_wrap(&text, cols, AOT_STYLE_NOTICE, words);
     aot_lines_end(&text, 0);
@@ -389,7 +390,7 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     replay_view *s = state(v);
     refresh(s);
     if (s->u == NULL) {
-        draw_trouble(s, c, y + 1, 1, rows - 1, c->cols - 2, s->trouble);
+        draw_trouble(c, y + 1, 1, rows - 1, c->cols - 2, s->trouble);
         return;
     }
     int left = c->cols * 2 / 5, right = c->cols - left - 2;
@@ -403,7 +404,7 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     if (f == NULL && aot_replay_complete(replay_of(s), &err)) {
         char words[1000];
         aot_err_text(err, words, sizeof words);
-        draw_trouble(s, c, y, left + 2, rows, right,
+        draw_trouble(c, y, left + 2, rows, right,
                      err->code != AOT_OK ? words : "This node is not run.");
         return;
     }
@@ -471,19 +472,16 @@ static void toggle_break(replay_view *s)
     if (row == AOT_NO_ROW) {
         return;
     }
-    snprintf(text, sizeof text, "node:%s", aot_node_name(graph_of(s, row), s->node[row]));
-    for (size_t i = 0; i < s->breaks.n; i++) {
-        if (strcmp(s->breaks.d[i], text) == 0) {
-            free(s->breaks.d[i]);
-            memmove(&s->breaks.d[i], &s->breaks.d[i + 1],
-                    (s->breaks.n - i - 1) * sizeof *s->breaks.d);
-            s->breaks.n--;
-            aot_replay_unbreak(replay_of(s), i);
-            s->told = AOT_REPLAY_NONE;
-            return;
-        }
+    size_t i = find_break(s, row, text, sizeof text);
+    if (i == s->breaks.n) {
+        add_break(s, text);
+        return;
     }
-    add_break(s, text);
+    free(s->breaks.d[i]);
+    memmove(&s->breaks.d[i], &s->breaks.d[i + 1], (s->breaks.n - i - 1) * sizeof *s->breaks.d);
+    s->breaks.n--;
+    aot_replay_unbreak(replay_of(s), i);
+    s->told = AOT_REPLAY_NONE;
 }
 
 bool aot_replay_break_command(aot_app *app, const char *arg)

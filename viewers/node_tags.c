@@ -34,10 +34,10 @@ static void tag_partitioner_tag(char *buf, size_t size, const aot_graph *g, aot_
 }
 
 static const struct {
-    const char *name, *doc;
+    const char *name;
     tag_fn *value;
 } rows[] = {
-#define TAG(name, doc) {#name, doc, tag_##name},
+#define TAG(name, doc) {#name, tag_##name},
 #include "viewers/node_tags.def"
 #undef TAG
 };
@@ -45,11 +45,6 @@ static const struct {
 const char *aot_node_tag_name(aot_node_tag t)
 {
     return rows[t].name;
-}
-
-const char *aot_node_tag_doc(aot_node_tag t)
-{
-    return rows[t].doc;
 }
 
 const char *aot_node_tag_value(char *buf, size_t size, aot_node_tag t, const aot_graph *g, aot_node_id id,

@@ -12,7 +12,6 @@ typedef enum aot_node_tag {
 } aot_node_tag;
 
 const char *aot_node_tag_name(aot_node_tag t);
-const char *aot_node_tag_doc(aot_node_tag t);
 /* Its value for a node of g; cut: what is known of it as a node of the graph that is cut, NULL: nothing.
  * "" if it has none. Returns buf. */
 const char *aot_node_tag_value(char *buf, size_t size, aot_node_tag t, const aot_graph *g, aot_node_id id,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/real_json.h"
 #include "exec/element.h"
 
 typedef struct reader {
@@ -166,7 +167,7 @@ aot_status aot_value_of_json(aot_xval *out, const json_t *j, const char *file, c
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-static json_t *real_json(double x)
+json_t *aot_real_json(double x)
 {
     return x != x ? json_string("nan") : isinf(x) ? json_string(x > 0 ? "inf" : "-inf") : json_real(x);
 }
@@ -193,15 +194,15 @@ static json_t *data_json(const aot_array *x)
         if (c == AOT_CLASS_COMPLEX) {
             aot_complex z;
             aot_load_complex(&z, d, p, 0, 1);
-            json_array_append_new(list, real_json(creal(z)));
-            json_array_append_new(list, real_json(cimag(z)));
+            json_array_append_new(list, aot_real_json(creal(z)));
+            json_array_append_new(list, aot_real_json(cimag(z)));
         } else if (c == AOT_CLASS_INT) {
             int64_t v = aot_get_int(d, p);
             json_array_append_new(list, d == AOT_B8              ? json_boolean(v)
                                         : d == AOT_U64 && v < 0 ? json_real((double)(uint64_t)v) // beyond Jansson's integers
                                                                 : json_integer(v));
         } else {
-            json_array_append_new(list, real_json(aot_get_real(d, p)));
+            json_array_append_new(list, aot_real_json(aot_get_real(d, p)));
         }
     }
     aot_array_unref(flat);
@@ -213,7 +214,7 @@ json_t *aot_value_json(const aot_xval *v)
     switch (v->kind) {
     case AOT_X_INT: return json_integer(v->u.i);
     case AOT_X_BOOL: return json_boolean(v->u.i != 0);
-    case AOT_X_REAL: return real_json(v->u.f);
+    case AOT_X_REAL: return aot_real_json(v->u.f);
     case AOT_X_ARRAY: break;
     default: return json_null();
     }
