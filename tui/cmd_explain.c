@@ -387,7 +387,7 @@ static aot_status explain(aot_explain *out, aot_model *m, size_t unit, const cha
     const aot_graph *joint;
     aot_config config;
     aot_partition_in in;
-    AOT_TRY(aot_model_graph(m, unit, AOT_STAGE_JOINT, &joint, err));
+    AOT_TRY(aot_model_cut_graph(m, unit, &joint, err));
     AOT_TRY(aot_model_config(m, unit, &config, err));
     aot_partition_inputs(&in, aot_model_unit(m, unit), joint);
     return aot_explain_node(out, &in, &config, name, err);

@@ -56,7 +56,7 @@ static aot_status copy_joint(explain_view *s, const aot_graph **out, aot_err *er
     const aot_graph *joint;
     aot_graph *copy = NULL;
     aot_model *m = aot_app_model(s->v->app);
-    AOT_TRY(aot_model_graph(m, s->v->unit, AOT_STAGE_JOINT, &joint, err));
+    AOT_TRY(aot_model_cut_graph(m, s->v->unit, &joint, err));
     aot_sb text = {0};
     aot_print_graph(&text, joint, AOT_PRINT_PLAIN);
     s->ctx = aot_unit_new_ctx(aot_model_unit(m, s->v->unit));

@@ -79,6 +79,9 @@ aot_stage_status aot_model_stage(aot_model *m, size_t unit, aot_stage s);
  * Errors: E_PIPELINE (missing: message says why and how to get it), E_PARSE. */
 AOT_NODISCARD aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage s,
                                          const aot_graph **out, aot_err *err);
+/* The graph that is cut: the joint graph, after Inductor's joint-graph passes where the settings run them. Errors:
+ * as above. */
+AOT_NODISCARD aot_status aot_model_cut_graph(aot_model *m, size_t unit, const aot_graph **out, aot_err *err);
 /* The partition of a unit that has a joint graph, under its configuration, settings and edits. */
 AOT_NODISCARD aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **out,
                                              aot_err *err);

@@ -310,3 +310,11 @@ aot_status aot_model_graph(aot_model *m, size_t unit, aot_stage stage, const aot
     *out = derived_graph(s, stage);
     return *out != NULL ? AOT_OK : missing(s, stage, err);
 }
+
+aot_status aot_model_cut_graph(aot_model *m, size_t unit, const aot_graph **out, aot_err *err)
+{
+    aot_config config;
+    AOT_TRY(aot_model_config(m, unit, &config, err));
+    bool passes = strcmp(config.backend, "inductor_joint") == 0;
+    return aot_model_graph(m, unit, passes ? AOT_STAGE_JOINT_PASSES : AOT_STAGE_JOINT, out, err);
+}

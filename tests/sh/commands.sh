@@ -331,4 +331,7 @@ run "$AOTSCOPE" run "$relu" -o "$scratch/export.aots" --path export
 run "$AOTSCOPE" show "$scratch/export.aots" --stage export
 ok "a session of the export path shows it" out "layer_norm"
 
+# The cut saves what Inductor's joint-graph passes made: 5 values, where the recorded joint graph has no getitem.
+run "$AOTSCOPE" explain "$AOT_FIXTURES"/oracle/attention_naive_fused/trace.log* getitem
+ok "explain knows the values that are made by the passes before the cut" out "32.0 KiB   saved for the backward"
 done_testing
