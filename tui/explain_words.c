@@ -159,6 +159,40 @@ void explain_flip_change_words(aot_sb *out, const aot_explain *x)
                 aot_format_bytes(bytes, sizeof bytes, c->saved_bytes));
 }
 
+/* The ranges with this range's end, unless one before has it. */
+static void add_ranges(aot_sb *out, const aot_explain *x, size_t first)
+{
+    const aot_budget_range *r = x->budgets.d;
+    for (size_t i = 0; i < first; i++) {
+        if (r[i].verdict == r[first].verdict && r[i].failed == r[first].failed) {
+            return;
+        }
+    }
+    aot_sb_addf(out, "%s%s at ", out->n != 0 ? "; " : "", r[first].failed ? "impossible" : aot_verdict_name(r[first].verdict));
+    for (size_t i = first, n = 0; i < x->budgets.n; i++) {
+        if (r[i].verdict == r[first].verdict && r[i].failed == r[first].failed) {
+            aot_sb_addf(out, "%s%g", n++ != 0 ? ", " : "", r[i].from / 1000.0);
+            if (r[i].to != r[i].from) {
+                aot_sb_addf(out, " to %g", r[i].to / 1000.0);
+            }
+        }
+    }
+}
+
+void explain_budget_words(aot_sb *out, const aot_explain *x)
+{
+    if (x->budgets.n == 1) {
+        aot_sb_addf(out, "%s at every budget", x->budgets.d[0].failed ? "impossible" : aot_verdict_name(x->budgets.d[0].verdict));
+        return;
+    }
+    for (size_t i = 0; i < x->budgets.n; i++) {
+        add_ranges(out, x, i);
+    }
+    if (x->budgets.n != 0) {
+        aot_sb_addf(out, " (now %g)", x->p->config.activation_memory_budget);
+    }
+}
+
 bool explain_flips(const aot_explain *x, const aot_change *c)
 {
     return !c->failed && c->verdict != x->p->nodes[x->id].verdict;

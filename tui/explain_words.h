@@ -28,6 +28,8 @@ bool explain_shows_item(const aot_explain *x, uint32_t item);
 /* The least change of weight and of tag that flips it, from what to what; "" if there is none. */
 void explain_flip_weight_words(aot_sb *out, const aot_explain *x);
 void explain_flip_change_words(aot_sb *out, const aot_explain *x);
+/* "saved at 0.426 to 1; recomputed at 0 to 0.425": the verdict at each memory budget; "" if it was not asked. */
+void explain_budget_words(aot_sb *out, const aot_explain *x);
 /* Whether a change leads to another verdict. */
 bool explain_flips(const aot_explain *x, const aot_change *c);
 /* The line of partition/edits.h that makes a change last: "save node:mm". */

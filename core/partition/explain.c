@@ -22,6 +22,7 @@ void aot_explain_free(aot_explain *x)
     aot_vec_free(&x->path);
     aot_vec_free(&x->around);
     aot_vec_free(&x->source);
+    aot_vec_free(&x->budgets);
 }
 
 /* "mm, mm_1, mm_2": values whose name begins as the given one does. */

@@ -27,6 +27,13 @@ typedef struct aot_net_edge {
 
 enum { AOT_NO_CHANGE = -1 };
 
+/* Neighbouring memory budgets at which the value ends the same, in thousandths. */
+typedef struct aot_budget_range {
+    int from, to; /* the lowest and highest that was cut with this end; one step beyond `to` the next begins */
+    aot_verdict verdict;
+    bool failed;  /* the graph cannot be cut there */
+} aot_budget_range;
+
 typedef struct aot_explain {
     const aot_partition *p;
     aot_node_id id; /* in p->cut */
@@ -51,6 +58,7 @@ typedef struct aot_explain {
     bool has_source, has_sink;
     AOT_VEC(aot_node_id) around;
     AOT_VEC(aot_node_id) source; /* the value, then on to the nearest it is made from that has a source line; empty: none has */
+    AOT_VEC(aot_budget_range) budgets; /* ascending, from 0 to 1000; empty unless aot_explain_budgets was asked */
     uint32_t item;               /* its row among p->items; UINT32_MAX: none */
 } aot_explain;
 
@@ -60,6 +68,10 @@ typedef struct aot_explain {
  * Cost: about fifteen cuts by one partitioner. */
 AOT_NODISCARD aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in,
                                           const aot_config *config, const char *name, aot_err *err);
+/* How the value ends at each memory budget: 41 budgets are cut, and between neighbours that differ it is
+ * bisected down to 0.001. x is of aot_explain_node with the same in and config.
+ * Cost: 41 cuts of one partitioner, and ten for each change. */
+void aot_explain_budgets(aot_explain *x, const aot_partition_in *in, const aot_config *config);
 void aot_explain_free(aot_explain *x);
 
 #endif

@@ -234,6 +234,36 @@ static void what_is_saved_costs_no_flops_again(void **state)
     aot_ctx_free(all.c);
 }
 
+/* What a range says holds at its ends, and the next one begins a thousandth later. */
+static void budgets_at_which_a_value_is_saved_are_found(void **state)
+{
+    (void)state;
+    fixture f = open_joint(NULL);
+    aot_explain x;
+    aot_err err = {0};
+    assert_int_equal(aot_explain_node(&x, &f.in, &f.config, "mm", &err), AOT_OK);
+    assert_int_equal(x.budgets.n, 0);
+    aot_explain_budgets(&x, &f.in, &f.config);
+    assert_true(x.budgets.n >= 2);
+    assert_int_equal(x.budgets.d[0].from, 0);
+    assert_int_equal(x.budgets.d[0].verdict, AOT_V_RECOMPUTED);
+    assert_int_equal(x.budgets.d[x.budgets.n - 1].to, 1000);
+    assert_int_equal(x.budgets.d[x.budgets.n - 1].verdict, x.p->nodes[x.id].verdict);
+    for (size_t i = 0; i < x.budgets.n; i++) {
+        const aot_budget_range *r = &x.budgets.d[i];
+        assert_true(i == 0 || r->from == r[-1].to + 1);
+        for (int end = 0; end < 2; end++) {
+            aot_config c = f.config;
+            aot_partition *p = NULL;
+            c.activation_memory_budget = (end ? r->to : r->from) / 1000.0;
+            assert_int_equal(aot_partition_run(&p, &f.in, &c, &err), AOT_OK);
+            assert_int_equal(p->nodes[aot_graph_find(p->cut, "mm")].verdict, r->verdict);
+        }
+    }
+    aot_explain_free(&x);
+    aot_ctx_free(f.c);
+}
+
 static void a_value_that_is_not_there_is_told_with_its_neighbours(void **state)
 {
     (void)state;
@@ -255,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_tag_is_tried),
         cmocka_unit_test(other_rungs_have_no_limit_of_a_weight),
         cmocka_unit_test(what_is_saved_costs_no_flops_again),
+        cmocka_unit_test(budgets_at_which_a_value_is_saved_are_found),
         cmocka_unit_test(a_value_that_is_not_there_is_told_with_its_neighbours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
