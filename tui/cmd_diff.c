@@ -208,14 +208,15 @@ static json_t *saved_json(const saved_diff *d, const char *label)
 
 static void print_saved(const saved_diff *d, const char *label, bool stat)
 {
-    char a[64], b[64], c[32], e[32];
+    char a[64], b[64], c[32], e[32], f[32], h[32];
     printf("%s saved: %s, then %s; %u value%s of one side only\n", label,
            aot_saved_text(d->p, a, sizeof a), aot_saved_text(d->q, b, sizeof b), d->n, d->n == 1 ? "" : "s");
     if (d->n == 0) {
         return;
     }
-    printf("  %s, then %s; recomputed %.4g flops, then %.4g; peaks %s and %s, then %s and %s\n",
-           d->p->rung, d->q->rung, d->p->recompute_flops, d->q->recompute_flops,
+    printf("  %s, then %s; recompute %s, then %s; peaks %s and %s, then %s and %s\n",
+           d->p->rung, d->q->rung, aot_format_flops(f, sizeof f, d->p->recompute_flops),
+           aot_format_flops(h, sizeof h, d->q->recompute_flops),
            aot_format_bytes(a, sizeof a, d->m[0].forward.peak),
            aot_format_bytes(b, sizeof b, d->m[0].backward.peak),
            aot_format_bytes(c, sizeof c, d->m[1].forward.peak),

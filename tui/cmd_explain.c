@@ -149,13 +149,15 @@ static void print_names(const char *title, const aot_graph *g, const aot_node_id
 
 static void print_limits(const aot_explain *x)
 {
-    aot_sb limit = {0}, weight = {0}, change = {0};
+    aot_sb limit = {0}, weight = {0}, change = {0}, budget = {0};
     explain_limit_words(&limit, x);
     explain_flip_weight_words(&weight, x);
     explain_flip_change_words(&change, x);
     print_line("weight", &limit);
     print_line("smallest", &weight);
     print_line("smallest", &change);
+    explain_budget_words(&budget, x);
+    print_line("budget", &budget);
 }
 
 static void print_changes(const aot_explain *x)
@@ -167,6 +169,7 @@ static void print_changes(const aot_explain *x)
     aot_table_column(t, "recompute", AOT_RIGHT, 0);
     for (size_t i = 0; i < x->changes.n; i++) {
         const aot_change *c = &x->changes.d[i];
+        char flops[32];
         aot_table_row(t);
         aot_table_cellf(t, "  %s", c->what);
         if (c->failed) {
@@ -177,7 +180,7 @@ static void print_changes(const aot_explain *x)
         }
         aot_table_cellf(t, "%s%s", explain_flips(x, c) ? "* " : "", aot_verdict_name(c->verdict));
         aot_table_bytes(t, c->saved_bytes);
-        aot_table_cellf(t, "%.4g flops", c->recompute_flops);
+        aot_table_cell(t, aot_format_flops(flops, sizeof flops, c->recompute_flops));
     }
     print_table(t, AOT_TABLE_NO_HEAD);
 }
@@ -185,7 +188,7 @@ static void print_changes(const aot_explain *x)
 static void print_text(const aot_explain *x)
 {
     const aot_graph *g = x->p->cut;
-    char bytes[64];
+    char bytes[64], flops[32];
     print_value(x);
     print_rules(x);
     print_items(x);
@@ -198,8 +201,8 @@ static void print_text(const aot_explain *x)
         return;
     }
     printf(
-        "\nWhat would change it (now: saved in all %s, recompute %.4g flops; * another verdict)\n",
-        aot_saved_text(x->p, bytes, sizeof bytes), x->p->recompute_flops);
+        "\nWhat would change it (now: saved in all %s, recompute %s; * another verdict)\n",
+        aot_saved_text(x->p, bytes, sizeof bytes), aot_format_flops(flops, sizeof flops, x->p->recompute_flops));
     print_limits(x);
     print_changes(x);
 }
@@ -312,6 +315,36 @@ static json_t *flip_json(const aot_explain *x)
     return json_pack("{s:o, s:o}", "weight", weight, "change", change);
 }
 
+/* The lowest and highest budget with that verdict; null where there is none. */
+static void put_bounds(json_t *o, const aot_explain *x, aot_verdict verdict, const char *lowest, const char *highest)
+{
+    json_t *lo = json_null(), *hi = json_null();
+    for (size_t i = 0; i < x->budgets.n; i++) {
+        const aot_budget_range *r = &x->budgets.d[i];
+        if (!r->failed && r->verdict == verdict) {
+            lo = json_is_null(lo) ? json_real(r->from / 1000.0) : lo;
+            json_decref(hi);
+            hi = json_real(r->to / 1000.0);
+        }
+    }
+    json_object_set_new(o, lowest, lo);
+    json_object_set_new(o, highest, hi);
+}
+
+static json_t *budgets_json(const aot_explain *x)
+{
+    json_t *o = json_object(), *ranges = json_array();
+    for (size_t i = 0; i < x->budgets.n; i++) {
+        const aot_budget_range *r = &x->budgets.d[i];
+        json_array_append_new(ranges, json_pack("{s:f, s:f, s:s?}", "from", r->from / 1000.0, "to", r->to / 1000.0,
+                                                "verdict", r->failed ? NULL : aot_verdict_name(r->verdict)));
+    }
+    put_bounds(o, x, AOT_V_SAVED, "lowest_saved", "highest_saved");
+    put_bounds(o, x, AOT_V_RECOMPUTED, "lowest_recomputed", "highest_recomputed");
+    json_object_set_new(o, "ranges", ranges);
+    return o;
+}
+
 static json_t *explain_json(const aot_explain *x)
 {
     const aot_graph *g = x->p->cut;
@@ -341,6 +374,7 @@ static json_t *explain_json(const aot_explain *x)
     json_object_set_new(o, "read_by", names_json(g, x->readers.d, x->readers.n));
     json_object_set_new(o, "changes", changes);
     json_object_set_new(o, "smallest_change", flip_json(x));
+    json_object_set_new(o, "budgets", budgets_json(x));
     json_object_set_new(o, "network", network_json(x));
     json_object_set_new(o, "knapsack", knapsack_json(x));
     json_object_set_new(o, "source", source_json(x));
@@ -390,7 +424,11 @@ static aot_status explain(aot_explain *out, aot_model *m, size_t unit, const cha
     AOT_TRY(aot_model_cut_graph(m, unit, &joint, err));
     AOT_TRY(aot_model_config(m, unit, &config, err));
     aot_partition_inputs(&in, aot_model_unit(m, unit), joint);
-    return aot_explain_node(out, &in, &config, name, err);
+    AOT_TRY(aot_explain_node(out, &in, &config, name, err));
+    if (out->changes.n != 0) {
+        aot_explain_budgets(out, &in, &config);
+    }
+    return AOT_OK;
 }
 
 static int run(const aot_args *a)
@@ -440,7 +478,8 @@ const aot_cmd cmd_explain = {
            "in the backward. The cut edges that hold the value come with a chain of the network from the source "
            "through the value to the sink: each edge with its capacity, and why one that is infinite cannot be cut. "
            "At a budget below 1 the knapsack's items stand there with the value's own row. A value without a source "
-           "line has that of the nearest value it is made from. Then the weight below which it would be saved, the smallest change of weight and tag that flips it, and single changes, "
+           "line has that of the nearest value it is made from. Then the weight below which it would be saved, the smallest change of weight and tag that flips it, the memory budgets at which it is saved and "
+           "recomputed (to 0.001), and single changes, "
            "each tried by cutting "
            "again: a tag on the value, each setting that decides about bans; with what all saved "
            "values take then.",

@@ -149,14 +149,14 @@ static void print_point(aot_table *t, const char *mark, const aot_fit_point *x)
     aot_table_cell(t, x->fits ? "fits" : "does not fit");
     aot_table_bytes(t, x->forward_peak);
     aot_table_bytes(t, x->backward_peak);
-    char bytes[32];
+    char bytes[32], flops[32];
     aot_format_bytes(bytes, sizeof bytes, x->tensor_bytes);
     if (x->n_symbols != 0) {
         aot_table_cellf(t, "%s and %u symbol%s", bytes, x->n_symbols, x->n_symbols == 1 ? "" : "s");
     } else {
         aot_table_cell(t, bytes);
     }
-    aot_table_cellf(t, "%.4g", x->recompute_flops);
+    aot_table_cell(t, aot_format_flops(flops, sizeof flops, x->recompute_flops));
     aot_table_cell(t, x->rung);
 }
 
@@ -185,8 +185,8 @@ static void print_flips(aot_sb *out, const aot_fit *f)
 void aot_fit_print(aot_sb *out, const aot_fit *f, int64_t limit)
 {
     static const char *const titles[] = {"  budget",    "",          "forward", "backward", "saved",
-                                         "flops again", "decided by"};
-    char bytes[32];
+                                         "recompute", "decided by"};
+    char bytes[32], flops[32];
     aot_table *t = aot_table_new();
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
         aot_table_column(t, titles[i], i >= 2 && i <= 5 ? AOT_RIGHT : AOT_LEFT, 0);
@@ -202,8 +202,9 @@ void aot_fit_print(aot_sb *out, const aot_fit *f, int64_t limit)
     if (f->now.fits) {
         aot_sb_addf(out, "  fits %s at its budget of %g\n", bytes, f->now.budget);
     } else if (f->best >= 0) {
-        aot_sb_addf(out, "  does not fit %s at its budget of %g; fits at %g, for %.4g flops again\n", bytes,
-               f->now.budget, f->points[f->best].budget, f->points[f->best].recompute_flops);
+        aot_sb_addf(out, "  does not fit %s at its budget of %g; fits at %g, recompute %s\n", bytes,
+               f->now.budget, f->points[f->best].budget,
+               aot_format_flops(flops, sizeof flops, f->points[f->best].recompute_flops));
         print_flips(out, f);
     } else {
         aot_sb_addf(out, "  does not fit %s at any budget\n", bytes);

@@ -88,6 +88,7 @@ json_t *aot_sweep_point_json(const aot_pareto_point *p, bool flips)
     json_object_set_new(o, "rung", json_string(p->rung));
     json_object_set_new(o, "saved", names);
     json_object_set_new(o, "saved_bytes", json_integer(p->saved_bytes));
+    json_object_set_new(o, "new_bytes", json_integer(p->new_bytes));
     json_object_set_new(o, "recompute_flops", json_integer((json_int_t)p->recompute_flops));
     json_object_set_new(o, "peak_bytes", json_integer(p->forward_peak > p->backward_peak ? p->forward_peak
                                                                                          : p->backward_peak));
@@ -96,6 +97,7 @@ json_t *aot_sweep_point_json(const aot_pareto_point *p, bool flips)
     json_object_set_new(o, "bytes_of_saved", bytes);
     if (flips) {
         json_object_set_new(o, "on_front", json_boolean(!p->dominated));
+        json_object_set_new(o, "on_new_front", json_boolean(!p->dominated_new));
         json_object_set_new(o, "newly_saved", values_json(p->newly_saved, p->n_newly_saved));
         json_object_set_new(o, "no_longer_saved", values_json(p->no_longer_saved, p->n_no_longer_saved));
     }
@@ -155,6 +157,9 @@ static aot_status read_point(aot_pareto_point *p, const json_t *o, size_t at, co
                             .recompute_flops = json_number_value(json_object_get(o, "recompute_flops")),
                             .forward_peak = json_integer_value(json_object_get(o, "forward_peak")),
                             .backward_peak = json_integer_value(json_object_get(o, "backward_peak"))};
+    // a part that an older program wrote has no bytes of their own
+    p->new_bytes = json_is_integer(json_object_get(o, "new_bytes")) ? json_integer_value(json_object_get(o, "new_bytes"))
+                                                                    : p->saved_bytes;
     bool known = false;
     for (size_t i = 0; p->solver != NULL && i < n_solvers; i++) {
         known |= strcmp(solvers[i], p->solver) == 0;

@@ -23,12 +23,12 @@ static void text_row(aot_table *t, const aot_pareto_point *p, double last, bool 
         snprintf(range, sizeof range, "%.4g", p->budget);
     }
     aot_table_row(t);
-    aot_table_cellf(t, "%s %s", p->error == NULL && !p->dominated ? "*" : " ", range);
+    aot_table_cellf(t, "%s %s", p->error == NULL && !p->dominated_new ? "*" : " ", range);
     if (many_solvers) {
         aot_table_cell(t, p->solver);
     }
     if (p->error != NULL) {
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 6; i++) {
             aot_table_cell(t, "");
         }
         aot_table_cell(t, "not cut");
@@ -36,10 +36,11 @@ static void text_row(aot_table *t, const aot_pareto_point *p, double last, bool 
         return;
     }
     aot_table_bytes(t, p->saved_bytes);
+    aot_table_bytes(t, p->new_bytes);
     aot_table_cellf(t, "%u", p->n_saved);
     aot_table_bytes(t, p->forward_peak);
     aot_table_bytes(t, p->backward_peak);
-    aot_table_cell(t, aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, p->recompute_flops));
+    aot_table_cell(t, aot_format_flops(flops, sizeof flops, p->recompute_flops));
     aot_table_cell(t, p->rung);
     aot_flips_words(&flips, p);
     aot_table_cell(t, aot_sb_text(&flips));
@@ -48,7 +49,7 @@ static void text_row(aot_table *t, const aot_pareto_point *p, double last, bool 
 
 static void text_unit(aot_sb *out, const aot_sweep *s, const aot_sweep_unit *u)
 {
-    static const char *const titles[] = {"saved", "values", "forward peak", "backward peak", "again", "decided by",
+    static const char *const titles[] = {"saved", "of it new", "values", "forward peak", "backward peak", "recompute", "decided by",
                                          "against the row above"};
     aot_table *t = aot_table_new();
     const aot_pareto_point *p = u->pareto->points.d;
@@ -58,7 +59,7 @@ static void text_unit(aot_sb *out, const aot_sweep *s, const aot_sweep_unit *u)
         aot_table_column(t, "solver", AOT_LEFT, 0);
     }
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
-        aot_table_column(t, titles[i], i < 5 ? AOT_RIGHT : AOT_LEFT, 0);
+        aot_table_column(t, titles[i], i < 6 ? AOT_RIGHT : AOT_LEFT, 0);
     }
     for (size_t i = 0, k; i < n; i = k) {
         for (k = i + 1; k < n && aot_pareto_same_row(&p[k - 1], &p[k]); k++) {
@@ -105,13 +106,20 @@ static void csv_row(aot_table *t, const aot_sweep_unit *u, const aot_pareto_poin
     names_cell(t, p->newly_saved, p->n_newly_saved);
     names_cell(t, p->no_longer_saved, p->n_no_longer_saved);
     aot_table_cell(t, p->error != NULL ? p->error : "");
+    if (p->error != NULL) {
+        aot_table_cell(t, "");
+    } else {
+        aot_table_cellf(t, "%lld", (long long)p->new_bytes);
+    }
+    aot_table_cell(t, p->error != NULL ? "" : p->dominated_new ? "0" : "1");
 }
 
 static void csv(aot_sb *out, const aot_sweep *s)
 {
     static const char *const titles[] = {"unit", "label", "solver", "budget", "rung", "saved_values", "saved_bytes",
                                          "recompute_flops", "forward_peak", "backward_peak", "peak_bytes", "on_front",
-                                         "newly_saved", "no_longer_saved", "error"};
+                                         "newly_saved", "no_longer_saved", "error", "new_bytes",
+                                         "on_new_front"};
     aot_table *t = aot_table_new();
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
         aot_table_column(t, titles[i], AOT_LEFT, 0);
@@ -154,8 +162,8 @@ static void text(aot_sb *out, const aot_sweep *s, bool plots)
             aot_chart_free(c);
         }
     }
-    aot_sb_addz(out, "* nothing saves as little and computes as little again; \"again\" is what is computed a "
-                     "second time, + newly saved, - no longer.\n");
+    aot_sb_addz(out, "* nothing keeps as few new bytes and recomputes as little: \"of it new\" leaves out what inputs "
+                     "hold anyway. + newly saved, - no longer.\n");
 }
 
 static aot_status charts(const aot_sweep *s, const aot_args *a, const char *format, aot_err *err)

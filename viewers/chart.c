@@ -136,15 +136,31 @@ aot_chart_range aot_chart_span(const aot_chart *c)
     return (aot_chart_range){x.lo, x.hi, y.lo, y.hi};
 }
 
-/* The largest 1, 2 or 5 times a power of base (binary: any power of two) that gives enough ticks. */
-static double nice_step(double rough, aot_chart_unit unit)
+static const char *const byte_units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+static const char *const flop_units[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
+enum { N_UNITS = 6 };
+
+/* Which of the units the axis is labelled in, and its size: that of its largest value. */
+static int unit_of_axis(double *one, aot_chart_unit unit, double most)
 {
-    if (unit == AOT_CHART_BYTES && rough >= 1024) {
-        return exp2(ceil(log2(rough)));
+    double base = unit == AOT_CHART_BYTES ? 1024 : 1000;
+    int k = 0;
+    *one = 1;
+    while ((unit == AOT_CHART_BYTES || unit == AOT_CHART_FLOPS) && most >= *one * base && k + 1 < N_UNITS) {
+        *one *= base;
+        k++;
     }
-    double power = pow(10, floor(log10(rough)));
-    double times = rough / power;
-    double step = (times <= 1.0000001 ? 1 : times <= 2.0000001 ? 2 : times <= 5.0000001 ? 5 : 10) * power;
+    return k;
+}
+
+/* 1, 2 or 5 times a power of ten, the least that is not below; of the axis's unit, so that labels are round. */
+static double nice_step(double rough, double most, aot_chart_unit unit)
+{
+    double one;
+    unit_of_axis(&one, unit, most);
+    double power = pow(10, floor(log10(rough / one)));
+    double times = rough / one / power;
+    double step = (times <= 1.0000001 ? 1 : times <= 2.0000001 ? 2 : times <= 5.0000001 ? 5 : 10) * power * one;
     return unit != AOT_CHART_NUMBER && step < 1 ? 1 : step;
 }
 
@@ -153,7 +169,7 @@ size_t aot_chart_ticks(double out[AOT_CHART_MAX_TICKS], double lo, double hi, in
 {
     size_t n = 0;
     about = about < 1 ? 1 : about > AOT_CHART_MAX_TICKS - 2 ? AOT_CHART_MAX_TICKS - 2 : about;
-    double step = nice_step((hi - lo) / about, unit);
+    double step = nice_step((hi - lo) / about, fmax(fabs(lo), fabs(hi)), unit);
     if (!(step > 0) || !isfinite(step)) {
         return 0;
     }
@@ -168,39 +184,59 @@ size_t aot_chart_ticks(double out[AOT_CHART_MAX_TICKS], double lo, double hi, in
     return n;
 }
 
-static const char *scaled(char *buf, size_t size, double v, double base, const char *const *units,
-                          int n_units)
+/* "1.50" as "1.5". */
+static void drop_zeros(char *digits)
+{
+    size_t n = strlen(digits);
+    if (strchr(digits, '.') == NULL) {
+        return;
+    }
+    while (digits[n - 1] == '0') {
+        digits[--n] = '\0';
+    }
+    if (digits[n - 1] == '.') {
+        digits[n - 1] = '\0';
+    }
+}
+
+const char *aot_chart_tick(char *buf, size_t size, aot_chart_unit unit, const double *ticks, size_t n, size_t i)
+{
+    double one, most = n > 0 ? fmax(fabs(ticks[0]), fabs(ticks[n - 1])) : 0;
+    int k = unit_of_axis(&one, unit, most);
+    if (unit == AOT_CHART_INDEX || unit == AOT_CHART_NUMBER || ticks[i] == 0) {
+        return aot_chart_value(buf, size, unit, ticks[i]);
+    }
+    double step = n > 1 ? (ticks[1] - ticks[0]) / one : 0.01;
+    int places = step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9);
+    char digits[64];
+    snprintf(digits, sizeof digits, "%.*f", places > 9 ? 9 : places, ticks[i] / one);
+    drop_zeros(digits);
+    snprintf(buf, size, "%s %s", digits, (unit == AOT_CHART_BYTES ? byte_units : flop_units)[k]);
+    return buf;
+}
+
+static const char *scaled(char *buf, size_t size, double v, double base, const char *const *units)
 {
     int k = 0;
     double shown = fabs(v);
-    while (shown >= base && k + 1 < n_units) {
+    while (shown >= base && k + 1 < N_UNITS) {
         shown /= base;
         k++;
     }
     char digits[48];
     snprintf(digits, sizeof digits, "%.*f", shown >= 100 || k == 0 ? 0 : shown >= 10 ? 1 : 2, shown);
-    if (strchr(digits, '.') != NULL) {
-        size_t n = strlen(digits);
-        while (digits[n - 1] == '0') {
-            digits[--n] = '\0';
-        }
-        if (digits[n - 1] == '.') {
-            digits[n - 1] = '\0';
-        }
-    }
+    drop_zeros(digits);
     snprintf(buf, size, "%s%s %s", v < 0 ? "-" : "", digits, units[k]);
     return buf;
 }
 
 const char *aot_chart_value(char *buf, size_t size, aot_chart_unit unit, double v)
 {
-    static const char *const bytes[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    static const char *const flops[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
     switch (unit) {
     case AOT_CHART_BYTES:
-        return v == 0 ? (snprintf(buf, size, "0"), buf) : scaled(buf, size, v, 1024, bytes, 6);
+        return v == 0 ? (snprintf(buf, size, "0"), buf) : scaled(buf, size, v, 1024, byte_units);
     case AOT_CHART_FLOPS:
-        return v == 0 ? (snprintf(buf, size, "0"), buf) : scaled(buf, size, v, 1000, flops, 6);
+        return v == 0 ? (snprintf(buf, size, "0"), buf) : scaled(buf, size, v, 1000, flop_units);
     case AOT_CHART_INDEX:
         return aot_format_count(buf, size, (int64_t)llround(v));
     case AOT_CHART_NUMBER:

@@ -91,7 +91,11 @@ enum { AOT_CHART_MAX_TICKS = 24 };
 /* Round numbers within lo and hi (lo < hi), at most `about` + 2 of them; returns how many. */
 size_t aot_chart_ticks(double out[AOT_CHART_MAX_TICKS], double lo, double hi, int about,
                        aot_chart_unit unit);
-/* A number as its axis shows it: "0.25", "1,024", "1.5 MiB", "2 GFLOP". Returns buf. */
+/* The label of ticks[i]: all of an axis have one unit, and the digits that tell neighbours apart
+ * ("250.2 KiB", "250.4 KiB"). Returns buf. */
+const char *aot_chart_tick(char *buf, size_t size, aot_chart_unit unit, const double *ticks, size_t n,
+                           size_t i);
+/* A number as a text shows it: "0.25", "1,024", "1.5 MiB", "2 GFLOP". Returns buf. */
 const char *aot_chart_value(char *buf, size_t size, aot_chart_unit unit, double v);
 /* Heights of the stack below area `series` at its point i (0 for the lowest). */
 double aot_chart_below(const aot_chart *c, uint32_t series, size_t i);

@@ -139,7 +139,7 @@ static double y_labels_width(const plot *p)
     size_t n = aot_chart_ticks(ticks, p->r.y0, p->r.y1, 6, (aot_chart_unit)p->c->y.unit);
     for (size_t i = 0; i < n; i++) {
         double w = aot_chart_text_width(
-            aot_chart_value(text, sizeof text, (aot_chart_unit)p->c->y.unit, ticks[i]), SMALL);
+            aot_chart_tick(text, sizeof text, (aot_chart_unit)p->c->y.unit, ticks, n, i), SMALL);
         widest = w > widest ? w : widest;
     }
     return widest;
@@ -155,14 +155,14 @@ static void axes(plot *p)
         double y = at_y(p, ticks[i]);
         pen->line(pen, (aot_pt[]){{p->left, y}, {p->right, y}}, 2, AOT_INK_GRID, 1, 0);
         pen->text(pen, p->left - 6, y + 4, SMALL, AOT_ANCHOR_END, false, false, AOT_INK_DIM,
-                  aot_chart_value(text, sizeof text, (aot_chart_unit)p->c->y.unit, ticks[i]));
+                  aot_chart_tick(text, sizeof text, (aot_chart_unit)p->c->y.unit, ticks, n, i));
     }
     n = aot_chart_ticks(ticks, p->r.x0, p->r.x1, (int)((p->right - p->left) / 90), (aot_chart_unit)p->c->x.unit);
     for (size_t i = 0; i < n; i++) {
         double x = at_x(p, ticks[i]);
         pen->line(pen, (aot_pt[]){{x, p->bottom}, {x, p->bottom + 4}}, 2, AOT_INK_DIM, 1, 0);
         pen->text(pen, x, p->bottom + 18, SMALL, AOT_ANCHOR_MIDDLE, false, false, AOT_INK_DIM,
-                  aot_chart_value(text, sizeof text, (aot_chart_unit)p->c->x.unit, ticks[i]));
+                  aot_chart_tick(text, sizeof text, (aot_chart_unit)p->c->x.unit, ticks, n, i));
     }
     pen->line(pen, (aot_pt[]){{p->left, p->bottom}, {p->right, p->bottom}}, 2, AOT_INK_DIM, 1, 0);
     pen->text(pen, (p->left + p->right) / 2, p->bottom + 36, SMALL, AOT_ANCHOR_MIDDLE, false, false, AOT_INK_TEXT,

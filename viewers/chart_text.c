@@ -265,7 +265,7 @@ static int label_cols(const aot_chart *chart, const double *ticks, size_t n)
     int cols = 1;
     char buf[64];
     for (size_t i = 0; i < n; i++) {
-        int w = aot_text_width(aot_chart_value(buf, sizeof buf, (aot_chart_unit)chart->y.unit, ticks[i]));
+        int w = aot_text_width(aot_chart_tick(buf, sizeof buf, (aot_chart_unit)chart->y.unit, ticks, n, i));
         cols = w > cols ? w : cols;
     }
     return cols < MAX_LABEL ? cols : MAX_LABEL;
@@ -284,7 +284,7 @@ static void draw_axes(painter *p, int x, const double *ticks, size_t n)
         int row = aot_chart_plot_row(plot, ticks[i]);
         if (row != last) {
             aot_canvas_field_right(c, row, x, axis - x, AOT_STYLE_DIM,
-                                   aot_chart_value(buf, sizeof buf, (aot_chart_unit)p->chart->y.unit, ticks[i]));
+                                   aot_chart_tick(buf, sizeof buf, (aot_chart_unit)p->chart->y.unit, ticks, n, i));
             aot_canvas_put(c, row, axis, AOT_STYLE_BORDER, c->ascii ? "+" : "┤");
             last = row;
         }
@@ -295,7 +295,7 @@ static void draw_axes(painter *p, int x, const double *ticks, size_t n)
     int end = axis, before = axis, begin = axis; // of the last label, and of the one before it
     for (size_t i = 0; i < k; i++) {
         int col = aot_chart_plot_col(plot, xs[i]);
-        aot_chart_value(buf, sizeof buf, (aot_chart_unit)p->chart->x.unit, xs[i]);
+        aot_chart_tick(buf, sizeof buf, (aot_chart_unit)p->chart->x.unit, xs, k, i);
         int w = aot_text_width(buf), at = col - w / 2;
         at = at < axis ? axis : at + w > plot->x + plot->cols ? plot->x + plot->cols - w : at;
         aot_canvas_put(c, bottom, col, AOT_STYLE_BORDER, c->ascii ? "+" : "┴");

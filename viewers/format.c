@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "viewers/chart.h"
 
 const char *aot_format_bytes(char *buf, size_t size, int64_t bytes)
 {
@@ -22,6 +23,11 @@ const char *aot_format_bytes(char *buf, size_t size, int64_t bytes)
     }
     snprintf(buf, size, "%s%.*f %s", bytes < 0 ? "-" : "", u == 0 ? 0 : u == 1 ? 1 : 2, v, units[u]);
     return buf;
+}
+
+const char *aot_format_flops(char *buf, size_t size, double flops)
+{
+    return aot_chart_value(buf, size, AOT_CHART_FLOPS, flops);
 }
 
 const char *aot_format_change(char *buf, size_t size, int64_t bytes)

@@ -9,6 +9,8 @@
 
 /* "0 B", "512 B", "32.0 KiB", "1.31 MiB", "2.00 GiB". */
 const char *aot_format_bytes(char *buf, size_t size, int64_t bytes);
+/* "0", "918 kFLOP", "1.5 MFLOP": floating-point operations as all commands say them. */
+const char *aot_format_flops(char *buf, size_t size, double flops);
 /* "+32.0 KiB", "-1.31 MiB", "no change". */
 const char *aot_format_change(char *buf, size_t size, int64_t bytes);
 /* "87,228" */

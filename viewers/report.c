@@ -82,8 +82,7 @@ static void cut_facts(aot_sb *out, const aot_partition *p)
     fact(out, "saved values", text);
     fact(out, "saved", aot_saved_text(p, text, sizeof text));
     fact_bytes(out, "of it besides the inputs", p->saved_new_bytes);
-    fact(out, "flops computed again",
-         aot_chart_value(text, sizeof text, AOT_CHART_FLOPS, p->recompute_flops));
+    fact(out, "recompute", aot_format_flops(text, sizeof text, p->recompute_flops));
     snprintf(text, sizeof text, "%.4g", p->config.activation_memory_budget);
     fact(out, "memory budget", text);
     fact(out, "decided by", p->rung ? p->rung : "");

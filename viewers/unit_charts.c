@@ -94,24 +94,29 @@ aot_chart *aot_chart_of_memory(const aot_partition *p, const char *label)
 static int by_bytes(const void *x, const void *y)
 {
     const aot_pareto_point *a = *(aot_pareto_point *const *)x, *b = *(aot_pareto_point *const *)y;
-    if (a->saved_bytes != b->saved_bytes) {
-        return a->saved_bytes < b->saved_bytes ? -1 : 1;
+    if (a->new_bytes != b->new_bytes) {
+        return a->new_bytes < b->new_bytes ? -1 : 1;
     }
-    return (a->recompute_flops < b->recompute_flops) - (a->recompute_flops > b->recompute_flops);
+    return (a->recompute_flops > b->recompute_flops) - (a->recompute_flops < b->recompute_flops);
 }
 
-/* The points of one solver that differ from the one before, fewest bytes first. */
-static size_t distinct_of(aot_pareto_point **out, const aot_pareto *x, const char *solver)
+/* The points of one solver, fewest new bytes first, those of the same bytes and cost once. */
+static size_t distinct_of(const aot_pareto_point **out, const aot_pareto *x, const char *solver)
 {
-    size_t n = 0;
+    size_t n = 0, kept = 0;
     for (size_t i = 0; i < x->points.n; i++) {
-        aot_pareto_point *p = &x->points.d[i];
-        if (strcmp(p->solver, solver) == 0 && p->error == NULL && !p->same_as_before) {
+        const aot_pareto_point *p = &x->points.d[i];
+        if (strcmp(p->solver, solver) == 0 && p->error == NULL) {
             out[n++] = p;
         }
     }
     qsort(out, n, sizeof *out, by_bytes);
-    return n;
+    for (size_t i = 0; i < n; i++) {
+        if (kept == 0 || by_bytes(&out[i], &out[kept - 1]) != 0) {
+            out[kept++] = out[i];
+        }
+    }
+    return kept;
 }
 
 void aot_flips_words(aot_sb *out, const aot_pareto_point *p)
@@ -138,17 +143,18 @@ static int64_t peak_of(const aot_pareto_point *p)
 
 static void add_budget(aot_chart *c, uint32_t series, const aot_pareto_point *p)
 {
-    char bytes[32], flops[64], peak[32];
+    char bytes[32], fresh[32], flops[64], peak[32];
     aot_sb tip = {0};
-    aot_sb_addf(&tip, "budget %.4g: %s saved, %s again, peak %s, by %s", p->budget,
+    aot_sb_addf(&tip, "budget %.4g: %s saved, %s of it new, recompute %s, peak %s, by %s", p->budget,
                 aot_format_bytes(bytes, sizeof bytes, p->saved_bytes),
-                aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, p->recompute_flops),
+                aot_format_bytes(fresh, sizeof fresh, p->new_bytes),
+                aot_format_flops(flops, sizeof flops, p->recompute_flops),
                 aot_format_bytes(peak, sizeof peak, peak_of(p)), p->rung != NULL ? p->rung : "");
     if (p->n_newly_saved + p->n_no_longer_saved != 0) {
         aot_sb_addz(&tip, "; ");
         aot_flips_words(&tip, p);
     }
-    aot_chart_point(c, series, (double)p->saved_bytes, p->recompute_flops, aot_sb_text(&tip));
+    aot_chart_point(c, series, (double)p->new_bytes, p->recompute_flops, aot_sb_text(&tip));
     aot_sb_free(&tip);
 }
 
@@ -159,7 +165,7 @@ static void mark_now(aot_chart *c, const aot_pareto *x, double budget_now)
         if (p->error == NULL && fabs(p->budget - budget_now) < 1e-9) {
             char label[64];
             snprintf(label, sizeof label, "budget %.4g, in force", budget_now);
-            aot_chart_mark_at(c, AOT_CHART_AT_XY, (double)p->saved_bytes, p->recompute_flops,
+            aot_chart_mark_at(c, AOT_CHART_AT_XY, (double)p->new_bytes, p->recompute_flops,
                               label);
             return;
         }
@@ -176,38 +182,85 @@ static const char *next_solver(const aot_pareto *x, size_t *at)
     return *at < x->points.n ? x->points.d[(*at)++].solver : NULL;
 }
 
+static bool same_points(const aot_chart_series *a, const aot_chart_series *b)
+{
+    bool same = a->shape == b->shape && a->points.n == b->points.n;
+    for (size_t i = 0; same && i < a->points.n; i++) {
+        same = a->points.d[i].x == b->points.d[i].x && a->points.d[i].y == b->points.d[i].y;
+    }
+    return same;
+}
+
+/* Takes the last series away if it has no points, or if one of another solver before it has the same:
+ * then that one gets the solver's name too. */
+static void end_series(aot_chart *c, const char *solver)
+{
+    aot_chart_series *last = &c->series.d[c->series.n - 1];
+    bool drop = last->points.n == 0;
+    for (size_t k = 0; !drop && k + 1 < c->series.n; k++) {
+        aot_chart_series *old = &c->series.d[k];
+        if (same_points(old, last)) {
+            old->name = aot_arena_printf(c->arena, "%s, %s", old->name, solver);
+            drop = true;
+        }
+    }
+    if (drop) {
+        aot_vec_free(&last->points);
+        c->series.n--;
+    }
+}
+
+/* The solver's points that none of its own beats (front), or the others. points: by bytes, then cost. */
+static void add_curve(aot_chart *c, const aot_pareto_point *const *points, size_t n, const char *solver, bool front)
+{
+    char name[160];
+    double least = INFINITY;
+    snprintf(name, sizeof name, front ? "%s" : "no gain: %s", solver);
+    uint32_t s = aot_chart_series_new(c, name, front ? AOT_CHART_MARKED : AOT_CHART_POINTS);
+    for (size_t k = 0; k < n; k++) {
+        if ((points[k]->recompute_flops < least) == front) {
+            add_budget(c, s, points[k]);
+        }
+        least = fmin(least, points[k]->recompute_flops);
+    }
+    end_series(c, solver);
+}
+
 aot_chart *aot_chart_of_pareto(const aot_pareto *x, const char *label, double budget_now)
 {
     aot_chart *c = aot_chart_new("What saving less costs", label);
-    aot_pareto_point **distinct = aot_xcalloc(x->points.n + 1, sizeof *distinct);
+    const aot_pareto_point **points = aot_xcalloc(x->points.n + 1, sizeof *points);
     const char *solver;
-    aot_chart_axes(c, "saved for the backward", AOT_CHART_BYTES, "computed a second time",
-                   AOT_CHART_FLOPS);
-    for (size_t at = 0; (solver = next_solver(x, &at)) != NULL;) {
-        size_t n = distinct_of(distinct, x, solver);
-        uint32_t s = aot_chart_series_new(c, solver, AOT_CHART_MARKED);
-        for (size_t k = 0; k < n; k++) {
-            add_budget(c, s, distinct[k]);
+    aot_chart_axes(c, "saved for the backward, inputs apart", AOT_CHART_BYTES, "recompute", AOT_CHART_FLOPS);
+    for (int front = 1; front >= 0; front--) {
+        for (size_t at = 0; (solver = next_solver(x, &at)) != NULL;) {
+            size_t n = distinct_of(points, x, solver);
+            add_curve(c, points, n, solver, front);
         }
     }
     mark_now(c, x, budget_now);
-    free(distinct);
+    free(points);
     return c;
 }
 
-static void add_steps(aot_chart *c, const aot_pareto *x, const char *solver, const char *what,
-                      bool peak)
+enum bytes_of { SAVED, NEW, PEAK };
+
+static void add_steps(aot_chart *c, const aot_pareto *x, const char *solver, enum bytes_of which)
 {
+    static const char *const what[] = {"saved", "of it new", "highest live bytes"};
     char name[128];
     bool many = strcmp(x->points.d[0].solver, x->points.d[x->points.n - 1].solver) != 0;
-    snprintf(name, sizeof name, many ? "%s, %s" : "%s", what, solver);
+    snprintf(name, sizeof name, many ? "%s: %s" : "%s", what[which], solver);
     uint32_t series = aot_chart_series_new(c, name, AOT_CHART_STEP);
     for (size_t k = 0; k < x->points.n; k++) {
         const aot_pareto_point *p = &x->points.d[k];
         if (strcmp(p->solver, solver) == 0 && p->error == NULL) {
-            aot_chart_point(c, series, p->budget, (double)(peak ? peak_of(p) : p->saved_bytes),
-                            NULL);
+            int64_t bytes = which == SAVED ? p->saved_bytes : which == NEW ? p->new_bytes : peak_of(p);
+            aot_chart_point(c, series, p->budget, (double)bytes, NULL);
         }
+    }
+    if (many) {
+        end_series(c, solver);
     }
 }
 
@@ -217,9 +270,10 @@ aot_chart *aot_chart_of_budgets(const aot_pareto *x, const char *label, double b
     const char *solver;
     aot_chart *c = aot_chart_new("Bytes at each memory budget", label);
     aot_chart_axes(c, "activation_memory_budget", AOT_CHART_NUMBER, "bytes", AOT_CHART_BYTES);
-    for (size_t at = 0; (solver = next_solver(x, &at)) != NULL;) {
-        add_steps(c, x, solver, "saved", false);
-        add_steps(c, x, solver, "highest live bytes", true);
+    for (int which = SAVED; which <= PEAK; which++) {
+        for (size_t at = 0; (solver = next_solver(x, &at)) != NULL;) {
+            add_steps(c, x, solver, (enum bytes_of)which);
+        }
     }
     snprintf(now, sizeof now, "in force: %.4g", budget_now);
     aot_chart_mark_at(c, AOT_CHART_AT_X, budget_now, 0, now);

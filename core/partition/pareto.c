@@ -33,6 +33,7 @@ static uint32_t cut_at(work *w, double budget, const char *solver)
     aot_pareto_point x = {.budget = budget, .solver = solver};
     if (w->ask->cut(w->ask->arg, &p, &peaks, budget, solver, &err) == AOT_OK) {
         x.rung = p->rung;
+        x.new_bytes = p->saved_new_bytes;
         x.recompute_flops = p->recompute_flops;
         x.forward_peak = peaks.forward;
         x.backward_peak = peaks.backward;
@@ -158,34 +159,41 @@ static void find_flips(aot_pareto *out)
     }
 }
 
+typedef struct placing {
+    aot_pareto_point *p;
+    int64_t bytes;
+} placing;
+
 static int by_cost(const void *x, const void *y)
 {
-    const aot_pareto_point *a = *(aot_pareto_point *const *)x, *b = *(aot_pareto_point *const *)y;
-    if (a->saved_bytes != b->saved_bytes) {
-        return a->saved_bytes < b->saved_bytes ? -1 : 1;
+    const placing *a = x, *b = y;
+    if (a->bytes != b->bytes) {
+        return a->bytes < b->bytes ? -1 : 1;
     }
-    return (a->recompute_flops > b->recompute_flops) - (a->recompute_flops < b->recompute_flops);
+    return (a->p->recompute_flops > b->p->recompute_flops) - (a->p->recompute_flops < b->p->recompute_flops);
 }
 
-/* In order of bytes saved, a point is on the front while nothing before it costs as little. */
-static void find_dominated(aot_pareto *out)
+/* In order of bytes, a point is on the front while nothing before it costs as little. */
+static void find_dominated(aot_pareto *out, bool by_new)
 {
-    aot_pareto_point **all = aot_xcalloc(out->points.n + 1, sizeof *all);
+    placing *all = aot_xcalloc(out->points.n + 1, sizeof *all);
     size_t n = 0;
     double least = INFINITY;
     int64_t at = -1;
     for (size_t i = 0; i < out->points.n; i++) {
-        if (out->points.d[i].error == NULL) {
-            all[n++] = &out->points.d[i];
+        aot_pareto_point *p = &out->points.d[i];
+        if (p->error == NULL) {
+            all[n++] = (placing){p, by_new ? p->new_bytes : p->saved_bytes};
         }
     }
     qsort(all, n, sizeof *all, by_cost);
     for (size_t i = 0; i < n; i++) {
-        bool equal = all[i]->recompute_flops == least && all[i]->saved_bytes == at;
-        all[i]->dominated = !equal && all[i]->recompute_flops >= least;
-        if (all[i]->recompute_flops < least) {
-            least = all[i]->recompute_flops;
-            at = all[i]->saved_bytes;
+        double cost = all[i].p->recompute_flops;
+        bool equal = cost == least && all[i].bytes == at;
+        *(by_new ? &all[i].p->dominated_new : &all[i].p->dominated) = !equal && cost >= least;
+        if (cost < least) {
+            least = cost;
+            at = all[i].bytes;
         }
     }
     free(all);
@@ -208,7 +216,7 @@ static const char *copy_text(aot_pareto *x, const char *text)
 void aot_pareto_add(aot_pareto *x, const aot_pareto_point *p, const char *const *solvers, size_t n_solvers)
 {
     aot_pareto_point c = {.budget = p->budget, .n_saved = p->n_saved, .saved_bytes = p->saved_bytes,
-                          .recompute_flops = p->recompute_flops, .forward_peak = p->forward_peak,
+                          .new_bytes = p->new_bytes, .recompute_flops = p->recompute_flops, .forward_peak = p->forward_peak,
                           .backward_peak = p->backward_peak};
     c.rung = copy_text(x, p->rung);
     c.error = copy_text(x, p->error);
@@ -261,7 +269,8 @@ void aot_pareto_finish(aot_pareto *x, const char *const *solvers, size_t n_solve
         drop_repeats(x);
     }
     find_flips(x);
-    find_dominated(x);
+    find_dominated(x, false);
+    find_dominated(x, true);
 }
 
 aot_status aot_pareto_make(aot_pareto **out, const aot_pareto_ask *ask, aot_err *err)

@@ -27,7 +27,8 @@ typedef struct aot_pareto_point {
     const char *error;  /* why it cannot be cut; NULL: it was */
     aot_pareto_value *saved; /* in PyTorch's order, tensors only */
     uint32_t n_saved;
-    int64_t saved_bytes; /* of the tensors */
+    int64_t saved_bytes; /* of the tensors, as PyTorch adds them up: inputs and views count in full */
+    int64_t new_bytes;   /* of them, what saving adds: no storage of an input, each other one once */
     double recompute_flops;
     int64_t forward_peak, backward_peak; /* live bytes; 0 unless the cut gave them */
     /* Against the point before of the same solver (the next smaller budget), largest first; the
@@ -36,6 +37,7 @@ typedef struct aot_pareto_point {
     uint32_t n_newly_saved, n_no_longer_saved;
     bool same_as_before; /* saves the same values at the same cost as the point before */
     bool dominated;      /* another point of any solver saves no more and costs no more, one of them less */
+    bool dominated_new;  /* the same by new_bytes: what the budget buys */
 } aot_pareto_point;
 
 typedef struct aot_pareto {

@@ -12,7 +12,7 @@ ok "the table says how a budget was decided" out "second cut: fusion heuristics 
 ok "and what flips" out "+t_3 16.0 KiB"
 ok "a pipe gets no escape sequences" [ "$(tr -cd '\033' <out | wc -c)" -eq 0 ]
 run "$AOTSCOPE" sweep "$AOT_FIXTURES/logs/train_break.log.gz" --pareto --no-plot
-ok "a row holds for one rung: 0 saves the inputs only" out "* 0                  40.9 KiB       7     104.9 KiB      177.4 KiB  1.05 MFLOP  inputs only"
+ok "a row holds for one rung: 0 saves the inputs only" out "* 0                  40.9 KiB        0 B       7     104.9 KiB      177.4 KiB  1.05 MFLOP  inputs only"
 ok "and 0.1 the same values by a knapsack" grep -qE "^\* 0.* to 0\.1074 +40\.9 KiB .*knapsack, then a fourth cut" out
 gzip -dc "$AOT_FIXTURES/recorded/train.aots.gz" >"$scratch/train.aots"
 run "$AOTSCOPE" sweep "$scratch/train.aots" --budgets 1 --unit 1 --no-plot
@@ -69,7 +69,7 @@ ok "commas within a cell are quoted" out '"knapsack, then a fourth cut"'
 ok "a row a point" [ "$(wc -l <out)" -eq "$(($(grep -c '"budget":' all.json) + 1))" ]
 run "$AOTSCOPE" sweep "$ladder" --pareto -o front.svg
 ok "a chart as SVG" grep -q "What saving less costs" front.svg
-ok "its points tell what flips" grep -q "<title>budget 0.543: 168.0 KiB saved, 0 again, peak .*; +t_5 16.0 KiB" front.svg
+ok "its points tell what flips" grep -q "<title>budget 0.543: 168.0 KiB saved, 38.0 KiB of it new, recompute 0, peak .*; +t_5 16.0 KiB" front.svg
 "$AOTSCOPE" sweep "$ladder" --pareto -o front.png
 ok "as PNG" [ "$(head -c 4 front.png | tail -c 3)" = PNG ]
 "$AOTSCOPE" sweep "$ladder" --pareto --format pdf -o front

@@ -9,7 +9,7 @@ ok "two partitions differ" exits 1
 ok "a head says what was asked of the right side" out "trace.log.gz  PyTorch 2.11.0+cu130  --other-set activation_memory_budget=0.5"
 ok "their joint graphs are the same" out "[0/0] joint: the same"
 ok "the saved bytes of both" out "[0/0] saved: 100.0 KiB, then 64.0 KiB"
-ok "rungs, flops and peaks" out "one cut, then knapsack, then a fourth cut; recomputed 0 flops, then 5.243e+05; peaks"
+ok "rungs, flops and peaks" out "one cut, then knapsack, then a fourth cut; recompute 0, then 524 kFLOP; peaks"
 run "$AOTSCOPE" diff "$u" --other-set activation_memory_budget=0.5 --saved
 ok "values that flip" out " -  b8[64, 64]    4.0 KiB  getitem_1"
 run "$AOTSCOPE" diff "$u" --other-set activation_memory_budget=0.5 --saved --json

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "viewers/chart.h"
+#include "viewers/format.h"
+#include "viewers/unit_charts.h"
 
 static char *render(const aot_chart *c, const char *format, const char *color, size_t *n)
 {
@@ -70,6 +72,65 @@ static void values_are_words(void **state)
     assert_string_equal(aot_chart_value(buf, sizeof buf, AOT_CHART_NUMBER, 0.1), "0.1");
 }
 
+static void neighbouring_ticks_have_labels_of_their_own_in_one_unit(void **state)
+{
+    double t[AOT_CHART_MAX_TICKS];
+    char a[64], b[64];
+    (void)state;
+    size_t n = aot_chart_ticks(t, 250.1 * 1024, 251 * 1024, 5, AOT_CHART_BYTES);
+    assert_string_equal(aot_chart_tick(a, sizeof a, AOT_CHART_BYTES, t, n, 0), "250.2 KiB");
+    assert_string_equal(aot_chart_tick(b, sizeof b, AOT_CHART_BYTES, t, n, 1), "250.4 KiB");
+    n = aot_chart_ticks(t, 130 * 1024, 200 * 1024, 4, AOT_CHART_BYTES); // no powers of two: 144, 160
+    assert_string_equal(aot_chart_tick(a, sizeof a, AOT_CHART_BYTES, t, n, 0), "140 KiB");
+    assert_string_equal(aot_chart_tick(b, sizeof b, AOT_CHART_BYTES, t, n, 1), "160 KiB");
+    n = aot_chart_ticks(t, 0, 2.4 * 1048576, 6, AOT_CHART_BYTES);
+    assert_string_equal(aot_chart_tick(a, sizeof a, AOT_CHART_BYTES, t, n, 1), "0.5 MiB");
+    assert_string_equal(aot_format_flops(a, sizeof a, 918e3), "918 kFLOP");
+}
+
+static aot_pareto *of_two_solvers(void)
+{
+    static const char *const solvers[] = {"dp", "greedy"};
+    static const struct {
+        double budget, flops;
+        int64_t bytes;
+        int solver;
+    } all[] = {{0, 90, 0, 0},   {0.3, 40, 10, 0}, {0.5, 60, 20, 0}, {1, 0, 30, 0},
+               {0, 90, 0, 1},   {0.3, 40, 10, 1}, {0.5, 40, 10, 1}, {1, 0, 30, 1}};
+    aot_pareto *x = aot_pareto_new();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        aot_pareto_point p = {.budget = all[i].budget, .solver = solvers[all[i].solver], .rung = "",
+                              .saved_bytes = all[i].bytes + 100, .new_bytes = all[i].bytes,
+                              .recompute_flops = all[i].flops};
+        aot_pareto_add(x, &p, solvers, 2);
+    }
+    aot_pareto_finish(x, solvers, 2, false);
+    return x;
+}
+
+/* The line falls from left to right: what costs more for more bytes stands beside it. */
+static void a_front_has_no_zigzag_and_equal_solvers_share_it(void **state)
+{
+    (void)state;
+    aot_pareto *x = of_two_solvers();
+    aot_chart *c = aot_chart_of_pareto(x, NULL, 1);
+    assert_int_equal(c->series.n, 2);
+    assert_string_equal(c->series.d[0].name, "dp, greedy");
+    assert_int_equal(c->series.d[0].points.n, 3);
+    for (size_t i = 1; i < 3; i++) {
+        assert_true(c->series.d[0].points.d[i].x > c->series.d[0].points.d[i - 1].x);
+        assert_true(c->series.d[0].points.d[i].y < c->series.d[0].points.d[i - 1].y);
+    }
+    assert_string_equal(c->series.d[1].name, "no gain: dp");
+    assert_int_equal(c->series.d[1].shape, AOT_CHART_POINTS);
+    assert_int_equal(c->series.d[1].points.n, 1);
+    aot_chart_free(c);
+    c = aot_chart_of_budgets(x, NULL, 1);
+    assert_int_equal(c->series.n, 5); // saved and new of each, peaks are the same
+    aot_chart_free(c);
+    aot_pareto_free(x);
+}
+
 static void the_span_covers_stacks_and_marks(void **state)
 {
     (void)state;
@@ -108,7 +169,7 @@ static void svg_follows_the_reader_and_escapes(void **state)
     assert_non_null(strstr(svg, "budget &lt;1&gt; &amp; &quot;all&quot;"));
     assert_null(strstr(svg, "<1>"));
     assert_non_null(strstr(svg, "&lt;&amp;&gt;</title></path>"));
-    assert_non_null(strstr(svg, ">12 MiB</text>"));
+    assert_non_null(strstr(svg, ">10 MiB</text>"));
     assert_non_null(strstr(svg, ">limit</text>"));
     assert_true(occurrences(svg, " class=\"f5 e\"") == 12); // eleven points and one in the legend
     free(svg);
@@ -189,6 +250,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_are_round_and_within),
         cmocka_unit_test(values_are_words),
+        cmocka_unit_test(neighbouring_ticks_have_labels_of_their_own_in_one_unit),
+        cmocka_unit_test(a_front_has_no_zigzag_and_equal_solvers_share_it),
         cmocka_unit_test(the_span_covers_stacks_and_marks),
         cmocka_unit_test(an_empty_chart_is_drawn),
         cmocka_unit_test(svg_follows_the_reader_and_escapes),

@@ -180,6 +180,25 @@ static void a_point_that_another_beats_is_dominated(void **state)
     aot_pareto_free(x);
 }
 
+/* Views of inputs count for PyTorch's sum and cost nothing: the front of new bytes leaves them out. */
+static void the_front_of_new_bytes_leaves_inputs_out(void **state)
+{
+    (void)state;
+    const aot_pareto_point all[] = {
+        {.budget = 0, .solver = "dp", .rung = "", .saved_bytes = 500, .new_bytes = 0, .recompute_flops = 50},
+        {.budget = 0.5, .solver = "dp", .rung = "", .saved_bytes = 400, .new_bytes = 10, .recompute_flops = 50},
+        {.budget = 1, .solver = "dp", .rung = "", .saved_bytes = 900, .new_bytes = 20, .recompute_flops = 0},
+    };
+    aot_pareto *x = aot_pareto_new();
+    for (size_t i = 0; i < 3; i++) {
+        aot_pareto_add(x, &all[i], dp, 1);
+    }
+    aot_pareto_finish(x, dp, 1, false);
+    assert_true(x->points.d[0].dominated && !x->points.d[1].dominated && !x->points.d[2].dominated);
+    assert_true(!x->points.d[0].dominated_new && x->points.d[1].dominated_new && !x->points.d[2].dominated_new);
+    aot_pareto_free(x);
+}
+
 static void one_budget_that_cannot_be_cut_says_why(void **state)
 {
     (void)state;
@@ -213,6 +232,7 @@ int main(void)
         T(a_grid_gives_its_points_in_order_for_each_solver),
         T(what_flips_is_named_largest_first),
         T(a_point_that_another_beats_is_dominated),
+        T(the_front_of_new_bytes_leaves_inputs_out),
         T(one_budget_that_cannot_be_cut_says_why),
         T(where_none_can_be_cut_the_first_error_is_told),
     };

@@ -131,16 +131,16 @@ static void the_budget_chart_leaves_out_repeats_and_marks_the_one_in_force(void 
     (void)state;
     aot_pareto x = {.arena = aot_arena_new()};
     const aot_pareto_point points[] = {
-        {.budget = 0, .solver = "dp", .saved_bytes = 10, .recompute_flops = 50},
-        {.budget = 0.5, .solver = "dp", .saved_bytes = 20, .recompute_flops = 5},
+        {.budget = 0, .solver = "dp", .new_bytes = 10, .recompute_flops = 50},
+        {.budget = 0.5, .solver = "dp", .new_bytes = 20, .recompute_flops = 5},
         {.budget = 0.6,
          .solver = "dp",
-         .saved_bytes = 20,
+         .new_bytes = 20,
          .recompute_flops = 5,
          .same_as_before = true},
         {.budget = 0.8, .solver = "dp", .error = "no"},
-        {.budget = 1, .solver = "dp", .saved_bytes = 15, .recompute_flops = 30},
-        {.budget = 1, .solver = "greedy", .saved_bytes = 40},
+        {.budget = 1, .solver = "dp", .new_bytes = 15, .recompute_flops = 30},
+        {.budget = 1, .solver = "greedy", .new_bytes = 40},
     };
     for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
         aot_vec_push(&x.points, points[i]);
