@@ -7,7 +7,6 @@
 #include "ir/text.h"
 #include "tui/app.h"
 #include "tui/fits.h"
-#include "viewers/chart.h"
 #include "viewers/format.h"
 
 static int64_t peak_of(const aot_fit_point *p)
@@ -30,7 +29,7 @@ static void say_fit(aot_app *app, const aot_fit *f, const char *limit)
                          "and %s of recompute (b turns it)",
                     limit, now, f->now.budget, p->budget,
                     aot_format_bytes(then, sizeof then, peak_of(p)),
-                    aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, p->recompute_flops));
+                    aot_format_flops(flops, sizeof flops, p->recompute_flops));
     }
 }
 
@@ -40,13 +39,10 @@ static void fits_now(aot_app *app, void *arg)
     char *limit = arg;
     aot_model *m = aot_app_model(app);
     size_t unit = aot_app_top(app)->unit;
-    const aot_unit *u = aot_model_unit(m, unit);
     aot_fit_ask ask = {0};
-    aot_config config;
     aot_err err = {0};
     aot_fit f;
-    if (aot_bytes_parse(&ask.limit, limit) && aot_model_config(m, unit, &config, &err) == AOT_OK &&
-        aot_fits_unit(&f, u, aot_unit_stage(u, AOT_STAGE_JOINT), &config, &ask, &err) == AOT_OK) {
+    if (aot_bytes_parse(&ask.limit, limit) && aot_fits_of_model(&f, m, unit, &ask, &err) == AOT_OK) {
         say_fit(app, &f, limit);
         aot_fit_free(&f);
     } else {
@@ -67,9 +63,8 @@ bool aot_fits_command(aot_app *app, const char *arg)
         aot_app_say(app, "'%s' is no size: 24GiB, 500MB or bytes", arg);
         return false;
     }
-    const aot_record *joint = aot_unit_stage(aot_model_unit(aot_app_model(app), unit), AOT_STAGE_JOINT);
-    if (joint == NULL || joint->text == NULL) {
-        aot_app_say(app, "This unit has no recorded joint graph: there is no cut to fit");
+    if (aot_model_stage(aot_app_model(app), unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_MISSING) {
+        aot_app_say(app, "This unit has no joint graph: there is no cut to fit");
         return false;
     }
     aot_app_later(app, "Cutting at every budget ...", fits_now, aot_xstrdup(arg));

@@ -9,11 +9,13 @@
 #include "partition/partition.h"
 #include "partition/select.h"
 #include "session/model.h"
+#include "session/saved.h"
 #include "session/walker.h"
 #include "tui/fits.h"
 #include "tui/memory_report.h"
 #include "tui/open_model.h"
 #include "tui/out_format.h"
+#include "viewers/format.h"
 
 typedef struct job {
     const aot_args *a;
@@ -23,16 +25,45 @@ typedef struct job {
     aot_sb text;
     aot_table *csv;
     AOT_VEC(aot_chart *) charts;
-    int next, failed;
+    int next, n_told, failed; /* next: number among the joint graphs of the input */
     size_t unit; /* the unit at work */
-    int64_t limit;   /* --fits; -1: not asked */
-    int n_too_large; /* units that do not fit as they are configured */
+    int64_t limit;     /* --fits; -1: not asked */
+    int64_t max_saved; /* --max-saved; -1: not asked */
+    int n_too_large;   /* units that do not fit, or save more, as they are configured */
 } job;
+
+static json_t *unit_json(const job *j, const aot_memory_unit *x)
+{
+    json_t *o = aot_memory_json(&j->ask, x);
+    int64_t bytes = aot_saved_tensor_bytes(x->p);
+    json_object_set_new(o, "unit_number", json_integer((json_int_t)j->unit));
+    json_object_set_new(o, "label", json_string(x->label));
+    json_object_set_new(o, "saved_bytes", json_integer(bytes));
+    json_object_set_new(o, "saved_new_bytes", json_integer(x->p->saved_new_bytes));
+    if (j->max_saved >= 0) {
+        json_object_set_new(o, "max_saved", json_integer(j->max_saved));
+        json_object_set_new(o, "within_max_saved", json_boolean(bytes <= j->max_saved));
+    }
+    return o;
+}
+
+/* What the unit saves against --max-saved. */
+static void tell_saved(job *j, const aot_memory_unit *x)
+{
+    char saved[64], fresh[32], limit[32];
+    bool within = aot_saved_tensor_bytes(x->p) <= j->max_saved;
+    j->n_too_large += !within;
+    if (strcmp(j->format, "text") == 0) {
+        aot_sb_addf(&j->text, "saved: %s, %s of it new: %s %s\n", aot_saved_text(x->p, saved, sizeof saved),
+                    aot_format_bytes(fresh, sizeof fresh, x->p->saved_new_bytes), within ? "within" : "more than",
+                    aot_format_bytes(limit, sizeof limit, j->max_saved));
+    }
+}
 
 static void tell(job *j, const aot_memory_unit *x)
 {
     if (strcmp(j->format, "json") == 0) {
-        json_array_append_new(j->graphs, aot_memory_json(&j->ask, x));
+        json_array_append_new(j->graphs, unit_json(j, x));
     } else if (strcmp(j->format, "text") == 0) {
         aot_memory_print(&j->text, &j->ask, x);
     } else if (strcmp(j->format, "csv") == 0) {
@@ -40,6 +71,9 @@ static void tell(job *j, const aot_memory_unit *x)
     } else {
         aot_vec_push(&j->charts, aot_memory_chart(&j->ask, x, AOT_SIDE_FORWARD));
         aot_vec_push(&j->charts, aot_memory_chart(&j->ask, x, AOT_SIDE_BACKWARD));
+    }
+    if (j->max_saved >= 0) {
+        tell_saved(j, x);
     }
 }
 
@@ -92,6 +126,8 @@ static aot_status fit_graph(job *j, const aot_unit *u, const aot_record *r, int 
     } else {
         json_t *o = aot_fit_json(&f);
         json_object_set_new(o, "unit", json_integer(k));
+        json_object_set_new(o, "unit_number", json_integer((json_int_t)j->unit));
+        json_object_set_new(o, "label", json_string(aot_unit_label(&u->key, label, sizeof label)));
         json_array_append_new(j->graphs, o);
     }
     aot_fit_free(&f);
@@ -102,15 +138,18 @@ static void on_unit(void *arg, const aot_unit *u)
 {
     job *j = arg;
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
-    if (r != NULL && r->text != NULL && aot_cmd_unit_is(u, j->unit, j->only)) {
+    bool joint = r != NULL && r->text != NULL;
+    if (joint && aot_cmd_unit_is(u, j->unit, j->only)) {
         aot_err mine = {0};
-        aot_status s = j->limit >= 0 ? fit_graph(j, u, r, j->next++, &mine) : one_graph(j, u, r, j->next++, &mine);
+        aot_status s = j->limit >= 0 ? fit_graph(j, u, r, j->next, &mine) : one_graph(j, u, r, j->next, &mine);
+        j->n_told++;
         if (s != AOT_OK) {
             aot_err_in_file(&mine, u->input);
             aot_cmd_fail(&mine);
             j->failed++;
         }
     }
+    j->next += joint;
     j->unit++;
 }
 
@@ -132,14 +171,25 @@ static aot_status write_all(job *j, aot_err *err)
     return aot_out_write(j->a, j->format, &j->text, err);
 }
 
+static aot_status read_size(int64_t *out, const aot_args *a, const char *option, aot_err *err)
+{
+    const char *size = aot_args_get(a, option);
+    *out = -1;
+    if (size != NULL && !aot_bytes_parse(out, size)) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--%s takes a size such as 24GiB, 500MB or 1000000, not '%s'", option, size);
+    }
+    return AOT_OK;
+}
+
 static aot_status read_options(job *j, const aot_args *a, aot_err *err)
 {
     const char *fits = aot_args_get(a, "fits");
     AOT_TRY(aot_out_format(&j->format, a, fits != NULL ? "text, json" : "text, json, csv, svg, pdf, png", err));
     AOT_TRY(aot_memory_ask_read(&j->ask, a, err));
-    j->limit = -1;
-    if (fits != NULL && !aot_bytes_parse(&j->limit, fits)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--fits takes a size such as 24GiB, 500MB or 1000000, not '%s'", fits);
+    AOT_TRY(read_size(&j->limit, a, "fits", err));
+    AOT_TRY(read_size(&j->max_saved, a, "max-saved", err));
+    if (j->limit >= 0 && j->max_saved >= 0) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--fits and --max-saved are two questions: ask one at a time");
     }
     j->only = aot_args_get(a, "unit");
     j->csv = strcmp(j->format, "csv") == 0 ? aot_memory_csv_new(&j->ask) : NULL;
@@ -165,7 +215,7 @@ static int run(const aot_args *a)
     if (st == AOT_OK) {
         st = aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &err);
     }
-    if (st == AOT_OK && j.next == 0) {
+    if (st == AOT_OK && j.n_told == 0) {
         st = j.only != NULL ? AOT_FAIL(&err, AOT_E_USAGE, "no unit '%s' with a joint graph: `aotscope show %s --units` "
                                                           "lists them", j.only, a->inputs[0])
                             : AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s",
@@ -180,6 +230,7 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"fits", 0, "SIZE", false, "Whether each unit fits SIZE (24GiB, 500MB), and the budget at which it would; a table, or JSON with --format json."},
+    {"max-saved", 0, "SIZE", false, "Exit code 1 if a unit saves more than SIZE for its backward, as `show --saved` adds it up."},
     AOT_OPTIONS_MEMORY,
     {"unit", 'u', "N|LABEL", false, "One unit, by number or label; all if absent."},
     AOT_OPTIONS_INPUT,
@@ -192,7 +243,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_memory = {
     .name = "memory",
-    .synopsis = "INPUT [--by WHAT,...] [--timeline] [--fits SIZE] [--set NAME=VALUE]... [--format FORMAT] [-o FILE]",
+    .synopsis = "INPUT [--by WHAT,...] [--timeline] [--fits SIZE | --max-saved SIZE] [--set NAME=VALUE]... [--format FORMAT] [-o FILE]",
     .summary = "Live bytes of forward and backward, node by node, and what lives at their peaks",
     .doc = "Each joint graph is cut and both modules are walked as PyTorch's interpreter runs them. Every living storage "
            "counts once; values die at their last use. Forward inputs are held by the caller; primals and saved values "
@@ -210,12 +261,13 @@ const aot_cmd cmd_memory = {
            "and 20 MiB, best fit, splitting and joining. Streams, expandable segments, what other units leave behind and "
            "libraries' workspaces are not modelled.\n\n"
            "With --fits each unit is walked at 41 memory budgets; exit "
-           "code 1 if one does not fit as it is configured. What lives besides the unit (optimizer state, other units) "
+           "code 1 if one does not fit as it is configured; so it is with --max-saved, which looks at the saved bytes. What lives besides the unit (optimizer state, other units) "
            "is to be taken off SIZE before.",
     .examples = "aotscope memory train.log\n"
                 "aotscope memory train.log --by region,module --unit 0/1\n"
                 "aotscope memory train.log --by kind -o memory.svg\n"
                 "aotscope memory train.log --fits 24GiB --allocator cuda\n"
+                "aotscope memory train.log --max-saved 2GiB --no-plot\n"
                 "aotscope memory train.log --set activation_memory_budget=0.5 -o memory.json\n",
     .options = options,
     .min_inputs = 1,

@@ -51,20 +51,42 @@ static const char *generator_text(const aot_rng_site *s, char *buf, size_t size)
     return buf;
 }
 
-static void site_rows(aot_table *t, const char *graph, const aot_rng_sites *sites)
+/* The draw of the forward before which a state was taken; 0: none of its sites saves that one. */
+static unsigned draw_of_state(const told *x, unsigned state)
+{
+    for (size_t i = 0; i < x->forward.n; i++) {
+        if (x->forward.d[i].use == AOT_RNG_SAVES && x->forward.d[i].state == state) {
+            return x->forward.d[i].order;
+        }
+    }
+    return 0;
+}
+
+/* A state is told by the draw that it stands before, as draws are counted from 1 and states from 0. */
+static void use_cell(aot_table *t, const told *x, const aot_rng_site *s)
+{
+    const char *use = aot_rng_use_name((aot_rng_use)s->use);
+    bool stateful = s->use == AOT_RNG_SAVES || s->use == AOT_RNG_RESTORES;
+    unsigned draw = stateful ? draw_of_state(x, s->state) : 0;
+    if (draw > 0) {
+        aot_table_cellf(t, "%s the state before the forward's draw %u", use, draw);
+    } else {
+        aot_table_cellf(t, stateful ? "%s state %u" : "%s", use, s->state);
+    }
+}
+
+static void site_rows(aot_table *t, const told *x, const char *graph, const aot_rng_sites *sites)
 {
     char buf[300];
     for (size_t i = 0; i < sites->n; i++) {
         const aot_rng_site *s = &sites->d[i];
-        bool numbered = s->use == AOT_RNG_SAVES || s->use == AOT_RNG_RESTORES;
         aot_table_row(t);
         aot_table_cellf(t, "  %s", graph);
         aot_table_cell(t, generator_text(s, buf, sizeof buf));
         aot_table_cellf(t, s->order > 0 ? "%u" : "%.0u", s->order);
         aot_table_cell(t, aot_node_name(s->g, s->node));
         aot_table_cell(t, s->op);
-        aot_table_cellf(t, numbered ? "%s state %u" : "%s", aot_rng_use_name((aot_rng_use)s->use),
-                        s->state);
+        use_cell(t, x, s);
         aot_table_cell(t, aot_format_source(buf, sizeof buf, s->g, s->node));
     }
 }
@@ -77,10 +99,10 @@ static void print_sites(const told *x)
     for (int i = 0; i < 7; i++) {
         aot_table_column(t, titles[i], i == 2 ? AOT_RIGHT : AOT_LEFT, 0);
     }
-    site_rows(t, x->p != NULL ? "forward" : "inference", &x->forward);
-    site_rows(t, "backward", &x->backward);
-    print_table(t, "Sites in the order in which they run (n: how often the generator was moved)",
-                0);
+    site_rows(t, x, x->p != NULL ? "forward" : "inference", &x->forward);
+    site_rows(t, x, "backward", &x->backward);
+    print_table(t, "Sites in the order in which they run (n: the draw's number, counted from 1 in each graph and for each "
+                   "generator)", 0);
 }
 
 static const char *drawn_at(aot_arena *a, const char *graph, const aot_rng_sites *s, int i)
@@ -88,7 +110,7 @@ static const char *drawn_at(aot_arena *a, const char *graph, const aot_rng_sites
     const aot_rng_site *x = &s->d[i];
     const char *name = aot_node_name(x->g, x->node);
     return x->order > 0
-               ? aot_arena_printf(a, "%s: %s, draw %u of %s", graph, name, x->order, x->generator)
+               ? aot_arena_printf(a, "%s: %s, its draw %u of %s", graph, name, x->order, x->generator)
                : aot_arena_printf(a, "%s: %s", graph, name);
 }
 

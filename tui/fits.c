@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "exec/allocator.h"
+#include "ir/text.h"
 #include "session/cutter.h"
-#include "session/model.h"
 #include "session/walker.h"
 #include "tui/cmd.h"
 #include "tui/out_format.h"
@@ -66,19 +66,29 @@ static int by_bytes(const void *a, const void *b)
                                 : strcmp(x->name, y->name);
 }
 
-static json_t *find_flips(const aot_partition *now, const aot_partition *then)
+/* What the partition saves, a mark for each node of its graph. The graph is the same at every budget. */
+static uint8_t *saved_in(const aot_partition *p)
 {
-    flip *all = aot_xcalloc(now->n_saved + 1, sizeof *all);
+    uint8_t *marks = aot_xcalloc(p->cut->nodes.n + 1, 1);
+    for (uint32_t i = 0; i < p->n_saved; i++) {
+        marks[p->saved[i]] = 1;
+    }
+    return marks;
+}
+
+/* [name, bytes] of what p saves and the other does not, or the other way round; largest first. */
+static json_t *find_flips(const aot_partition *p, const uint8_t *other, bool newly)
+{
+    flip *all = aot_xcalloc(p->cut->nodes.n + 1, sizeof *all);
+    uint8_t *mine = saved_in(p);
     size_t n = 0;
     json_t *list = json_array();
-    aot_node_id *map = aot_view_map(now->cut, then);
-    for (uint32_t i = 0; i < now->n_saved; i++) {
-        aot_node_id id = now->saved[i], other = map[id];
-        if (other == AOT_NO_NODE || then->nodes[other].verdict != AOT_V_SAVED) {
-            all[n++] = (flip){aot_node_name(now->cut, id), now->nodes[id].bytes};
+    for (aot_node_id i = 0; i < p->cut->nodes.n; i++) {
+        if (mine[i] != other[i] && (mine[i] != 0) == newly) {
+            all[n++] = (flip){aot_node_name(p->cut, i), p->nodes[i].bytes};
         }
     }
-    free(map);
+    free(mine);
     qsort(all, n, sizeof *all, by_bytes);
     for (size_t i = 0; i < n; i++) {
         json_array_append_new(list, json_pack("[s, I]", all[i].name, (json_int_t)all[i].bytes));
@@ -87,47 +97,93 @@ static json_t *find_flips(const aot_partition *now, const aot_partition *then)
     return list;
 }
 
+/* One budget after the other, from 1 down. now: saved as configured. */
+static void cut_all(aot_fit *f, fitter *k, const aot_config *config, const uint8_t *now)
+{
+    uint8_t *before = NULL;
+    for (int i = 0; i < AOT_FIT_POINTS; i++) {
+        aot_config c = *config;
+        aot_err ignored = {0};
+        aot_partition *then;
+        aot_fit_point *x = &f->points[i];
+        c.activation_memory_budget = (double)(AOT_FIT_POINTS - 1 - i) / (AOT_FIT_POINTS - 1);
+        if (cut_at(&then, x, k, &c, &ignored) == AOT_OK) {
+            if (x->fits && f->best < 0) {
+                f->best = i;
+                f->flips = find_flips(then, now, false);
+            }
+            x->newly_saved = before != NULL ? find_flips(then, before, true) : NULL;
+            x->no_longer_saved = before != NULL ? find_flips(then, before, false) : NULL;
+            free(before);
+            before = saved_in(then);
+            aot_partition_release(then);
+        }
+        aot_cmd_progress(NULL, "budgets", (uint64_t)i + 1, AOT_FIT_POINTS);
+    }
+    free(before);
+    aot_cmd_progress_end();
+}
+
 aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *joint,
                          const aot_config *config, const aot_fit_ask *ask, aot_err *err)
 {
     aot_fit f = {.best = -1};
     fitter k = {.ask = ask, .cutter = aot_cutter_new(u, joint), .walker = aot_walker_new(u, joint, &ask->walk)};
-    aot_partition *now = NULL, *then;
+    aot_partition *now = NULL;
     aot_status s = cut_at(&now, &f.now, &k, config, err);
-    for (int i = 0; s == AOT_OK && i < AOT_FIT_POINTS; i++) {
-        aot_config c = *config;
-        aot_err ignored = {0};
-        c.activation_memory_budget = (double)(AOT_FIT_POINTS - 1 - i) / (AOT_FIT_POINTS - 1);
-        if (cut_at(&then, &f.points[i], &k, &c, &ignored) == AOT_OK) {
-            if (f.points[i].fits && f.best < 0) {
-                f.best = i;
-                f.flips = find_flips(now, then);
-            }
-            aot_partition_release(then);
-        }
-        aot_cmd_progress(NULL, "budgets", (uint64_t)i + 1, AOT_FIT_POINTS);
+    if (s == AOT_OK) {
+        uint8_t *saved_now = saved_in(now);
+        cut_all(&f, &k, config, saved_now);
+        free(saved_now);
+        *out = f;
     }
-    aot_cmd_progress_end();
     aot_partition_release(now);
     aot_walker_free(k.walker);
     aot_cutter_free(k.cutter);
-    if (s == AOT_OK) {
-        *out = f;
+    return s;
+}
+
+aot_status aot_fits_of_model(aot_fit *out, aot_model *m, size_t unit, const aot_fit_ask *ask, aot_err *err)
+{
+    const aot_unit *u = aot_model_unit(m, unit);
+    const aot_record *recorded = aot_unit_stage(u, AOT_STAGE_JOINT);
+    const aot_graph *joint;
+    aot_config config;
+    AOT_TRY(aot_model_config(m, unit, &config, err));
+    if (recorded != NULL && recorded->text != NULL) {
+        return aot_fits_unit(out, u, recorded, &config, ask, err);
     }
+    AOT_TRY(aot_model_graph(m, unit, AOT_STAGE_JOINT, &joint, err));
+    aot_sb text = {0};
+    aot_print_graph(&text, joint, 0);
+    aot_record derived = {.name = "joint", .text = aot_sb_text(&text), .len = text.n, .line = 1, .stage = AOT_STAGE_JOINT};
+    aot_status s = aot_fits_unit(out, u, &derived, &config, ask, err);
+    aot_sb_free(&text);
     return s;
 }
 
 void aot_fit_free(aot_fit *f)
 {
+    for (int i = 0; i < AOT_FIT_POINTS; i++) {
+        json_decref(f->points[i].newly_saved);
+        json_decref(f->points[i].no_longer_saved);
+    }
     json_decref(f->flips);
 }
 
 static json_t *point_json(const aot_fit_point *x)
 {
-    return json_pack("{s:f, s:b, s:I, s:I, s:I, s:f, s:s}", "budget", x->budget, "fits",
-                     (int)x->fits, "forward_peak", (json_int_t)x->forward_peak, "backward_peak",
-                     (json_int_t)x->backward_peak, "saved_bytes", (json_int_t)x->saved_bytes,
-                     "recompute_flops", x->recompute_flops, "rung", x->rung);
+    json_t *o = json_pack("{s:f, s:b, s:I, s:I, s:I, s:f, s:s}", "budget", x->budget, "fits",
+                          (int)x->fits, "forward_peak", (json_int_t)x->forward_peak, "backward_peak",
+                          (json_int_t)x->backward_peak, "saved_bytes", (json_int_t)x->saved_bytes,
+                          "recompute_flops", x->recompute_flops, "rung", x->rung);
+    json_object_set_new(o, "tensor_bytes", json_integer(x->tensor_bytes));
+    json_object_set_new(o, "saved_symbols", json_integer(x->n_symbols));
+    if (x->newly_saved != NULL) {
+        json_object_set(o, "newly_saved", x->newly_saved);
+        json_object_set(o, "no_longer_saved", x->no_longer_saved);
+    }
+    return o;
 }
 
 json_t *aot_fit_json(const aot_fit *f)
@@ -140,6 +196,22 @@ json_t *aot_fit_json(const aot_fit *f)
     json_object_set_new(o, "best", f->best >= 0 ? point_json(&f->points[f->best]) : json_null());
     json_object_set(o, "no_longer_saved", f->flips != NULL ? f->flips : json_null());
     return o;
+}
+
+/* "-gelu 32.0 KiB, +t_3 16.0 KiB and 3 more": what is no longer saved first, as the budget falls. */
+static void flip_words(aot_sb *out, const aot_fit_point *x)
+{
+    enum { MOST = 2 };
+    size_t gone = json_array_size(x->no_longer_saved), n = gone + json_array_size(x->newly_saved);
+    char bytes[32];
+    for (size_t i = 0; i < n && i < MOST; i++) {
+        json_t *v = i < gone ? json_array_get(x->no_longer_saved, i) : json_array_get(x->newly_saved, i - gone);
+        aot_sb_addf(out, "%s%s%s %s", i > 0 ? ", " : "", i < gone ? "-" : "+", json_string_value(json_array_get(v, 0)),
+                    aot_format_bytes(bytes, sizeof bytes, json_integer_value(json_array_get(v, 1))));
+    }
+    if (n > MOST) {
+        aot_sb_addf(out, " and %zu more", n - MOST);
+    }
 }
 
 static void print_point(aot_table *t, const char *mark, const aot_fit_point *x)
@@ -158,13 +230,18 @@ static void print_point(aot_table *t, const char *mark, const aot_fit_point *x)
     }
     aot_table_cell(t, aot_format_flops(flops, sizeof flops, x->recompute_flops));
     aot_table_cell(t, x->rung);
+    aot_sb flips = {0};
+    flip_words(&flips, x);
+    aot_table_cell(t, aot_sb_text(&flips));
+    aot_sb_free(&flips);
 }
 
+/* a comes after b: they are the same row. */
 static bool same_point(const aot_fit_point *a, const aot_fit_point *b)
 {
     return a->forward_peak == b->forward_peak && a->backward_peak == b->backward_peak &&
            a->saved_bytes == b->saved_bytes && a->recompute_flops == b->recompute_flops &&
-           strcmp(a->rung, b->rung) == 0;
+           strcmp(a->rung, b->rung) == 0 && json_array_size(a->newly_saved) + json_array_size(a->no_longer_saved) == 0;
 }
 
 static void print_flips(aot_sb *out, const aot_fit *f)
@@ -185,7 +262,7 @@ static void print_flips(aot_sb *out, const aot_fit *f)
 void aot_fit_print(aot_sb *out, const aot_fit *f, int64_t limit)
 {
     static const char *const titles[] = {"  budget",    "",          "forward", "backward", "saved",
-                                         "recompute", "decided by"};
+                                         "recompute", "decided by", "against the row above"};
     char bytes[32], flops[32];
     aot_table *t = aot_table_new();
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {

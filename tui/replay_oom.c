@@ -238,20 +238,12 @@ static json_t *stop_json(const oom *o)
                      "living", living_json(o));
 }
 
-/* The budgets at which it would fit; of a recorded joint graph. */
+/* The budgets at which it would fit. */
 static aot_status tell_fits(aot_sb *text, json_t **json, aot_model *m, size_t unit, int64_t limit,
                             aot_err *err)
 {
-    const aot_unit *u = aot_model_unit(m, unit);
-    const aot_record *joint = aot_unit_stage(u, AOT_STAGE_JOINT);
-    aot_config config;
     aot_fit f;
-    if (joint == NULL || joint->text == NULL) {
-        aot_sb_addz(text, "  which cut would fit is told of a recorded joint graph\n");
-        return AOT_OK;
-    }
-    AOT_TRY(aot_model_config(m, unit, &config, err));
-    AOT_TRY(aot_fits_unit(&f, u, joint, &config, &(aot_fit_ask){.limit = limit}, err));
+    AOT_TRY(aot_fits_of_model(&f, m, unit, &(aot_fit_ask){.limit = limit}, err));
     if (json != NULL) {
         *json = aot_fit_json(&f);
     } else {

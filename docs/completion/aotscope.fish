@@ -229,6 +229,7 @@ complete -c aotscope -n '__fish_seen_subcommand_from verify' -l times -r -d 'Mea
 complete -c aotscope -n '__fish_seen_subcommand_from verify' -l policy -r -d 'Lines set NAME=VALUE, save, recompute or clear SELECTION; they go over --set.'
 complete -c aotscope -n __fish_use_subcommand -a memory -d 'Live bytes of forward and backward, node by node, and what lives at their peaks'
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l fits -r -d 'Whether each unit fits SIZE (24GiB, 500MB), and the budget at which it would; a table, or JSON with --format json.'
+complete -c aotscope -n '__fish_seen_subcommand_from memory' -l max-saved -r -d 'Exit code 1 if a unit saves more than SIZE for its backward, as `show --saved` adds it up.'
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l by -r -d 'What lives at the peak by kind, line, op, region or module; kind and line if absent.'
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l timeline -d 'A row for each node: live bytes, what it allocated, what was freed after it.'
 complete -c aotscope -n '__fish_seen_subcommand_from memory' -l no-plot -d 'Tables alone, no plot of characters.'

@@ -137,4 +137,23 @@ ok "an unknown unit is an error" exits 2
 run "$AOTSCOPE" memory "$blocks" --unit 0/0 --allocator rocm
 ok "an unknown allocator is an error" exits 2
 
+# ---- limits of saved bytes, and which tensors flip ----
+run "$AOTSCOPE" memory "$ladder" --max-saved 200KiB --no-plot
+ok "what saves no more than asked passes" exits 0
+run "$AOTSCOPE" memory "$ladder" --max-saved 204799 --no-plot
+ok "one byte more does not" exits 1
+ok "and both sums are told" out "saved: 200.0 KiB, 70.0 KiB of it new: more than 200.0 KiB"
+run "$AOTSCOPE" memory "$ladder" --max-saved 1KiB --format json
+ok "nor does it as JSON" exits 1
+ok "which says so" out '"within_max_saved": false'
+run "$AOTSCOPE" memory "$ladder" --max-saved 1KiB --fits 1GiB
+ok "both limits at once are no question" exits 2
+run "$AOTSCOPE" memory "$ladder" --fits 320KiB
+ok "each budget tells which tensors flip" out "-t 8.0 KiB, -t_12 8.0 KiB and 2 more"
+run "$AOTSCOPE" memory "$ladder" --fits 320KiB --format json
+ok "JSON has them" out '"newly_saved"'
+run "$AOTSCOPE" memory "$AOT_FIXTURES/logs/train_break.log.gz" --unit 1 --format json
+ok "a unit asked for keeps its number" out '"unit": 1'
+ok "and its label" out '"label": "[1/1]"'
+
 done_testing

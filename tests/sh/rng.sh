@@ -5,12 +5,13 @@ oracle=$AOT_FIXTURES/oracle
 
 run "$AOTSCOPE" rng "$oracle/pain_dropout_under_budget/trace.log.gz" --set activation_memory_budget=0.5
 ok "a mask drawn again is an error" exits 1
-ok "with both draws named" out "forward: native_dropout, draw 1 of cpu; backward: native_dropout"
+ok "with both draws named" out "forward: native_dropout, its draw 1 of cpu; backward: native_dropout, its draw 1 of cpu: another state"
 run "$AOTSCOPE" rng "$oracle/pain_dropout_under_budget/trace.log.gz"
 ok "a saved one is none" exits 0
 run "$AOTSCOPE" rng "$oracle/checkpoint_dropout/trace.log.gz"
 ok "a threaded state is none" exits 0
 ok "and is told" out "with the state before that draw: the same numbers"
+ok "a state is told by the draw after it, in both graphs" sh -c 'grep -q "saves the state before the forward.s draw 1" "$1" && grep -q "restores the state before the forward.s draw 1" "$1"' - "$scratch/out"
 ok "eager draws the same" out "from the same seed: yes"
 run "$AOTSCOPE" rng "$oracle/pain_dropout_decomposed/trace.log.gz"
 ok "a decomposition changes the numbers" out "from the same seed: no, aten.native_dropout became aten.rand"
