@@ -12,11 +12,7 @@ typedef struct job {
     const aot_args *a;
     const json_t *values;
     const char *file; /* of the values */
-    int only;         /* the Dynamo graph that is run; -1: there must be one */
-    int next;
     json_t *result;
-    aot_err err;
-    aot_status st;
 } job;
 
 static aot_status run_it(job *j, const aot_unit *u, const aot_runnable *r, aot_err *err)
@@ -24,98 +20,72 @@ static aot_status run_it(job *j, const aot_unit *u, const aot_runnable *r, aot_e
     aot_xval *outer = NULL, *tangents = NULL;
     unsigned n_tangents = 0;
     aot_run_out out = {0};
+    aot_wrapper_trace trace = {0};
     aot_exec *x = aot_exec_new();
     const char *seed = aot_args_get(j->a, "seed");
     aot_exec_options o = {.until = aot_args_get(j->a, "until")};
     aot_generator_seed(aot_exec_generator(x), seed != NULL ? strtoull(seed, NULL, 0) : 0);
     aot_status s = aot_run_values(&outer, &tangents, &n_tangents, r, u, j->values, j->file, err);
     if (s == AOT_OK) {
-        aot_run_in in = {.calling = &r->capture.calling, .graph = r->graph, .cut = r->cut, .outer = outer,
-                         .tangents = tangents, .n_tangents = n_tangents, .options = &o};
+        bool traced = aot_args_has(j->a, "wrappers");
+        aot_run_in in = {.calling = &r->capture.calling, .graph = r->graph, .cut = r->cut, .outer = outer, .names = r->sources,
+                         .tangents = tangents, .n_tangents = n_tangents, .options = &o, .debug_assert = r->debug_assert,
+                         .trace = traced ? &trace : NULL};
         s = aot_run_unit(&out, x, &in, err);
         if (s == AOT_OK) {
             j->result = aot_cmd_json();
             json_t *more = aot_run_json(r, &out, outer);
             json_object_update(j->result, more);
             json_decref(more);
+            if (traced) {
+                json_object_set_new(j->result, "wrappers", aot_wrapper_trace_json(&trace));
+            }
         } else {
             aot_err_in_file(err, u->input);
         }
     }
     aot_run_free(&out);
+    aot_wrapper_trace_free(&trace);
     aot_free_values(outer, (unsigned)r->capture.calling.n_outer);
     aot_free_values(tangents, n_tangents);
     aot_exec_free(x);
     return s;
 }
 
-static void on_unit(void *arg, const aot_unit *u)
+static aot_status on_graph(void *arg, const aot_unit *u, const aot_record *rec, int k, aot_err *err)
 {
     job *j = arg;
-    for (size_t i = 0; i < u->records.n && aot_unit_source(u) != AOT_N_STAGES; i++) {
-        const aot_record *rec = &u->records.d[i];
-        if (rec->stage != aot_unit_source(u)) {
-            continue;
+    aot_config config;
+    aot_runnable r = {0};
+    (void)k;
+    aot_status s = aot_cmd_unit_config(&config, j->a, u, err);
+    if (s == AOT_OK) {
+        s = aot_runnable_make(&r, u, rec, &config, err);
+        if (s != AOT_OK) {
+            aot_err_in_file(err, u->input);
         }
-        int k = j->next++;
-        if (k != (j->only < 0 ? 0 : j->only) || j->st != AOT_OK) {
-            continue;
-        }
-        aot_config config;
-        aot_runnable r = {0};
-        j->st = aot_cmd_unit_config(&config, j->a, u, &j->err);
-        if (j->st == AOT_OK) {
-            j->st = aot_runnable_make(&r, u, rec, &config, &j->err);
-        }
-        if (j->st != AOT_OK) {
-            aot_err_in_file(&j->err, u->input);
-        } else {
-            j->st = run_it(j, u, &r, &j->err);
-        }
-        aot_runnable_free(&r);
     }
-}
-
-static aot_status check_found(job *j)
-{
-    const char *input = j->a->inputs[0];
-    if (j->next == 0) {
-        AOT_FAIL(&j->err, AOT_E_PIPELINE, "no Dynamo graph in it: %s", aot_stage_get(AOT_STAGE_DYNAMO)->how_to_get);
-    } else if (j->only >= j->next) {
-        AOT_FAIL(&j->err, AOT_E_USAGE, "--unit %d: there are %d Dynamo graphs, counted from 0", j->only, j->next);
-    } else if (j->only < 0 && j->next > 1) {
-        AOT_FAIL(&j->err, AOT_E_USAGE, "it holds %d Dynamo graphs: say which one with --unit 0 to --unit %d", j->next,
-                 j->next - 1);
-    }
-    aot_err_in_file(&j->err, input);
-    return j->err.code;
+    s = s == AOT_OK ? run_it(j, u, &r, err) : s;
+    aot_runnable_free(&r);
+    return s;
 }
 
 static int run(const aot_args *a)
 {
-    const char *file = aot_args_get(a, "values"), *unit = aot_args_get(a, "unit");
-    job j = {.a = a, .file = file, .only = -1};
+    job j = {.a = a, .file = aot_args_get(a, "values")};
     json_t *values = NULL;
-    if (file == NULL) {
+    aot_err err = {0};
+    if (j.file == NULL) {
         return aot_cmd_usage(a->cmd, "the values of the inputs are missing: --values V.json");
     }
-    if (unit != NULL) {
-        char *end;
-        j.only = (int)strtol(unit, &end, 10);
-        if (*end != '\0' || j.only < 0) {
-            return aot_cmd_usage(a->cmd, "--unit takes a number from 0 on, not '%s'", unit);
-        }
-    }
-    aot_status s = aot_cmd_check_settings(a, &j.err);
-    s = s == AOT_OK ? aot_values_read(&values, file, &j.err) : s;
+    aot_status s = aot_cmd_check_settings(a, &err);
+    s = s == AOT_OK ? aot_values_read(&values, j.file, &err) : s;
     j.values = values;
-    s = s == AOT_OK ? aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &j.err) : s;
-    s = s == AOT_OK ? j.st : s;
-    s = s == AOT_OK ? check_found(&j) : s;
-    s = s == AOT_OK ? aot_cmd_write_json(a, j.result, &j.err) : s;
+    s = s == AOT_OK ? aot_cmd_each_dynamo(a, true, on_graph, &j, &err) : s;
+    s = s == AOT_OK ? aot_cmd_write_json(a, j.result, &err) : s;
     json_decref(values);
     json_decref(j.result);
-    return s == AOT_OK ? AOT_EXIT_SAME : aot_cmd_fail(&j.err);
+    return s == AOT_OK ? AOT_EXIT_SAME : aot_cmd_fail(&err);
 }
 
 static const aot_option options[] = {
@@ -123,6 +93,7 @@ static const aot_option options[] = {
     {"output", 'o', "FILE", false, "Where to write the results; standard output if absent."},
     {"unit", 0, "N", false, "The Dynamo graph to run, counted from 0, where there are several."},
     {"seed", 0, "N", false, "torch.manual_seed(N) before the run; 0 if absent."},
+    {"wrappers", 0, NULL, false, "Also what each runtime wrapper took, changed and gave: \"wrappers\", a list of events."},
     {"until", 0, "NODE", false, "Stop behind this node; what comes after needs no kernels."},
     {"backend", 0, "NAME", false,
      "Whose decompositions and passes: aot_eager, decomp, inductor_joint; as recorded by default."},
@@ -133,7 +104,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_exec = {
     .name = "exec",
-    .synopsis = "INPUT --values V.json [--unit N] [--seed N] [--until NODE] [--set NAME=VALUE]... [-o OUT.json]",
+    .synopsis = "INPUT --values V.json [--unit N] [--seed N] [--until NODE] [--wrappers] [--set NAME=VALUE]... [-o OUT.json]",
     .summary = "Run a unit on given values, through its runtime wrappers",
     .doc = "Traces the Dynamo graph, cuts it as the settings say, and runs forward and backward on the CPU, through "
            "the wrappers that AOTAutograd puts around them: inputs given twice or sharing memory, mutations "

@@ -23,11 +23,8 @@ typedef struct job {
     aot_tolerance tolerance;
     bool has_tolerance;
     aot_fault fault;
-    int only, next; /* Dynamo graphs, counted from 0; -1: all */
     unsigned n[N_OUTCOMES];
     json_t *units;  /* NULL: text */
-    aot_err err;
-    aot_status st;
 } job;
 
 /* ---- one unit --------------------------------------------------------------------------------------------- */
@@ -45,12 +42,21 @@ static aot_status inputs_of(aot_xval **outer, const job *j, const aot_runnable *
 }
 
 /* Numbers below zero have no logarithm: where outputs are not finite, inputs are made up once more. */
-static aot_status verify_it(aot_verify_out *out, const job *j, const aot_runnable *r, const aot_unit *u, aot_err *err)
+static aot_status verify_it(aot_verify_out *out, const job *j, const aot_runnable *r, const aot_unit *u, aot_wrapper_trace *trace,
+                            aot_err *err)
 {
     const aot_calling *c = &r->capture.calling;
     aot_xval *outer = NULL;
-    aot_verify_in in = {c, r->capture.graph[AOT_LEVEL_ATEN], r->joint, r->cut, NULL, r->sources, j->seed,
-                        j->has_tolerance ? &j->tolerance : NULL, j->fault};
+    aot_verify_in in = {.calling = c,
+                        .aten = r->capture.graph[AOT_LEVEL_ATEN],
+                        .joint = r->joint,
+                        .cut = r->cut,
+                        .names = r->sources,
+                        .seed = j->seed,
+                        .tolerance = j->has_tolerance ? &j->tolerance : NULL,
+                        .fault = j->fault,
+                        .debug_assert = r->debug_assert,
+                        .trace = aot_args_has(j->a, "wrappers") ? trace : NULL};
     aot_status s = AOT_OK;
     for (int positive = 0; positive < 2; positive++) {
         s = inputs_of(&outer, j, r, u, positive != 0, err);
@@ -62,6 +68,7 @@ static aot_status verify_it(aot_verify_out *out, const job *j, const aot_runnabl
             break;
         }
         aot_verify_free(out);
+        aot_wrapper_trace_free(trace);
     }
     return s;
 }
@@ -129,45 +136,46 @@ static void print_unit(const aot_unit *u, int k, outcome o, const aot_verify_out
     }
 }
 
-static void on_graph(job *j, const aot_unit *u, const aot_record *rec, int k)
+static void print_wrappers(const aot_wrapper_trace *t)
 {
+    aot_sb b = {0};
+    aot_wrapper_trace_print(&b, t, 2);
+    fputs(aot_sb_text(&b), stdout);
+    aot_sb_free(&b);
+}
+
+static aot_status on_graph(void *arg, const aot_unit *u, const aot_record *rec, int k, aot_err *asked)
+{
+    job *j = arg;
     aot_config config;
     aot_runnable r = {0};
     aot_verify_out v = {0};
+    aot_wrapper_trace trace = {0};
     aot_err err = {0};
-    j->st = aot_cmd_unit_config(&config, j->a, u, &j->err);
-    if (j->st != AOT_OK) {
-        return;
-    }
+    AOT_TRY(aot_cmd_unit_config(&config, j->a, u, asked));
     aot_status s = aot_runnable_make(&r, u, rec, &config, &err);
-    s = s == AOT_OK ? verify_it(&v, j, &r, u, &err) : s;
-    if (s != AOT_OK && (s == AOT_E_USAGE || (j->values != NULL && err.file[0] != '\0'))) {
-        j->st = s; // what was asked for makes no sense here
-        j->err = err;
-    }
+    s = s == AOT_OK ? verify_it(&v, j, &r, u, &trace, &err) : s;
+    bool senseless = s != AOT_OK && (s == AOT_E_USAGE || (j->values != NULL && err.file[0] != '\0'));
     outcome o = s != AOT_OK ? NOT_RUN : v.findings.n > 0 ? DIFFERS : PASSED;
     j->n[o]++;
     if (j->units != NULL) {
-        json_array_append_new(j->units, unit_json(u, k, o, &v, &err));
-    } else if (j->st == AOT_OK) {
+        json_t *one = unit_json(u, k, o, &v, &err);
+        if (aot_args_has(j->a, "wrappers")) {
+            json_object_set_new(one, "wrappers", aot_wrapper_trace_json(&trace));
+        }
+        json_array_append_new(j->units, one);
+    } else if (!senseless) {
         print_unit(u, k, o, &v, &err);
+        print_wrappers(&trace);
     }
+    aot_wrapper_trace_free(&trace);
     aot_verify_free(&v);
     aot_runnable_free(&r);
-}
-
-static void on_unit(void *arg, const aot_unit *u)
-{
-    job *j = arg;
-    for (size_t i = 0; i < u->records.n && aot_unit_source(u) != AOT_N_STAGES; i++) {
-        const aot_record *rec = &u->records.d[i];
-        if (rec->stage == aot_unit_source(u)) {
-            int k = j->next++;
-            if ((j->only < 0 || k == j->only) && j->st == AOT_OK) {
-                on_graph(j, u, rec, k);
-            }
-        }
+    if (senseless) { // what was asked for makes no sense here
+        *asked = err;
+        aot_err_in_file(asked, j->a->inputs[0]);
     }
+    return senseless ? s : AOT_OK;
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------- */
@@ -190,38 +198,23 @@ static aot_status read_tolerance(job *j, aot_err *err)
 
 static aot_status read_options(job *j, aot_err *err)
 {
-    const char *unit = aot_args_get(j->a, "unit"), *seed = aot_args_get(j->a, "seed"), *fault = aot_args_get(j->a, "fault");
+    const char *seed = aot_args_get(j->a, "seed"), *fault = aot_args_get(j->a, "fault");
     char *end;
     j->seed = seed != NULL ? strtoull(seed, &end, 0) : 0;
     if (seed != NULL && (*end != '\0' || end == seed)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--seed takes a number, not '%s'", seed);
     }
-    j->only = unit != NULL ? (int)strtol(unit, &end, 10) : -1;
-    if (unit != NULL && (*end != '\0' || end == unit || j->only < 0)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--unit takes a number from 0 on, not '%s'", unit);
-    }
-    j->fault = fault != NULL ? aot_fault_find(fault) : AOT_N_FAULTS;
-    if (fault != NULL && j->fault == AOT_N_FAULTS) {
+    j->fault = fault != NULL ? aot_fault_find(fault) : AOT_NO_FAULT;
+    if (fault != NULL && j->fault == AOT_NO_FAULT) {
         aot_sb b = {0};
-        for (unsigned f = 0; f < AOT_N_FAULTS; f++) {
-            aot_sb_addf(&b, "%s%s", f > 0 ? ", " : "", aot_fault_get((aot_fault)f)->name);
+        for (unsigned f = AOT_NO_FAULT + 1; f < AOT_N_FAULTS; f++) {
+            aot_sb_addf(&b, "%s%s", f > 1 ? ", " : "", aot_fault_get((aot_fault)f)->name);
         }
         aot_status s = AOT_FAIL(err, AOT_E_USAGE, "--fault %s: there is no such mistake; there are %s", fault, aot_sb_text(&b));
         aot_sb_free(&b);
         return s;
     }
     return read_tolerance(j, err);
-}
-
-static aot_status check_found(job *j)
-{
-    if (j->next == 0) {
-        AOT_FAIL(&j->err, AOT_E_PIPELINE, "no Dynamo graph in it: %s", aot_stage_get(AOT_STAGE_DYNAMO)->how_to_get);
-    } else if (j->only >= j->next) {
-        AOT_FAIL(&j->err, AOT_E_USAGE, "--unit %d: there are %d Dynamo graphs, counted from 0", j->only, j->next);
-    }
-    aot_err_in_file(&j->err, j->a->inputs[0]);
-    return j->err.code;
 }
 
 static void print_totals(const job *j)
@@ -236,13 +229,12 @@ static int run(const aot_args *a)
 {
     job j = {.a = a, .file = aot_args_get(a, "values"), .units = aot_args_has(a, "json") ? json_array() : NULL};
     json_t *values = NULL;
-    aot_status s = aot_cmd_check_settings(a, &j.err);
-    s = s == AOT_OK ? read_options(&j, &j.err) : s;
-    s = s == AOT_OK && j.file != NULL ? aot_values_read(&values, j.file, &j.err) : s;
+    aot_err err = {0};
+    aot_status s = aot_cmd_check_settings(a, &err);
+    s = s == AOT_OK ? read_options(&j, &err) : s;
+    s = s == AOT_OK && j.file != NULL ? aot_values_read(&values, j.file, &err) : s;
     j.values = values;
-    s = s == AOT_OK ? aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &j.err) : s;
-    s = s == AOT_OK ? j.st : s;
-    s = s == AOT_OK ? check_found(&j) : s;
+    s = s == AOT_OK ? aot_cmd_each_dynamo(a, false, on_graph, &j, &err) : s;
     if (s == AOT_OK && j.units != NULL) {
         json_t *out = aot_cmd_json();
         json_object_set(out, "units", j.units);
@@ -253,7 +245,7 @@ static int run(const aot_args *a)
     json_decref(j.units);
     json_decref(values);
     if (s != AOT_OK) {
-        return aot_cmd_fail(&j.err);
+        return aot_cmd_fail(&err);
     }
     return j.n[NOT_RUN] > 0 ? AOT_EXIT_ERROR : j.n[DIFFERS] > 0 ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;
 }
@@ -264,6 +256,7 @@ static const aot_option options[] = {
     {"values", 0, "FILE", false, "Values of the inputs, as exec takes them, in place of made-up ones."},
     {"tolerance", 0, "REL,ABS", false, "What floats may differ by; by dtype, as torch.testing.assert_close, if absent."},
     {"fault", 0, "KIND", false, "Make this mistake on purpose, to see that it is caught; see below."},
+    {"wrappers", 0, NULL, false, "Tell what each runtime wrapper took, changed and gave in the call, forward and backward."},
     {"json", 0, NULL, false, "As JSON."},
     {"backend", 0, "NAME", false,
      "Whose decompositions and passes: aot_eager, decomp, inductor_joint; as recorded by default."},
@@ -275,7 +268,7 @@ static const aot_option options[] = {
 #define FAULT(id, name, where, sentence) "  " name "\n    " sentence "\n    Caught at " where ".\n"
 const aot_cmd cmd_verify = {
     .name = "verify",
-    .synopsis = "INPUT [--unit N] [--seed N] [--values FILE] [--tolerance REL,ABS] [--fault KIND] [--set NAME=VALUE]... [--json]",
+    .synopsis = "INPUT [--unit N] [--seed N] [--values FILE] [--tolerance REL,ABS] [--fault KIND] [--wrappers] [--set NAME=VALUE]... [--json]",
     .summary = "Run each unit three ways and tell the first place where they differ",
     .doc = "From the same inputs and generator state runs (a) the aten graph as eager dispatches it, with finite differences in "
            "double as its gradients, (b) the joint graph in one piece, (c) forward and backward through the runtime wrappers. "

@@ -56,6 +56,12 @@ AOT_NODISCARD aot_status aot_cmd_open_one(aot_model **out, const aot_args *a, co
 AOT_NODISCARD aot_status aot_cmd_open_recorded(aot_model **out, const aot_args *a,
                                                const char *input, aot_err *err);
 
+/* One Dynamo graph of an input, the k-th. An error ends the walk. */
+typedef aot_status aot_dynamo_fn(void *arg, const aot_unit *u, const aot_record *dynamo, int k, aot_err *err);
+/* All Dynamo graphs of the first input, or the one of --unit; one: the first, and it is an error if there are more and
+ * no --unit. Errors: those of fn; E_PIPELINE (there is none), E_USAGE (--unit), with the input's name. */
+AOT_NODISCARD aot_status aot_cmd_each_dynamo(const aot_args *a, bool one, aot_dynamo_fn *fn, void *arg, aot_err *err);
+
 /* The name of the i-th input that may be shown: as given, "input_1" with --redact. Borrows from a or buf. */
 const char *aot_cmd_shown_input(const aot_args *a, size_t i, char *buf, size_t size);
 /* Calls visit for each unit of an input, log or session alike, under the policy of the command line; a log's units are let go of one by

@@ -14,7 +14,7 @@ static aot_storage *storage_new(aot_live_bytes *live, int64_t bytes)
         aot_oom(room);
     }
     memset(s->data, 0, room);
-    *s = (aot_storage){1, bytes, live, s->data};
+    *s = (aot_storage){.refs = 1, .bytes = bytes, .live = live, .data = s->data};
     if (live != NULL) {
         live->now += bytes;
         live->peak = live->now > live->peak ? live->now : live->peak;

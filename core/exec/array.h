@@ -18,6 +18,7 @@ typedef struct aot_live_bytes {
 
 typedef struct aot_storage {
     uint32_t refs;
+    uint32_t version;     /* how often a caller's write was noted: autograd's version counter */
     int64_t bytes;
     aot_live_bytes *live; /* counts it; NULL: not counted */
     char *data;           /* 64-byte aligned */

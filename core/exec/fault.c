@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const aot_fault_info faults[] = {
+    {"", "", ""}, // AOT_NO_FAULT
 #define FAULT(id, name, where, sentence) {name, where, sentence},
 #include "exec/faults.def"
 #undef FAULT
@@ -17,12 +18,12 @@ const aot_fault_info *aot_fault_get(aot_fault f)
 
 aot_fault aot_fault_find(const char *name)
 {
-    for (unsigned f = 0; f < AOT_N_FAULTS; f++) {
+    for (unsigned f = AOT_NO_FAULT + 1; f < AOT_N_FAULTS; f++) {
         if (strcmp(faults[f].name, name) == 0) {
             return (aot_fault)f;
         }
     }
-    return AOT_N_FAULTS;
+    return AOT_NO_FAULT;
 }
 
 typedef struct flow {

@@ -94,10 +94,19 @@ void vf_fill_normal(aot_array *x, uint64_t *state)
 
 /* ---- what is kept of a run ------------------------------------------------------------------------------ */
 
+static bool is_of(const aot_xval *v, const aot_storage *s)
+{
+    return v->kind == AOT_X_ARRAY && v->u.array->storage == s;
+}
+
 static bool is_of_inputs(const aot_xval *outer, unsigned n, const aot_storage *s)
 {
     for (unsigned i = 0; i < n; i++) {
-        if (outer[i].kind == AOT_X_ARRAY && outer[i].u.array->storage == s) {
+        bool inside = is_of(&outer[i], s);
+        for (unsigned k = 0; outer[i].kind == AOT_X_LIST && k < outer[i].n; k++) {
+            inside |= is_of(&outer[i].u.items[k], s);
+        }
+        if (inside) {
             return true;
         }
     }
@@ -213,17 +222,17 @@ static aot_status make_tangents(verify *v, aot_err *err)
 static aot_status run_call(verify *v, aot_err *err)
 {
     const aot_verify_in *in = v->in;
-    bool faulty = in->fault != AOT_N_FAULTS;
     aot_exec_options o = {.observer = see_call, .arg = v, .before = before_call, .inputs = true};
     AOT_TRY(make_tangents(v, err));
     v->call_outer = aot_clone_values(in->outer, vf_n_outer(v), false);
-    aot_run_in call = {in->calling, in->joint, in->cut, v->call_outer, in->cut != NULL ? v->tangents : NULL, v->n_tangents,
-                       &o, faulty, in->fault};
+    aot_run_in call = {.calling = in->calling, .graph = in->joint, .cut = in->cut, .outer = v->call_outer, .names = in->names,
+                       .tangents = in->cut != NULL ? v->tangents : NULL, .n_tangents = v->n_tangents, .options = &o,
+                       .fault = in->fault, .debug_assert = in->debug_assert, .trace = in->trace};
     aot_generator_seed(aot_exec_generator(v->x), in->seed);
     AOT_TRY(aot_run_unit(&v->call, v->x, &call, err));
     v->behind_call = *aot_exec_generator(v->x);
     v->behind_forward = v->saw_backward ? v->behind_forward : v->behind_call;
-    if (faulty && !v->call.made_fault) {
+    if (in->fault != AOT_NO_FAULT && !v->call.made_fault) {
         return AOT_FAIL(err, AOT_E_USAGE, "--fault %s: the unit has nothing that it would break", aot_fault_get(in->fault)->name);
     }
     return AOT_OK;
@@ -246,29 +255,40 @@ static aot_xval joint_tangent(const verify *v, const aot_graph *g, const aot_nod
     return aot_xv_array(aot_array_new(NULL, (aot_dtype)m->dtype, m->ndim, size));
 }
 
+/* New values of mutated inputs come before the outputs; eager has none. */
+static void drop_first(aot_xval *v, unsigned *n, unsigned n_first)
+{
+    n_first = n_first < *n ? n_first : *n;
+    for (unsigned i = 0; i < n_first; i++) {
+        aot_xv_drop(&v[i]);
+    }
+    *n -= n_first;
+    memmove(v, v + n_first, *n * sizeof *v);
+}
+
 aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer, const aot_exec_options *o, aot_xval **out,
                         unsigned *n, aot_err *err)
 {
     const aot_verify_in *in = v->in;
     const aot_graph *g = joint ? in->joint : in->aten;
-    aot_run_in call = {.calling = in->calling, .graph = in->joint, .outer = outer};
-    aot_xval *inner, *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
-    unsigned n_inner = (unsigned)in->calling->meta.n_inputs, n_tokens = (unsigned)in->calling->meta.n_tokens, at = 0;
-    aot_status s = aot_run_inner(&inner, &call, err);
+    aot_run_in call = {.calling = in->calling, .graph = in->joint, .outer = outer, .names = in->names};
+    aot_xval *args = NULL, *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
+    unsigned n_args = 0, at = 0;
+    aot_status s = aot_run_args(&args, &n_args, &call, err);
     for (aot_node_id id = 0; s == AOT_OK && id < g->nodes.n; id++) { // of the aten graph, nobody reads tangents
         const aot_node *node = aot_node_at(g, id);
         if (node->kind == AOT_PLACEHOLDER) {
-            given[at] = at < n_tokens             ? aot_xv_none()
-                        : at - n_tokens < n_inner ? aot_xv_keep(inner[at - n_tokens])
-                        : joint                   ? joint_tangent(v, g, node)
-                                                  : aot_xv_none();
+            given[at] = at < n_args ? aot_xv_keep(args[at]) : joint ? joint_tangent(v, g, node) : aot_xv_none();
             at++;
         }
     }
     aot_generator_seed(aot_exec_generator(x), in->seed);
     s = s == AOT_OK ? aot_exec_run(out, n, x, g, at, given, o, err) : s;
+    if (s == AOT_OK && !joint) {
+        drop_first(*out, n, (unsigned)in->calling->meta.n_mutated_returned);
+    }
     aot_free_values(given, at);
-    aot_free_values(inner, n_inner);
+    aot_free_values(args, n_args);
     return s;
 }
 

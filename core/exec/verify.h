@@ -30,7 +30,9 @@ typedef struct aot_verify_in {
     const char *const *names; /* of each, for messages: L['x'] */
     uint64_t seed;            /* of the generator, and of tangents and directions */
     const aot_tolerance *tolerance; /* NULL: by dtype */
-    aot_fault fault;          /* AOT_N_FAULTS: none */
+    aot_fault fault;
+    bool debug_assert;        /* DebugAssertWrapper is there */
+    aot_wrapper_trace *trace; /* what each wrapper did in the call; NULL */
 } aot_verify_in;
 
 typedef struct aot_verify_finding {

@@ -291,7 +291,7 @@ void vf_gradients(verify *v)
     bool any = make_directions(&g);
     aot_xval *outer = aot_clone_values(g.outer, n, false);
     aot_run_in in = {.calling = v->in->calling, .graph = v->in->joint, .cut = v->in->cut, .outer = outer,
-                     .tangents = g.tangents, .n_tangents = v->n_tangents, .faulty = v->in->fault != AOT_N_FAULTS,
+                     .tangents = g.tangents, .n_tangents = v->n_tangents,
                      .fault = v->in->fault};
     aot_generator_seed(aot_exec_generator(g.x), v->in->seed);
     aot_status s = any ? aot_run_unit(&g.call, g.x, &in, &own) : AOT_OK;

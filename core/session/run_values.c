@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "exec/values.h"
+#include "runtime/cut.h"
 #include "session/derive.h"
 
 /* ---- the unit ------------------------------------------------------------------------------------------- */
@@ -58,7 +59,7 @@ aot_status aot_runnable_make(aot_runnable *out, const aot_unit *u, const aot_rec
                              aot_err *err)
 {
     const aot_graph *g;
-    *out = (aot_runnable){.ctx = aot_unit_new_ctx(u)};
+    *out = (aot_runnable){.ctx = aot_unit_new_ctx(u), .debug_assert = config->debug_assert};
     AOT_TRY(aot_record_parse(&g, out->ctx, u, dynamo, err));
     const aot_capture_in *in = aot_unit_capture_in(u, g, config);
     AOT_TRY(aot_capture_run(&out->capture, in, err));
@@ -67,6 +68,7 @@ aot_status aot_runnable_make(aot_runnable *out, const aot_unit *u, const aot_rec
     out->joint = out->graph;
     if (out->capture.calling.path == AOT_PATH_AUTOGRAD) {
         AOT_TRY(aot_derive_cut(&out->cut, &out->joint, u, out->graph, config, err));
+        aot_metadata_cut(&out->capture.calling.meta, out->cut, out->ctx->arena);
     }
     return AOT_OK;
 }
@@ -217,6 +219,12 @@ void rv_share_memory(const aot_runnable *r, aot_xval *outer)
     const aot_calling *c = &r->capture.calling;
     for (int i = 0; i < c->n_outer; i++) {
         const aot_capture_input *a = r->known[i];
+        int same = c->outer[i].same_as;
+        if (same >= 0 && outer[same].kind == AOT_X_ARRAY) {
+            aot_xv_drop(&outer[i]);
+            outer[i] = aot_xv_keep(outer[same]);
+            continue;
+        }
         if (a == NULL || a->storage < 0 || outer[i].kind != AOT_X_ARRAY) {
             continue;
         }
@@ -226,11 +234,6 @@ void rv_share_memory(const aot_runnable *r, aot_xval *outer)
                 continue;
             }
             aot_array *x = outer[i].u.array, *first = outer[k].u.array;
-            if (a->tensor >= 0 && a->tensor == b->tensor) {
-                aot_xv_drop(&outer[i]);
-                outer[i] = aot_xv_keep(aot_xv_array(first));
-                break;
-            }
             aot_array *v = aot_array_view(first, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, a->offset);
             if (!aot_array_fits(v)) {
                 aot_array_unref(v);
