@@ -1,6 +1,6 @@
 /* aotscope ops: the operator table as a person asks it. Without arguments the families and what is
  * missing in each; with a name one operator in full; with a pattern the operators that match.
- * Only asks ops/optab.h and ops/schema.h; docs/tables.md is `aotscope ops --markdown`. */
+ * Asks ops/optab.h and ops/schema.h, and exec/run_unit.h for what wrappers do not do; docs/tables.md is `aotscope ops --markdown`. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "exec/run_unit.h"
 #include "ops/optab.h"
 #include "ops/schema.h"
 #include "tui/cmd.h"
@@ -317,6 +318,25 @@ static void print_gaps(const op_vec *v, aot_gap g, unsigned flags)
     aot_vec_free(&missing);
 }
 
+/* What runs units does not run. */
+static void print_wrapper_gaps(unsigned flags)
+{
+    aot_table *t = aot_table_new();
+    aot_table_column(t, "wrapper", AOT_LEFT, 0);
+    aot_table_column(t, "what exec does not do", AOT_LEFT, 0);
+    aot_table_column(t, "reason", AOT_LEFT, 0);
+    for (unsigned g = 0; g < AOT_N_WRAPPER_GAPS; g++) {
+        const aot_wrapper_gap_info *x = aot_wrapper_gap_get((aot_wrapper_gap)g);
+        aot_table_row(t);
+        aot_table_cell(t, aot_wrapper_get(x->wrapper)->name);
+        aot_table_cell(t, x->what);
+        aot_table_cell(t, x->reason);
+    }
+    putchar('\n');
+    print_table(t, flags);
+    aot_table_free(t);
+}
+
 /* ---- Markdown and JSON ---------------------------------------------------------------------- */
 
 static void print_markdown(void)
@@ -412,7 +432,11 @@ static aot_status show(const aot_args *a, op_vec *v, aot_err *err)
         if (aot_args_has(a, "reason")) {
             AOT_TRY(reason_of(aot_args_get(a, "reason"), &g, err));
         }
-        print_gaps(v, g, aot_args_has(a, "markdown") ? AOT_TABLE_MARKDOWN : 0);
+        unsigned flags = aot_args_has(a, "markdown") ? AOT_TABLE_MARKDOWN : 0;
+        print_gaps(v, g, flags);
+        if (typed == NULL && g == AOT_GAP_todo) {
+            print_wrapper_gaps(flags);
+        }
     } else if (aot_args_has(a, "markdown") && !typed) {
         print_markdown();
     } else if (!typed) {

@@ -8,7 +8,7 @@
 #include "exec/real_json.h"
 #include "exec/values.h"
 #include "exec/verify.h"
-#include "session/run_values.h"
+#include "session/misuse.h"
 #include "session/seeded_values.h"
 #include "tui/open_model.h"
 
@@ -23,6 +23,7 @@ typedef struct job {
     aot_tolerance tolerance;
     bool has_tolerance;
     aot_fault fault;
+    aot_misuse misuse;
     unsigned n[N_OUTCOMES];
     json_t *units;  /* NULL: text */
 } job;
@@ -38,6 +39,17 @@ static aot_status inputs_of(aot_xval **outer, const job *j, const aot_runnable *
     }
     aot_status s = aot_run_values(outer, &tangents, &n, r, u, j->values, j->file, err);
     aot_free_values(tangents, n);
+    return s;
+}
+
+static aot_status misuse_it(aot_verify_out *out, const job *j, const aot_misuse_in *in, aot_err *err)
+{
+    aot_xval *outer = NULL;
+    aot_misuse_in own = *in;
+    aot_status s = inputs_of(&outer, j, in->r, in->unit, false, err);
+    own.outer = outer;
+    s = s == AOT_OK ? aot_misuse_try(out, &own, j->misuse, err) : s;
+    aot_free_values(outer, (unsigned)in->r->capture.calling.n_outer);
     return s;
 }
 
@@ -110,21 +122,30 @@ static json_t *unit_json(const aot_unit *u, int k, outcome o, const aot_verify_o
                      (json_int_t)v->max_ulps, "max_finite_difference", v->max_fd, "findings", findings, "notes", notes);
 }
 
-static void print_unit(const aot_unit *u, int k, outcome o, const aot_verify_out *v, const aot_err *err)
+static void print_counts(const aot_verify_out *v)
 {
-    printf("unit %d %s: %s", k, u->title, outcome_names[o]);
-    if (o == NOT_RUN) {
-        printf(": %s\n", err->msg);
-        return;
-    }
     printf(" (%u value%s, %u of them computed again, %u output%s, %u gradient%s", v->n_nodes + v->n_recomputed,
            v->n_nodes + v->n_recomputed == 1 ? "" : "s", v->n_recomputed, v->n_outputs, v->n_outputs == 1 ? "" : "s", v->n_gradients,
            v->n_gradients == 1 ? "" : "s");
     if (v->max_ulps > 0) {
         printf("; at most %" PRIu64 " ulps apart", v->max_ulps);
     }
-    puts(")");
+    putchar(')');
+}
+
+static void print_unit(const aot_unit *u, int k, outcome o, const aot_verify_out *v, aot_misuse misuse, const aot_err *err)
+{
     enum { MOST_TOLD = 8 };
+    printf("unit %d %s%s%s: %s", k, u->title, misuse != AOT_NO_MISUSE ? ", " : "",
+           misuse != AOT_NO_MISUSE ? aot_misuse_get(misuse)->sentence : "", outcome_names[o]);
+    if (o == NOT_RUN) {
+        printf(": %s\n", err->msg);
+        return;
+    }
+    if (misuse == AOT_NO_MISUSE) {
+        print_counts(v);
+    }
+    putchar('\n');
     for (size_t i = 0; i < v->findings.n && i < MOST_TOLD; i++) {
         printf("  %s %s: %s\n", i == 0 ? "first" : "then ", v->findings.d[i].stage, v->findings.d[i].text);
     }
@@ -154,7 +175,13 @@ static aot_status on_graph(void *arg, const aot_unit *u, const aot_record *rec, 
     aot_err err = {0};
     AOT_TRY(aot_cmd_unit_config(&config, j->a, u, asked));
     aot_status s = aot_runnable_make(&r, u, rec, &config, &err);
-    s = s == AOT_OK ? verify_it(&v, j, &r, u, &trace, &err) : s;
+    if (s == AOT_OK && j->misuse != AOT_NO_MISUSE) {
+        const aot_misuse_in in = {.r = &r, .unit = u, .dynamo = rec, .config = &config, .seed = j->seed,
+                                  .trace = aot_args_has(j->a, "wrappers") ? &trace : NULL};
+        s = misuse_it(&v, j, &in, &err);
+    } else if (s == AOT_OK) {
+        s = verify_it(&v, j, &r, u, &trace, &err);
+    }
     bool senseless = s != AOT_OK && (s == AOT_E_USAGE || (j->values != NULL && err.file[0] != '\0'));
     outcome o = s != AOT_OK ? NOT_RUN : v.findings.n > 0 ? DIFFERS : PASSED;
     j->n[o]++;
@@ -165,7 +192,7 @@ static aot_status on_graph(void *arg, const aot_unit *u, const aot_record *rec, 
         }
         json_array_append_new(j->units, one);
     } else if (!senseless) {
-        print_unit(u, k, o, &v, &err);
+        print_unit(u, k, o, &v, j->misuse, &err);
         print_wrappers(&trace);
     }
     aot_wrapper_trace_free(&trace);
@@ -196,6 +223,22 @@ static aot_status read_tolerance(job *j, aot_err *err)
     return AOT_OK;
 }
 
+static aot_status read_misuse(job *j, aot_err *err)
+{
+    const char *name = aot_args_get(j->a, "misuse");
+    aot_sb b = {0};
+    j->misuse = name != NULL ? aot_misuse_find(name) : AOT_NO_MISUSE;
+    if (name == NULL || j->misuse != AOT_NO_MISUSE) {
+        return AOT_OK;
+    }
+    for (unsigned m = AOT_NO_MISUSE + 1; m < AOT_N_MISUSES; m++) {
+        aot_sb_addf(&b, "%s%s", m > AOT_NO_MISUSE + 1 ? ", " : "", aot_misuse_get((aot_misuse)m)->name);
+    }
+    aot_status s = AOT_FAIL(err, AOT_E_USAGE, "--misuse %s: there is no such misuse; there are %s", name, aot_sb_text(&b));
+    aot_sb_free(&b);
+    return s;
+}
+
 static aot_status read_options(job *j, aot_err *err)
 {
     const char *seed = aot_args_get(j->a, "seed"), *fault = aot_args_get(j->a, "fault");
@@ -214,6 +257,7 @@ static aot_status read_options(job *j, aot_err *err)
         aot_sb_free(&b);
         return s;
     }
+    AOT_TRY(read_misuse(j, err));
     return read_tolerance(j, err);
 }
 
@@ -256,6 +300,7 @@ static const aot_option options[] = {
     {"values", 0, "FILE", false, "Values of the inputs, as exec takes them, in place of made-up ones."},
     {"tolerance", 0, "REL,ABS", false, "What floats may differ by; by dtype, as torch.testing.assert_close, if absent."},
     {"fault", 0, "KIND", false, "Make this mistake on purpose, to see that it is caught; see below."},
+    {"misuse", 0, "KIND", false, "Call the unit other than it was compiled for, to see who catches it; see below."},
     {"wrappers", 0, NULL, false, "Tell what each runtime wrapper took, changed and gave in the call, forward and backward."},
     {"json", 0, NULL, false, "As JSON."},
     {"backend", 0, "NAME", false,
@@ -266,9 +311,11 @@ static const aot_option options[] = {
 };
 
 #define FAULT(id, name, where, sentence) "  " name "\n    " sentence "\n    Caught at " where ".\n"
+#define MISUSE_INPUTS(id, name, sentence, dynamo, aot) "  " name "\n    " sentence ".\n    Dynamo: " dynamo ".\n    AOTAutograd: " aot ".\n"
+#define MISUSE_CALLS MISUSE_INPUTS
 const aot_cmd cmd_verify = {
     .name = "verify",
-    .synopsis = "INPUT [--unit N] [--seed N] [--values FILE] [--tolerance REL,ABS] [--fault KIND] [--wrappers] [--set NAME=VALUE]... [--json]",
+    .synopsis = "INPUT [--unit N] [--seed N] [--values FILE] [--tolerance REL,ABS] [--fault KIND] [--misuse KIND] [--wrappers] [--set NAME=VALUE]... [--json]",
     .summary = "Run each unit three ways and tell the first place where they differ",
     .doc = "From the same inputs and generator state runs (a) the aten graph as eager dispatches it, with finite differences in "
            "double as its gradients, (b) the joint graph in one piece, (c) forward and backward through the runtime wrappers. "
@@ -278,13 +325,19 @@ const aot_cmd cmd_verify = {
            "does not pass. Exit code: 0 all pass, 1 one differs, 2 one cannot be run.\n\n"
            "Inputs are made up from --seed: normal numbers, integers within what they are positions in.\n\nMistakes for --fault:\n\n"
 #include "exec/faults.def"
+           "\nKinds of --misuse, and what Dynamo and AOTAutograd do. Where nobody refuses the call, what comes out is compared with the unit "
+           "traced again for it; exit code 1 where it is refused or wrong, 0 where the unit holds:\n\n"
+#include "session/misuses.def"
     ,
     .examples = "aotscope verify train.log\n"
                 "aotscope verify train.log --set activation_memory_budget=0.5\n"
-                "aotscope verify train.log --unit 0 --fault lost-copy\n",
+                "aotscope verify train.log --unit 0 --fault lost-copy\n"
+                "aotscope verify train.log --unit 0 --misuse two-forwards\n",
     .options = options,
     .min_inputs = 1,
     .max_inputs = 1,
     .run = run,
 };
 #undef FAULT
+#undef MISUSE_INPUTS
+#undef MISUSE_CALLS

@@ -17,14 +17,16 @@ static const struct {
 #undef WRAPPER
 };
 
-static const struct {
-    aot_wrapper wrapper;
-    const char *what, *reason;
-} gaps[] = {
+static const aot_wrapper_gap_info gaps[] = {
 #define WRAPPER_GAP(id, wrapper, what, reason) {AOT_WRAPPER_##wrapper, what, reason},
 #include "exec/wrapper_gaps.def"
 #undef WRAPPER_GAP
 };
+
+const aot_wrapper_gap_info *aot_wrapper_gap_get(aot_wrapper_gap g)
+{
+    return &gaps[g];
+}
 
 aot_status wr_gap(const aot_wrapped *c, aot_wrapper_gap g)
 {

@@ -74,6 +74,19 @@ aot_held_bytes aot_wrapped_held(const aot_wrapped *call);
 /* The tensors that the call holds, borrowed: for who writes them. */
 const aot_xval *aot_wrapped_saved(const aot_wrapped *call, unsigned *n);
 
+/* What wrappers do that is not done here: wrapper_gaps.def. */
+typedef enum aot_wrapper_gap {
+#define WRAPPER_GAP(id, wrapper, what, reason) AOT_WRAPPER_GAP_##id,
+#include "exec/wrapper_gaps.def"
+#undef WRAPPER_GAP
+    AOT_N_WRAPPER_GAPS
+} aot_wrapper_gap;
+typedef struct aot_wrapper_gap_info {
+    aot_wrapper wrapper;
+    const char *what, *reason;
+} aot_wrapper_gap_info;
+const aot_wrapper_gap_info *aot_wrapper_gap_get(aot_wrapper_gap g);
+
 /* The inputs of the graph from those of the user's function, as the wrappers hand them on: duplicates dropped, views
  * replaced by their base, subclasses taken apart, tokens in front. The caller frees the list and its values. */
 AOT_NODISCARD aot_status aot_run_args(aot_xval **args, unsigned *n, const aot_run_in *in, aot_err *err);

@@ -28,12 +28,6 @@ struct aot_wrapped {
     aot_array **extra;     /* by inner input: gradient that comes through views made outside */
 };
 
-typedef enum aot_wrapper_gap {
-#define WRAPPER_GAP(id, wrapper, what, reason) AOT_WRAPPER_GAP_##id,
-#include "exec/wrapper_gaps.def"
-#undef WRAPPER_GAP
-    AOT_N_WRAPPER_GAPS
-} aot_wrapper_gap;
 /* The error of a call that needs it. */
 aot_status wr_gap(const aot_wrapped *c, aot_wrapper_gap g);
 

@@ -55,13 +55,31 @@ static void find_sources(aot_runnable *r, const aot_unit *u, const aot_graph *dy
     }
 }
 
+static const aot_capture_in *changed(const aot_capture_in *in, const aot_graph *g, aot_change_inputs *change, void *arg)
+{
+    aot_capture_in *own = AOT_NEW_ARRAY(g->ctx->arena, aot_capture_in, 1);
+    aot_capture_input *inputs = AOT_NEW_ARRAY(g->ctx->arena, aot_capture_input, g->nodes.n + 1);
+    memcpy(inputs, in->inputs, g->nodes.n * sizeof *inputs);
+    change(arg, inputs);
+    *own = *in;
+    own->inputs = inputs;
+    return own;
+}
+
 aot_status aot_runnable_make(aot_runnable *out, const aot_unit *u, const aot_record *dynamo, const aot_config *config,
                              aot_err *err)
+{
+    return aot_runnable_make_as(out, u, dynamo, config, NULL, NULL, err);
+}
+
+aot_status aot_runnable_make_as(aot_runnable *out, const aot_unit *u, const aot_record *dynamo, const aot_config *config,
+                                aot_change_inputs *change, void *arg, aot_err *err)
 {
     const aot_graph *g;
     *out = (aot_runnable){.ctx = aot_unit_new_ctx(u), .debug_assert = config->debug_assert};
     AOT_TRY(aot_record_parse(&g, out->ctx, u, dynamo, err));
     const aot_capture_in *in = aot_unit_capture_in(u, g, config);
+    in = change != NULL ? changed(in, g, change, arg) : in;
     AOT_TRY(aot_capture_run(&out->capture, in, err));
     out->graph = out->capture.graph[AOT_LEVEL_JOINT];
     find_sources(out, u, g, in->inputs);

@@ -26,6 +26,10 @@ typedef struct aot_runnable {
 /* Errors: of parsing, tracing and cutting. Free with aot_runnable_free, also after an error. */
 AOT_NODISCARD aot_status aot_runnable_make(aot_runnable *out, const aot_unit *u, const aot_record *dynamo,
                                            const aot_config *config, aot_err *err);
+/* The same where what is known of the inputs is another: `change` may write inputs, one for each node of the Dynamo graph. */
+typedef void aot_change_inputs(void *arg, aot_capture_input *inputs);
+AOT_NODISCARD aot_status aot_runnable_make_as(aot_runnable *out, const aot_unit *u, const aot_record *dynamo,
+                                              const aot_config *config, aot_change_inputs *change, void *arg, aot_err *err);
 void aot_runnable_free(aot_runnable *r);
 
 /* The outer inputs from {"inputs": {SOURCE: value}, "tangents": [value or null]}. What shares memory in

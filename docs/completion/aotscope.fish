@@ -218,6 +218,7 @@ complete -c aotscope -n '__fish_seen_subcommand_from verify' -l seed -r -d 'Of t
 complete -c aotscope -n '__fish_seen_subcommand_from verify' -l values -r -d 'Values of the inputs, as exec takes them, in place of made-up ones.'
 complete -c aotscope -n '__fish_seen_subcommand_from verify' -l tolerance -r -d 'What floats may differ by; by dtype, as torch.testing.assert_close, if absent.'
 complete -c aotscope -n '__fish_seen_subcommand_from verify' -l fault -r -d 'Make this mistake on purpose, to see that it is caught; see below.'
+complete -c aotscope -n '__fish_seen_subcommand_from verify' -l misuse -r -d 'Call the unit other than it was compiled for, to see who catches it; see below.'
 complete -c aotscope -n '__fish_seen_subcommand_from verify' -l wrappers -d 'Tell what each runtime wrapper took, changed and gave in the call, forward and backward.'
 complete -c aotscope -n '__fish_seen_subcommand_from verify' -l json -d 'As JSON.'
 complete -c aotscope -n '__fish_seen_subcommand_from verify' -l backend -r -d 'Whose decompositions and passes: aot_eager, decomp, inductor_joint; as recorded by default.'

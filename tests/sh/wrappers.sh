@@ -45,4 +45,6 @@ run "$AOTSCOPE" verify "$(unit linear_relu)" --wrappers
 ok "without it there is none" not_out "DebugAssertWrapper"
 run "$AOTSCOPE" verify "$(unit output_aliases_input)" --wrappers --json
 ok "as JSON" out '"event": "make again"'
+run "$AOTSCOPE" ops --gaps
+ok "what a wrapper cannot do is listed with its reason" out "FunctionalizedRngRuntimeWrapper  numbers from seed and offset"
 done_testing
