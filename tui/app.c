@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/progress.h"
 #include "session/kept_edits.h"
 #include "tui/edit.h"
 #include "tui/frame.h"
@@ -117,7 +118,10 @@ bool aot_app_push(aot_app *app, const aot_view_ops *ops, size_t unit, aot_stage 
     aot_view *v = aot_xcalloc(1, sizeof *v);
     *v = (aot_view){ops, app, aot_xcalloc(1, ops->state_size), unit, stage};
     aot_err err = {0};
-    if (ops->open && ops->open(v, &err) != AOT_OK) {
+    aot_progress_begin("opening", ops->what, 0);
+    aot_status st = ops->open ? ops->open(v, &err) : AOT_OK;
+    aot_progress_end();
+    if (st != AOT_OK) {
         aot_app_fail(app, &err);
         free_view(v);
         return false;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "tui/graph_view.h"
 #include "viewers/format.h"
 
@@ -25,6 +26,7 @@ const aot_partition *graph_partition(graph_view *gv)
         gv->part_status = aot_model_partition(aot_app_model(gv->v->app), gv->v->unit, &gv->part,
                                               &gv->part_err);
         if (gv->part_status != AOT_OK) {
+            gv->part_stopped = aot_progress_stopped();
             gv->part = NULL;
         }
         graph_order_saved(gv);
@@ -127,15 +129,18 @@ static void load_stage(graph_view *gv, aot_stage s)
     st->status = aot_model_graph(aot_app_model(gv->v->app), gv->v->unit, s, &st->g, &st->err);
     if (st->status != AOT_OK) {
         st->g = NULL;
+        st->stopped = aot_progress_stopped();
         return;
     }
+    st->p = follows_cut(s) ? graph_partition(gv) : NULL;
+    aot_progress_begin("listing", aot_stage_get(s)->name, 0);
     if (!st->g->user_off) { // users are what c and the node pane need
         aot_graph_link((aot_graph *)(uintptr_t)st->g);
     }
-    st->p = follows_cut(s) ? graph_partition(gv) : NULL;
     make_listing(st, s, gv->flags);
     index_names(st);
     ask_status(gv);
+    aot_progress_end();
 }
 
 bool graph_shows_text(graph_view *gv)
@@ -346,11 +351,25 @@ static void show_anchor(graph_view *gv)
     gv->anchor_row = aot_list_row(&gv->nodes);
 }
 
+/* What a person stopped is tried again when they come back. */
+static void forget_stopped(graph_view *gv, aot_stage s)
+{
+    if (gv->stages[s].stopped) {
+        free_stage(&gv->stages[s]);
+    }
+    if (gv->part_stopped) {
+        gv->part_stopped = false;
+        gv->part_err = (aot_err){0};
+        gv->part_asked = false;
+    }
+}
+
 void graph_go_stage(graph_view *gv, aot_stage s)
 {
     while (graph_leave_sub(gv)) {
     }
     graph_keep_anchor(gv);
+    forget_stopped(gv, s);
     gv->v->stage = s;
     gv->range = false;
     show_anchor(gv);
@@ -505,8 +524,8 @@ void graph_draw_missing(graph_view *gv, aot_canvas *c, int y, int x, int rows, i
         aot_lines_wrap(&text, w, AOT_STYLE_NORMAL, aot_err_text(&st->err, why, sizeof why));
     }
     aot_lines_add(&text, AOT_STYLE_NORMAL, "");
-    aot_lines_add(&text, AOT_STYLE_DIM,
-                  c->ascii ? "Left and Right: other stages" : "← and →: other stages");
+    aot_lines_addf(&text, AOT_STYLE_DIM, "%s: other stages%s", c->ascii ? "Left and Right" : "← and →",
+                   st->stopped ? "; Enter: go on with this one" : "");
     aot_lines_end(&text, 0);
     int top = rows > (int)text.rows.n + 4 ? 2 : 0;
     for (size_t i = 0; i < text.rows.n && top + (int)i < rows; i++) {

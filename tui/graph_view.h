@@ -17,6 +17,7 @@ typedef struct graph_stage {
     bool old;                 /* not loaded: as it was before the last edit */
     aot_status status;
     aot_err err;              /* if status is not AOT_OK */
+    bool stopped;             /* because a person stopped the reading */
     const aot_graph *g;       /* the model's */
     const aot_partition *p;   /* NULL where names of the cut mean nothing */
     aot_listing *listing;
@@ -62,6 +63,7 @@ typedef struct graph_view {
     bool part_asked;
     aot_status part_status;
     aot_err part_err;
+    bool part_stopped;
     const aot_partition *part;
     unsigned flags;           /* for new listings */
     aot_list nodes;

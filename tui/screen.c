@@ -9,12 +9,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <term.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -32,6 +34,38 @@ static struct {
 } s;
 
 static volatile sig_atomic_t wants_end;
+
+/* Who holds the lock may use curses: the program while it draws and waits for keys, and while it computes
+ * the thread that tells so. */
+enum { BUSY_MS = 50, MAX_AHEAD = 1024 };
+static struct {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    bool on;       /* there is such a thread */
+    bool busy;     /* the program computes, and does not hold the lock */
+    bool ended;
+    uint64_t since; /* of busy */
+    aot_progress *progress;
+    aot_key ahead[MAX_AHEAD]; /* keys that came meanwhile */
+    int n_ahead;
+} watcher = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* For a moment of a computation. */
+static void take_screen(void)
+{
+    if (watcher.busy) {
+        pthread_mutex_lock(&watcher.lock);
+    }
+}
+
+static void give_screen(void)
+{
+    if (watcher.busy) {
+        pthread_mutex_unlock(&watcher.lock);
+    }
+}
+
+static void screen_unwatch(void);
 
 /* ---- signals ---- */
 
@@ -126,10 +160,12 @@ static void make_styles(void)
 
 void screen_restyle(void)
 {
+    take_screen();
     if (s.open) {
         make_styles();
         clearok(stdscr, TRUE);
     }
+    give_screen();
 }
 
 /* ---- open and close ---- */
@@ -203,6 +239,7 @@ void screen_close(void)
 {
     if (s.open) {
         s.open = false;
+        screen_unwatch();
         endwin();
         delscreen(s.screen);
     }
@@ -261,7 +298,9 @@ void screen_show(const aot_canvas *c, int cursor_row, int cursor_col)
 
 void screen_redraw(void)
 {
+    take_screen();
     clearok(stdscr, TRUE);
+    give_screen();
 }
 
 /* ---- keys ---- */
@@ -310,7 +349,7 @@ static aot_key function_key(wint_t ch)
     }
 }
 
-aot_key screen_key(int ms)
+static aot_key read_key(int ms)
 {
     wint_t ch = 0;
     timeout(ms);
@@ -324,10 +363,122 @@ aot_key screen_key(int ms)
     return ch == '\n' ? AOT_KEY_ENTER : ch == '\b' ? AOT_KEY_BS : (aot_key)ch;
 }
 
+aot_key screen_key(int ms)
+{
+    if (watcher.n_ahead == 0) {
+        return read_key(ms);
+    }
+    aot_key k = watcher.ahead[0];
+    memmove(watcher.ahead, watcher.ahead + 1, (size_t)--watcher.n_ahead * sizeof *watcher.ahead);
+    return k;
+}
+
+/* ---- while the program computes ---- */
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* "reading joint: 42%, 0.4 s; Esc stops it" in the last row. */
+static void tell_busy(uint64_t ms)
+{
+    aot_progress *p = watcher.progress;
+    const char *what = atomic_load(&p->what), *of = atomic_load(&p->of);
+    uint64_t done = atomic_load(&p->done), total = atomic_load(&p->total);
+    char text[160], share[16] = "";
+    if (what != NULL && total > 0) {
+        snprintf(share, sizeof share, " %d%%", (int)(done * 100 / total));
+    }
+    bool stops = what != NULL && atomic_load(&p->may_stop);
+    snprintf(text, sizeof text, "%s%s%s ...%s %.1f s%s", what != NULL ? what : "working",
+             what != NULL && of != NULL ? " " : "", what != NULL && of != NULL ? of : "", share,
+             (double)ms / 1000, stops ? "; Esc stops it" : "");
+    attr_set(s.attrs[AOT_STYLE_NOTICE], s.pairs[AOT_STYLE_NOTICE], NULL);
+    mvaddnstr(LINES - 1, 0, " ", COLS - 1);
+    addnstr(text, COLS - 2);
+    clrtoeol();
+    standend();
+    refresh();
+}
+
+/* Keys wait for the program; Esc and ^C stop what can be stopped. */
+static void take_ahead(void)
+{
+    for (aot_key k; watcher.n_ahead < MAX_AHEAD && (k = read_key(0)) != AOT_KEY_NONE;) {
+        if ((k == AOT_KEY_ESC || k == 3) && atomic_load(&watcher.progress->may_stop)) {
+            atomic_store(&watcher.progress->stop, true);
+        } else if (k != AOT_KEY_MOUSE) {
+            watcher.ahead[watcher.n_ahead++] = k;
+        }
+    }
+}
+
+static void *watch(void *arg)
+{
+    static const struct timespec pause = {.tv_nsec = BUSY_MS * 1000000L};
+    for (bool ended = false; !ended;) {
+        nanosleep(&pause, NULL);
+        pthread_mutex_lock(&watcher.lock); // waits while the program does
+        ended = watcher.ended;
+        uint64_t ms = now_ms() - watcher.since;
+        if (!ended && watcher.busy && wants_end) { // nobody else would see it soon
+            endwin();
+            _exit(AOT_SCREEN_ENDED);
+        }
+        if (!ended && watcher.busy && ms >= BUSY_MS) {
+            tell_busy(ms);
+            take_ahead();
+        }
+        pthread_mutex_unlock(&watcher.lock);
+    }
+    return arg;
+}
+
+void screen_watch(aot_progress *p)
+{
+    watcher.progress = p;
+    watcher.ended = false;
+    pthread_mutex_lock(&watcher.lock);
+    watcher.on = pthread_create(&watcher.thread, NULL, watch, NULL) == 0;
+    if (!watcher.on) { // then nobody tells
+        pthread_mutex_unlock(&watcher.lock);
+    }
+}
+
+static void screen_unwatch(void)
+{
+    screen_busy(false);
+    if (watcher.on) {
+        watcher.on = false;
+        watcher.ended = true;
+        pthread_mutex_unlock(&watcher.lock);
+        pthread_join(watcher.thread, NULL);
+    }
+}
+
+void screen_busy(bool busy)
+{
+    if (!watcher.on || busy == watcher.busy) {
+        return;
+    }
+    if (busy) {
+        watcher.since = now_ms();
+        watcher.busy = true;
+        pthread_mutex_unlock(&watcher.lock);
+    } else {
+        pthread_mutex_lock(&watcher.lock);
+        watcher.busy = false;
+    }
+}
+
 /* ---- leaving the screen for a while ---- */
 
 void screen_suspend(void)
 {
+    take_screen();
     def_prog_mode();
     endwin();
     struct sigaction old, sa = {.sa_handler = SIG_DFL};
@@ -338,11 +489,13 @@ void screen_suspend(void)
     reset_prog_mode();
     clearok(stdscr, TRUE);
     refresh();
+    give_screen();
 }
 
 int screen_run(const char *const *argv)
 {
     int status = 0;
+    take_screen();
     def_prog_mode();
     endwin();
     pid_t pid = fork();
@@ -359,6 +512,7 @@ int screen_run(const char *const *argv)
     reset_prog_mode();
     clearok(stdscr, TRUE);
     refresh();
+    give_screen();
     return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -382,7 +536,9 @@ bool screen_copy(const char *text)
         aot_sb_addc(&b, i + 2 < n ? digits[v & 63] : '=');
     }
     aot_sb_addc(&b, '\a');
+    take_screen();
     bool ok = write(STDOUT_FILENO, b.d, b.n) == (ssize_t)b.n;
+    give_screen();
     aot_sb_free(&b);
     return ok;
 }

@@ -7,14 +7,19 @@
  *     screen TITLE                      prints the screen as text
  *     styles TITLE                      prints a letter for the style of each cell
  *     frames N KEYS                     presses KEYS N times and prints how long a frame took: the
- *                                       keys, one drawing and one slice of work, as on a terminal */
+ *                                       keys, one drawing and one slice of work, as on a terminal;
+ *                                       and in how many a step began that a terminal would tell of
+ *     stop                              the next graph that is read is stopped, as by Esc meanwhile */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/progress.h"
 #include "tui/app.h"
+
+static aot_progress progress;
 
 static void settle(aot_app *app)
 {
@@ -81,10 +86,12 @@ static aot_status time_frames(aot_app *app, unsigned n, const char *keys, aot_po
 {
     uint64_t *ns = aot_xcalloc(n + 1, sizeof *ns);
     aot_status st = AOT_OK;
+    unsigned told = 0;
     settle(app);
     for (unsigned i = 0; i < n && st == AOT_OK; i++) {
         int cursor;
         uint64_t start = processor_ns();
+        unsigned begun = atomic_load(&progress.begun);
         const char *k = keys;
         while (*k && st == AOT_OK) {
             aot_key key = *k == ' ' ? (k++, AOT_KEY_NONE) : aot_key_read(&k);
@@ -97,11 +104,13 @@ static aot_status time_frames(aot_app *app, unsigned n, const char *keys, aot_po
         aot_app_draw(app, &cursor);
         aot_app_work(app);
         ns[i] = processor_ns() - start;
+        told += atomic_load(&progress.begun) != begun;
     }
     if (st == AOT_OK && n > 0) {
         qsort(ns, n, sizeof *ns, by_time);
-        printf("frames of %s: %u, median %.3f ms, 99%% %.3f ms, longest %.3f ms\n", keys, n,
+        printf("frames of %s: %u, median %.3f ms, 99%% %.3f ms, longest %.3f ms", keys, n,
                (double)ns[n / 2] / 1e6, (double)ns[n * 99 / 100] / 1e6, (double)ns[n - 1] / 1e6);
+        printf(told > 0 ? ", a step told of in %u\n" : "\n", told);
     }
     free(ns);
     return st;
@@ -120,6 +129,10 @@ static aot_status run_line(aot_app *app, char *line, uint32_t number, aot_err *e
         print_screen(app, rest, line[1] == 't');
         return AOT_OK;
     }
+    if (strcmp(line, "stop") == 0) {
+        progress.stop_next = true;
+        return AOT_OK;
+    }
     unsigned times;
     int used = 0;
     if (strcmp(line, "frames") == 0 && sscanf(rest, "%u %n", &times, &used) == 1 && used > 0) {
@@ -132,7 +145,8 @@ static aot_status run_line(aot_app *app, char *line, uint32_t number, aot_err *e
         settle(app);
         return AOT_OK;
     }
-    return AOT_FAIL_POS(err, AOT_E_PARSE, at, "expected 'keys', 'type', 'size COLSxROWS', 'screen', 'styles' or 'frames N KEYS'");
+    return AOT_FAIL_POS(err, AOT_E_PARSE, at, 
+                        "expected 'keys', 'type', 'size COLSxROWS', 'screen', 'styles', 'stop' or 'frames N KEYS'");
 }
 
 int aot_tui_script(aot_app *app, const char *path, aot_err *err)
@@ -145,6 +159,7 @@ int aot_tui_script(aot_app *app, const char *path, aot_err *err)
         (void)AOT_FAIL(err, AOT_E_IO, "cannot read the script %s: %s", path, strerror(errno));
         return AOT_EXIT_ERROR;
     }
+    aot_progress_watch(&progress);
     settle(app);
     while (st == AOT_OK && fgets(line, sizeof line, f)) {
         number++;
@@ -156,6 +171,7 @@ int aot_tui_script(aot_app *app, const char *path, aot_err *err)
     if (st == AOT_OK && ferror(f)) { // a folder, for example
         st = AOT_FAIL(err, AOT_E_IO, "cannot read the script: %s", strerror(errno));
     }
+    aot_progress_watch(NULL);
     if (f != stdin) {
         fclose(f);
     }

@@ -112,12 +112,16 @@ static void take_key(aot_app *app, aot_key k)
 {
     if (k == AOT_KEY_RESIZE) {
         fit(app);
-    } else if (k == AOT_KEY_MOUSE) {
+        return;
+    }
+    screen_busy(true);
+    if (k == AOT_KEY_MOUSE) {
         screen_mouse m = screen_last_mouse();
         aot_app_click(app, m.row, m.col, m.wheel, m.twice);
     } else {
         aot_app_key(app, k);
     }
+    screen_busy(false);
 }
 
 static void loop(aot_app *app)
@@ -127,12 +131,16 @@ static void loop(aot_app *app)
     while (!aot_app_wants_end(app) && !screen_wants_end()) {
         if (dirty) {
             int cursor;
+            screen_busy(true);
             const aot_canvas *c = aot_app_draw(app, &cursor);
+            screen_busy(false);
             screen_show(c, cursor >= 0 ? c->rows - 1 : -1, cursor);
         }
         aot_key k = screen_key(more ? 0 : -1);
         if (k == AOT_KEY_NONE && more) {
+            screen_busy(true);
             more = aot_app_work(app);
+            screen_busy(false);
             dirty = true;
             continue;
         }
@@ -178,14 +186,20 @@ int aot_tui_run(const aot_args *a)
         return aot_cmd_fail(&err);
     }
     bool ascii = aot_args_has(a, "ascii") || !aot_locale_is_utf8();
+    static aot_progress progress;
     aot_cmd_progress_end();
-    aot_app *app = aot_app_new(m, ascii, true, &err);
-    if (!app) {
-        return aot_cmd_fail(&err);
-    }
     if (screen_open(aot_args_has(a, "mouse"), &err) != AOT_OK) {
-        aot_app_free(app);
+        aot_model_free(m);
         return refuse(a, &err);
+    }
+    aot_progress_watch(&progress);
+    screen_watch(&progress);
+    screen_busy(true); // a single unit is read at once
+    aot_app *app = aot_app_new(m, ascii, true, &err);
+    screen_busy(false);
+    if (!app) {
+        screen_close();
+        return aot_cmd_fail(&err);
     }
     fit(app);
     read_history(aot_app_prompt(app));

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "tui/app.h"
 #include "tui/diff_lines.h"
 #include "tui/lines.h"
@@ -99,7 +100,9 @@ static void compare(diff_view *d)
         aot_err_text(&err, d->trouble, sizeof d->trouble);
         a = b = NULL;
     }
+    aot_progress_begin("comparing", NULL, 0);
     diff_lines_set(&d->lines, a, b);
+    aot_progress_end();
 }
 
 static void set_sides(diff_view *d, aot_diff_side a, aot_diff_side b)

@@ -127,7 +127,9 @@ static void open_selected(graph_view *gv)
 {
     graph_stage *st = graph_now(gv);
     aot_node_id id = graph_node_now(gv);
-    if (gv->focus == PANE_SAVED) {
+    if (st->stopped) {
+        graph_go_stage(gv, gv->v->stage);
+    } else if (gv->focus == PANE_SAVED) {
         uint32_t row = aot_list_row(&gv->saved);
         if (gv->part && row != AOT_NO_ROW) {
             jump_to_cut_node(gv, graph_saved_node(gv, row));

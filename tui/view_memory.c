@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "exec/memgroup.h"
 #include "session/walker.h"
 #include "tui/lines.h"
@@ -181,6 +182,7 @@ static void refresh(memory_view *s)
     }
     const aot_unit *u = aot_model_unit(m, s->v->unit);
     const aot_record *joint = aot_unit_stage(u, AOT_STAGE_JOINT);
+    aot_progress_begin("adding up memory", NULL, 0);
     aot_walker *w = joint ? aot_walker_new(u, joint, NULL) : NULL;
     if (w) {
         aot_walker_memory(w, &s->mem, s->p);
@@ -194,6 +196,7 @@ static void refresh(memory_view *s)
     }
     make_groups(s);
     make_chart(s);
+    aot_progress_end();
 }
 
 /* ---- what lives at the cursor ------------------------------------------------------------------ */

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
+
 /* ---- comments ---------------------------------------------------------------------------- */
 
 static void source_facts(aot_ctx *c, aot_src *s, const char *p, const char *end)
@@ -488,7 +490,9 @@ aot_status aot_parse_graph(aot_graph **out, aot_ctx *c, const char *text, size_t
     ps->line = first_line != 0 ? first_line : 1;
     aot_vec_grow(&ps->stack_args, 16);
     while (status == AOT_OK && !stop && ps->p < ps->end) {
-        status = parse_line(ps, &stop);
+        status = aot_progress_at((uint64_t)(ps->p - text))
+                     ? parse_line(ps, &stop)
+                     : AOT_FAIL(err, AOT_E_PIPELINE, "reading was stopped");
     }
     if (status == AOT_OK && c->graphs.n == first_graph) {
         status = ps_fail(ps, "a graph");
@@ -504,6 +508,9 @@ aot_status aot_parse_graph(aot_graph **out, aot_ctx *c, const char *text, size_t
     }
     if (status == AOT_OK) {
         *out = c->graphs.d[first_graph];
+    }
+    while (aot_progress_stopped() && status != AOT_OK && c->graphs.n > first_graph) { // it may be read again
+        aot_graph_free(c->graphs.d[c->graphs.n - 1]);
     }
     aot_vec_free(&ps->names);
     aot_vec_free(&ps->src_of_text);

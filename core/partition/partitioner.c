@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "partition/edits.h"
 #include "partition/internal.h"
 #include "partition/times.h"
@@ -354,10 +355,12 @@ aot_status aot_partitioner_solve(aot_partitioner *pr, aot_partition **out, const
     aot_arena *a = aot_arena_new();
     aot_what_if *all;
     uint32_t n_all;
+    aot_progress_begin("solving", NULL, 0);
     aot_status status = all_tags(pr, config, tags, n_tags, &all, &n_all, a, err);
     if (status == AOT_OK) {
         status = solve_tagged(pr, out, config, all, n_all, err);
     }
+    aot_progress_end();
     aot_arena_free(a);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "ir/text.h"
 #include "partition/edits.h"
 #include "pipeline/op_list.h"
@@ -78,7 +79,9 @@ aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u
         return AOT_FAIL(err, AOT_E_PIPELINE, "%s has no text: its payload is missing in the input",
                         rec->name);
     }
+    aot_progress_begin("reading", rec->stage < AOT_N_STAGES ? aot_stage_get(rec->stage)->name : NULL, rec->len);
     aot_status st = aot_parse_graph(&g, c, rec->text, rec->len, (uint32_t)rec->line, err);
+    aot_progress_end();
     if (st != AOT_OK) {
         aot_err_in_file(err, u->input);
         return st;
@@ -229,7 +232,10 @@ aot_status aot_derive_capture(const aot_graph *graphs[AOT_N_STAGES], const aot_u
                       .observer = observer};
     memcpy(p.graphs, graphs, sizeof p.graphs);
     p.graphs[AOT_STAGE_DYNAMO] = dynamo;
-    AOT_TRY(aot_pass_run_to(&p, p.capture_in->from_export ? AOT_STAGE_INFERENCE : AOT_STAGE_ATEN, err));
+    aot_progress_begin("tracing", NULL, 0);
+    aot_status st = aot_pass_run_to(&p, p.capture_in->from_export ? AOT_STAGE_INFERENCE : AOT_STAGE_ATEN, err);
+    aot_progress_end();
+    AOT_TRY(st);
     for (int s = 0; s < AOT_N_STAGES; s++) {
         graphs[s] = s == AOT_STAGE_DYNAMO ? graphs[s] : p.graphs[s];
     }

@@ -1,6 +1,7 @@
 /* Graphs, partitions and the runtime of a unit, made when first asked for and kept in its slot. */
 #include <string.h>
 
+#include "base/progress.h"
 #include "ir/compare.h"
 #include "session/hints.h"
 #include "session/model_internal.h"
@@ -11,6 +12,20 @@ aot_status aot_model_take_err(const aot_err *kept, aot_err *err)
         *err = *kept;
     }
     return kept->code;
+}
+
+/* What was stopped is tried again by the next who asks. */
+static aot_status take_once(aot_err *kept, bool *tried, aot_err *err)
+{
+    static const aot_err none = {0};
+    aot_status st = aot_model_take_err(kept, err);
+    if (aot_progress_stopped()) {
+        *kept = none;
+        if (tried != NULL) {
+            *tried = false;
+        }
+    }
+    return st;
 }
 
 static aot_status parse_stage(slot *s, aot_stage stage, aot_err *err)
@@ -24,7 +39,7 @@ static aot_status parse_stage(slot *s, aot_stage stage, aot_err *err)
         }
         const aot_record *rec = aot_unit_stage(s->unit, stage);
         if (aot_record_parse(&s->graphs[stage], s->ctx, s->unit, rec, &s->errs[stage]) != AOT_OK) {
-            return aot_model_take_err(&s->errs[stage], err);
+            return take_once(&s->errs[stage], NULL, err);
         }
     }
     return AOT_OK;
@@ -82,7 +97,7 @@ static aot_status capture(aot_model *m, size_t unit, aot_err *err)
             (void)st; /* kept in capture_err */
         }
     }
-    return s->capture_err.code != AOT_OK ? aot_model_take_err(&s->capture_err, err) : AOT_OK;
+    return s->capture_err.code != AOT_OK ? take_once(&s->capture_err, &s->capture_tried, err) : AOT_OK;
 }
 
 static aot_status captured_stage(aot_model *m, size_t unit, aot_stage stage, const aot_graph **out,
@@ -145,7 +160,7 @@ aot_status aot_model_partition(aot_model *m, size_t unit, const aot_partition **
         }
     }
     if (s->partition == NULL) {
-        return aot_model_take_err(&s->partition_err, err);
+        return take_once(&s->partition_err, &s->partition_tried, err);
     }
     *out = s->partition;
     return AOT_OK;
@@ -161,6 +176,9 @@ aot_status aot_model_runtime(aot_model *m, size_t unit, const aot_runtime **out,
         AOT_TRY(aot_model_config(m, unit, &config, err));
         s->runtime_tried = true;
         if (dynamo && capture(m, unit, &s->runtime_err) != AOT_OK) {
+            if (aot_progress_stopped()) {
+                return take_once(&s->runtime_err, &s->runtime_tried, err);
+            }
             dynamo = false; // then what was logged
         }
         if (s->ctx == NULL) {
@@ -176,7 +194,7 @@ aot_status aot_model_runtime(aot_model *m, size_t unit, const aot_runtime **out,
         }
     }
     *out = s->runtime;
-    return s->runtime != NULL ? AOT_OK : aot_model_take_err(&s->runtime_err, err);
+    return s->runtime != NULL ? AOT_OK : take_once(&s->runtime_err, &s->runtime_tried, err);
 }
 
 const char *aot_model_assumed(aot_model *m, size_t unit)
