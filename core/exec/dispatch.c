@@ -126,6 +126,20 @@ static void write_result(aot_exec *x, const exec_call *c, aot_array *to, aot_arr
     aot_array_assign(to, from);
 }
 
+/* Of lists, item by item. */
+static void write_value(aot_exec *x, const exec_call *c, const aot_xval *to, const aot_xval *from)
+{
+    bool lists = to->kind == AOT_X_LIST && from->kind == AOT_X_LIST;
+    if (to->kind == AOT_X_ARRAY && from->kind == AOT_X_ARRAY) {
+        write_result(x, c, to->u.array, from->u.array);
+    }
+    for (unsigned i = 0; lists && i < to->n && i < from->n; i++) {
+        if (to->u.items[i].kind == AOT_X_ARRAY && from->u.items[i].kind == AOT_X_ARRAY) {
+            write_result(x, c, to->u.items[i].u.array, from->u.items[i].u.array);
+        }
+    }
+}
+
 /* How many results an operator has that are no argument of it, where it also writes some: batch normalization. */
 static unsigned own_results(const exec_op *mine, const exec_op *other, const aot_xval *r)
 {
@@ -145,8 +159,8 @@ static void write_all(aot_exec *x, const exec_call *c, const exec_op *mine, cons
         if (!mine->schema.args[i].is_write) {
             continue;
         }
-        if (i < c->n && c->args[i].kind == AOT_X_ARRAY && from[k].kind == AOT_X_ARRAY) {
-            write_result(x, c, c->args[i].u.array, from[k].u.array);
+        if (i < c->n) {
+            write_value(x, c, &c->args[i], &from[k]);
         }
         k++;
     }
@@ -169,13 +183,12 @@ static aot_xval run_functional(aot_exec *x, const exec_call *c, aot_op_id functi
     }
     for (uint32_t i = 0; i < mine->schema.n_args; i++) {
         aot_xval to = i < c->n ? c->args[i] : aot_xv_none();
-        if (!mine->schema.args[i].is_write || to.kind != AOT_X_ARRAY) {
+        if (!mine->schema.args[i].is_write || (to.kind != AOT_X_ARRAY && to.kind != AOT_X_LIST)) {
             continue;
         }
-        aot_xval from = r.kind == AOT_X_LIST && n < r.n ? r.u.items[n] : r;
-        if (from.kind == AOT_X_ARRAY) {
-            write_result(x, c, to.u.array, from.u.array);
-        }
+        bool one_list = to.kind == AOT_X_LIST && other->schema.n_returns == 1;
+        aot_xval from = r.kind == AOT_X_LIST && !one_list && n < r.n ? r.u.items[n] : r;
+        write_value(x, c, &to, &from);
         out[n++] = to;
     }
     return n == 1 ? out[0] : aot_xv_list(n, out);

@@ -211,8 +211,10 @@ static void store_f8(aot_dtype d, char *p, double x)
     *(uint8_t *)p = aot_f8_of_float(d, (float)x);
 }
 
+/* Processors convert to 32 bits where those suffice, and what is beyond them becomes the lowest such number. */
 void aot_store_real(const double *in, aot_dtype d, char *p, int64_t stride, int64_t n)
 {
+    bool in_32_bits = aot_dtype_get(d)->bytes <= 4 && d != AOT_U32 && d != AOT_B8;
     switch (d) {
     STORE_REALS
     case AOT_C32: case AOT_C64: case AOT_C128:
@@ -235,7 +237,7 @@ void aot_store_real(const double *in, aot_dtype d, char *p, int64_t stride, int6
         break;
     default:
         for (int64_t i = 0; i < n; i++) {
-            int64_t v = int_of_real(in[i]);
+            int64_t v = in_32_bits && !(in[i] > -2147483649.0 && in[i] < 2147483648.0) ? INT32_MIN : int_of_real(in[i]);
             aot_store_int(&v, d, p + i * stride, 0, 1);
         }
         break;

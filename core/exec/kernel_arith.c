@@ -350,12 +350,33 @@ void kern_polar(aot_kern *k)
     complex_of_two(k, true);
 }
 
+/* The neighbour in a half type: its bits count up from 0 either way. */
+static double next_half(aot_dtype d, double a, double b)
+{
+    if (a != a || b != b || a == b) {
+        return a == b ? b : NAN;
+    }
+    char room[2];
+    uint16_t bits = 1;
+    aot_store_real(&a, d, room, 0, 1);
+    if (a != 0) {
+        memcpy(&bits, room, sizeof bits);
+        bits = (uint16_t)(bits + ((a < b) == (a > 0) ? 1 : -1));
+    } else if (b < 0) {
+        bits = 0x8001;
+    }
+    memcpy(room, &bits, sizeof bits);
+    return aot_get_real(d, room);
+}
+
 static void next_real(const void *arg, void *out, void *const *in, int64_t n)
 {
-    bool is_f64 = *(const bool *)arg;
+    aot_dtype d = *(const aot_dtype *)arg;
     for (int64_t i = 0; i < n; i++) {
         double a = ((const double *)in[0])[i], b = ((const double *)in[1])[i];
-        ((double *)out)[i] = is_f64 ? nextafter(a, b) : (double)nextafterf((float)a, (float)b);
+        ((double *)out)[i] = d == AOT_F64   ? nextafter(a, b)
+                             : d == AOT_F32 ? (double)nextafterf((float)a, (float)b)
+                                            : next_half(d, a, b);
     }
 }
 
@@ -364,8 +385,7 @@ void kern_nextafter(aot_kern *k)
     aot_array *in[2] = {k_need(k, 0), k_need(k, 1)};
     aot_dtype d = k_promote(k, 3);
     aot_array *out = k_broadcast_out(k, d, 2, in);
-    bool is_f64 = d == AOT_F64;
-    k_pointwise(k, out, AOT_CLASS_REAL, d, 2, in, next_real, &is_f64);
+    k_pointwise(k, out, AOT_CLASS_REAL, d, 2, in, next_real, &d);
     k_give(k, out);
 }
 
@@ -381,6 +401,10 @@ void kern_ldexp(aot_kern *k)
 {
     aot_array *in[2] = {k_need(k, 0), k_need(k, 1)};
     aot_dtype d = k_to_float(k_promote(k, 3));
+    if (aot_dtype_class(d) == AOT_CLASS_COMPLEX) {
+        k_give(k, K2(k, aten_mul_Tensor, in[0], K2(k, aten_pow_Scalar, 2.0, in[1])));
+        return;
+    }
     aot_array *out = k_broadcast_out(k, d, 2, in);
     k_pointwise(k, out, AOT_CLASS_REAL, d, 2, in, ldexp_real, NULL);
     k_give(k, out);

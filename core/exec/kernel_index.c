@@ -218,7 +218,7 @@ static aot_array *start_of(aot_kern *k, aot_dtype d, combine how)
         return start;
     }
     int64_t i = v > 0 ? INT64_MAX : INT64_MIN, bits = 8 * aot_dtype_get(d)->bytes;
-    i = bits == 64 ? i : d == AOT_U8 ? (v > 0 ? 255 : 0) : i >> (64 - bits);
+    i = bits == 64 ? i : d == AOT_B8 ? v > 0 : d == AOT_U8 ? (v > 0 ? 255 : 0) : i >> (64 - bits);
     aot_store_int(&i, d, aot_array_data(start), 0, 1);
     return start;
 }
@@ -467,6 +467,88 @@ void kern_nonzero(aot_kern *k)
             rest /= x->size[d];
         }
         to += x->ndim;
+    }
+    k_give(k, out);
+}
+
+/* self, dim, index, source, alpha: rows of the source times alpha are added. */
+void kern_index_add(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *out = copy_of(k, x), *at = k_cast_contiguous(k, k_need(k, 2), AOT_I64), *src = k_need(k, 3);
+    unsigned dim = k_dim(k, 1, x->ndim);
+    for (int64_t i = 0; i < aot_array_numel(at); i++) {
+        aot_array *to = out, *from = src;
+        if (x->ndim > 0) {
+            to = k_select(k, out, dim, checked(k, ((const int64_t *)(const void *)aot_array_data(at))[i], x->size[dim]));
+            from = src->ndim == 0 ? src : k_select(k, src, dim, i);
+        }
+        aot_xval args[] = {aot_xv_array(to), aot_xv_array(k_cast(k, from, (aot_dtype)x->dtype)), *k_arg(k, 4)};
+        aot_array_assign(to, k_call(k, AOT_OP_aten_add_Tensor, 3, args));
+    }
+    k_give(k, out);
+}
+
+/* self, weights, minlength: how often each number stands, or the sum of its weights. */
+void kern_bincount(aot_kern *k)
+{
+    aot_array *x = k_cast_contiguous(k, k_need(k, 0), AOT_I64), *weights = k_in(k, 1);
+    int64_t n = k_int(k, 2, 0), all = aot_array_numel(x);
+    const int64_t *v = (const int64_t *)(const void *)aot_array_data(x);
+    for (int64_t i = 0; i < all; i++) {
+        if (v[i] < 0) {
+            k_fail(k, AOT_E_RANGE, "bincount of a negative number");
+        }
+        n = v[i] >= n ? v[i] + 1 : n;
+    }
+    aot_dtype d = weights == NULL ? AOT_I64 : weights->dtype == AOT_F32 ? AOT_F32 : AOT_F64;
+    aot_array *zeros = k_new(k, d, 1, &n), *ones = k_new(k, d, 1, &all);
+    aot_array_fill(ones, 1);
+    aot_xval args[] = {aot_xv_array(zeros), aot_xv_int(0), aot_xv_array(x),
+                       aot_xv_array(weights == NULL ? ones : k_cast(k, weights, d)), aot_xv_int(1)};
+    k_give(k, k_call(k, AOT_OP_aten_index_add, 5, args));
+}
+
+/* ---- masks, renormalized rows ------------------------------------------------------------------------------------- */
+
+/* Elements where the mask is true, row-major. */
+void kern_masked_select(aot_kern *k)
+{
+    aot_array *in[2] = {k_need(k, 0), k_need(k, 1)};
+    unsigned ndim = 0;
+    int64_t size[AOT_ARRAY_MAX_NDIM];
+    if (!aot_broadcast(&ndim, size, in[0]->ndim, in[0]->size) || !aot_broadcast(&ndim, size, in[1]->ndim, in[1]->size)) {
+        k_fail(k, AOT_E_SHAPE, "mask and self cannot be broadcast");
+    }
+    int64_t all = 1;
+    for (unsigned i = 0; i < ndim; i++) {
+        all *= size[i];
+    }
+    aot_array *x = k_reshape(k, k_contiguous(k, k_expand(k, in[0], ndim, size)), 1, &all);
+    aot_array *mask = k_reshape(k, k_contiguous(k, k_expand(k, in[1], ndim, size)), 1, &all);
+    aot_xval where = aot_xv_list(1, (aot_xval[]){aot_xv_array(mask)});
+    k_give(k, k_call(k, AOT_OP_aten_index_Tensor, 2, (const aot_xval[]){aot_xv_array(x), where}));
+}
+
+/* self, dim, index, src or a number, reduce: add or multiply */
+void kern_scatter_combine(aot_kern *k)
+{
+    scatter_with(k, k_str_is(k, 4, "add") ? ADD : MUL);
+}
+
+/* self [V, D], indices, max_norm, norm_type: rows that are looked up get at most that norm. */
+void kern_embedding_renorm(aot_kern *k)
+{
+    aot_array *out = copy_of(k, k_need(k, 0)), *at = k_cast_contiguous(k, k_need(k, 1), AOT_I64);
+    double most = k_real(k, 2, 0);
+    for (int64_t i = 0; i < aot_array_numel(at); i++) {
+        int64_t row = checked(k, ((const int64_t *)(const void *)aot_array_data(at))[i], out->size[0]);
+        aot_array *v = k_select(k, out, 0, row);
+        aot_xval args[] = {aot_xv_array(v), *k_arg(k, 3)};
+        aot_array *norm = k_call(k, AOT_OP_aten_linalg_vector_norm, 2, args);
+        double n = aot_get_real((aot_dtype)norm->dtype, aot_array_data(norm));
+        if (n > most) { // it has the norm from then on
+            aot_array_assign(v, K2(k, aten_mul_Scalar, v, most / (n + 1e-7)));
+        }
     }
     k_give(k, out);
 }

@@ -251,6 +251,10 @@ void kern_cdist_backward(aot_kern *k)
     aot_array *x = k_need(k, 1);
     pairs v = pairs_of(k, x, k_need(k, 2));
     double p = k_real(k, 3, 2);
+    if (v.batch * v.p * v.r * v.m == 0) { // not broadcast
+        k_give(k, k_like(k, (aot_dtype)x->dtype, x));
+        return;
+    }
     aot_array *g = k_cast_contiguous(k, k_expand(k, k_need(k, 0), v.ndim, v.size), AOT_F64);
     aot_array *d = k_cast_contiguous(k, k_expand(k, k_need(k, 4), v.ndim, v.size), AOT_F64);
     v.size[v.ndim - 1] = v.m;

@@ -20,6 +20,9 @@ static aot_complex cx_mul(aot_complex z, aot_complex w)
 static aot_complex cx_div(aot_complex z, aot_complex w)
 {
     double a = creal(z), b = cimag(z), c = creal(w), d = cimag(w), scale = 1 / fmax(fabs(c), fabs(d));
+    if (c == 0 && d == 0) { // infinities, or NaN
+        return CMPLX(a / fabs(c), b / fabs(d));
+    }
     c *= scale;
     d *= scale;
     double n = c * c + d * d;

@@ -103,14 +103,19 @@ typedef struct window {
 } window;
 typedef void window_fn(const windows *w, const window *at, int64_t plane, void *arg);
 
+static void plane_windows(const windows *w, int64_t plane, window_fn *fn, void *arg)
+{
+    for (int64_t o = 0; o < w->n_out; o++) {
+        int64_t c = o % w->out[2], b = o / w->out[2] % w->out[1], a = o / w->out[2] / w->out[1];
+        window at = {{&w->of[0][a], &w->of[1][b], &w->of[2][c]}, o};
+        fn(w, &at, plane, arg);
+    }
+}
+
 static void each_window(const windows *w, window_fn *fn, void *arg)
 {
     for (int64_t p = 0; p < w->planes; p++) {
-        for (int64_t o = 0; o < w->n_out; o++) {
-            int64_t c = o % w->out[2], b = o / w->out[2] % w->out[1], a = o / w->out[2] / w->out[1];
-            window at = {{&w->of[0][a], &w->of[1][b], &w->of[2][c]}, o};
-            fn(w, &at, p, arg);
-        }
+        plane_windows(w, p, fn, arg);
     }
 }
 
@@ -378,6 +383,76 @@ void kern_adaptive_max_pool2d_backward(aot_kern *k)
 void kern_adaptive_max_pool3d_backward(aot_kern *k)
 {
     maximum_backward(k, 3, 2);
+}
+
+/* ---- maxima of windows that lie at random -------------------------------------------------------------------- */
+
+/* Windows of one size whose distances a number in [0, 1) shifts, computed in f32 as PyTorch does; the last is at the end. */
+static void random_windows(range *r, int64_t in, int64_t out, int64_t kernel, double sample, bool in_f32)
+{
+    double step = out > 1 ? (double)(in - kernel) / (double)(out - 1) : 0;
+    float step32 = out > 1 ? (float)(in - kernel) / (float)(out - 1) : 0, sample32 = (float)sample;
+    for (int64_t o = 0; o < out; o++) {
+        int64_t lo = in_f32 ? (int64_t)(((float)o + sample32) * step32) - (int64_t)(sample32 * step32)
+                            : (int64_t)(((double)o + sample) * step) - (int64_t)(sample * step);
+        lo = o == out - 1 ? in - kernel : lo;
+        r[o] = (range){lo, lo + kernel, kernel};
+    }
+}
+
+/* self, kernel_size, output_size, random_samples [N, C, n]: for two dimensions the last one's number comes first. */
+static void fractional_maximum(aot_kern *k, unsigned n)
+{
+    aot_array *x = k_need(k, 0), *samples = k_need(k, 3);
+    int64_t kernel[3], out[3];
+    windows w;
+    begin(k, &w, x, n);
+    settings(k, 1, n, 1, 1, kernel);
+    settings(k, 2, n, 1, 1, out);
+    const double *u = reals_of(k, samples);
+    if (aot_array_numel(samples) < w.planes * n) {
+        k_fail(k, AOT_E_SHAPE, "fewer random numbers than planes");
+    }
+    for (unsigned d = 0; d < 3; d++) {
+        w.out[d] = d + n < 3 ? 1 : out[d];
+        w.n_out *= w.out[d];
+        w.of[d] = k_mem(k, (size_t)(w.out[d] + 1) * sizeof(range));
+        if (kernel[d] > w.in[d]) {
+            k_fail(k, AOT_E_SHAPE, "windows that do not fit");
+        }
+    }
+    aot_array *y = image(k, x, &w, AOT_F64), *index = image(k, x, &w, AOT_I64);
+    maximum m = {reals_of(k, x), reals_data(y), (int64_t *)(void *)aot_array_data(index)};
+    for (int64_t p = 0; p < w.planes; p++) {
+        for (unsigned d = 0; d < 3; d++) {
+            unsigned at = n == 2 ? 2 - d : d;
+            double sample = d + n < 3 ? 0 : u[p * n + at];
+            random_windows(w.of[d], w.in[d], w.out[d], kernel[d], sample, aot_opmath((aot_dtype)x->dtype) == AOT_F32);
+        }
+        plane_windows(&w, p, maximum_window, &m);
+    }
+    k_give_as(k, 0, y, (aot_dtype)x->dtype);
+    k_give_as(k, 1, index, AOT_I64);
+}
+
+void kern_fractional_max_pool2d(aot_kern *k)
+{
+    fractional_maximum(k, 2);
+}
+
+void kern_fractional_max_pool3d(aot_kern *k)
+{
+    fractional_maximum(k, 3);
+}
+
+void kern_fractional_max_pool2d_backward(aot_kern *k)
+{
+    maximum_backward(k, 2, 4);
+}
+
+void kern_fractional_max_pool3d_backward(aot_kern *k)
+{
+    maximum_backward(k, 3, 4);
 }
 
 /* ---- maxima with their places within the window ------------------------------------------------------------- */

@@ -148,7 +148,7 @@ static void give_ints(aot_kern *k, aot_array *x, int64_t low, int64_t high)
     }
     put_in_memory(k, &w, x);
     for (int64_t i = 0; i < n; i++) {
-        uint64_t v = range >> 32 != 0 ? aot_generator_u64(generator(k)) : aot_generator_u32(generator(k));
+        uint64_t v = range >> 28 != 0 ? aot_generator_u64(generator(k)) : aot_generator_u32(generator(k));
         put_int(&w, (int64_t)((uint64_t)low + v % range)); // low may be the least of all
     }
     k_give(k, x);
@@ -235,6 +235,192 @@ void kern_native_dropout(aot_kern *k)
     aot_array_assign(out, K2(k, aten_mul_Scalar, K2(k, aten_mul_Tensor, x, mask), scale));
     k_give(k, out);
     k_give(k, mask);
+}
+
+/* ---- other distributions, one uniform or normal number an element ------------------------------------------------ */
+
+typedef double draw_fn(aot_generator *g, double a, double b);
+
+static double exponential(aot_generator *g, double rate, double unused)
+{
+    (void)unused;
+    return -1 / rate * log1p(-aot_uniform_f64(g));
+}
+
+static double cauchy(aot_generator *g, double median, double sigma)
+{
+    double u = aot_uniform_f64(g), least = 0x1p-52;
+    u = u > 1 - least ? 1 - least : u < least ? least : u;
+    return median + sigma * tan(M_PI * (u - 0.5));
+}
+
+static double log_normal(aot_generator *g, double mean, double std)
+{
+    return exp(fma(aot_normal_f64(g), std, mean));
+}
+
+static double geometric(aot_generator *g, double p, double unused)
+{
+    (void)unused;
+    return ceil(log(aot_uniform_f64(g)) / log1p(-p));
+}
+
+static void give_drawn(aot_kern *k, draw_fn *fn, double a, double b)
+{
+    aot_array *x = k_need(k, 0), *out = k_like(k, (aot_dtype)x->dtype, x);
+    int64_t n = aot_array_numel(out);
+    put w;
+    put_in_memory(k, &w, out);
+    for (int64_t i = 0; i < n; i++) {
+        put_real(&w, fn(generator(k), a, b));
+    }
+    k_give(k, out);
+}
+
+void kern_exponential(aot_kern *k)
+{
+    give_drawn(k, exponential, k_real(k, 1, 1), 0);
+}
+
+void kern_cauchy(aot_kern *k)
+{
+    give_drawn(k, cauchy, k_real(k, 1, 0), k_real(k, 2, 1));
+}
+
+void kern_log_normal(aot_kern *k)
+{
+    give_drawn(k, log_normal, k_real(k, 1, 1), k_real(k, 2, 2));
+}
+
+void kern_geometric(aot_kern *k)
+{
+    give_drawn(k, geometric, k_real(k, 1, 0.5), 0);
+}
+
+/* The largest integer that is drawn: what the dtype holds, of floats exactly. */
+static int64_t largest_of(aot_dtype d)
+{
+    bool is_signed = aot_dtype_get(d)->kind != 'u' || aot_dtype_get(d)->bytes == 8;
+    switch (d) {
+    case AOT_F64: return INT64_C(1) << 53;
+    case AOT_F32: return INT64_C(1) << 24;
+    case AOT_F16: return INT64_C(1) << 11;
+    case AOT_BF16: return INT64_C(1) << 8;
+    case AOT_B8: return 1;
+    default: return (int64_t)((UINT64_C(1) << (8 * aot_dtype_get(d)->bytes - is_signed)) - 1);
+    }
+}
+
+void kern_random(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *out = k_like(k, (aot_dtype)x->dtype, x);
+    aot_dtype d = (aot_dtype)x->dtype;
+    bool wide = d == AOT_F64 || d == AOT_I64;
+    uint64_t range = (uint64_t)largest_of(d) + 1;
+    int64_t n = aot_array_numel(out);
+    put w;
+    put_in_memory(k, &w, out);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t v = wide ? aot_generator_u64(generator(k)) : aot_generator_u32(generator(k));
+        put_int(&w, (int64_t)(v % range));
+    }
+    k_give(k, out);
+}
+
+void kern_random_to(aot_kern *k) // self, to
+{
+    aot_array *x = k_need(k, 0);
+    give_ints(k, k_like(k, (aot_dtype)x->dtype, x), 0, k_int(k, 1, 1));
+}
+
+void kern_random_from(aot_kern *k) // self, from, to
+{
+    aot_array *x = k_need(k, 0);
+    int64_t most = largest_of((aot_dtype)x->dtype);
+    give_ints(k, k_like(k, (aot_dtype)x->dtype, x), k_int(k, 1, 0), k_int(k, 2, most == INT64_MAX ? most : most + 1));
+}
+
+void kern_randint_like_tensor(aot_kern *k) // self, high
+{
+    aot_array *x = k_need(k, 0);
+    give_ints(k, k_like(k, k_dtype(k, 2, (aot_dtype)x->dtype), x), 0, k_int(k, 1, 1));
+}
+
+/* self, noise, lower, upper, training: what is not above 0 is scaled, in training by a random number that is the noise. */
+void kern_rrelu_with_noise(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *noise = k_need(k, 1), *out = k_like(k, (aot_dtype)x->dtype, x);
+    aot_array *used = k_out(k, 1, (aot_dtype)noise->dtype, noise->ndim, noise->size);
+    double low = k_real(k, 2, 1.0 / 8), high = k_real(k, 3, 1.0 / 3), mean = (low + high) / 2;
+    bool training = k_bool(k, 4);
+    aot_array *v = k_cast_contiguous(k, x, AOT_F64), *r = k_new(k, AOT_F64, x->ndim, x->size);
+    put w;
+    put_start(&w, out);
+    for (int64_t i = 0; i < aot_array_numel(x); i++) {
+        double a = ((const double *)(const void *)aot_array_data(v))[i], scale = 1;
+        if (!(a > 0)) {
+            scale = training ? aot_uniform_f64(generator(k)) * (high - low) + low : mean;
+        }
+        ((double *)(void *)aot_array_data(r))[i] = scale;
+        put_real(&w, a * aot_round_to(aot_opmath((aot_dtype)x->dtype), scale));
+    }
+    aot_array_assign(used, training ? r : noise);
+    k_give(k, out);
+    k_give(k, used);
+}
+
+/* ---- multinomial ---------------------------------------------------------------------------------------------------- */
+
+/* The first category whose share of all, with those before it, is not below a uniform number. */
+static void draw_categories(aot_kern *k, const double *p, int64_t n, int64_t *out, int64_t n_out, aot_dtype d)
+{
+    double *share = k_mem(k, (size_t)(n + 1) * sizeof *share), sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum = aot_round_to(d, sum + p[i]);
+        share[i] = sum;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        share[i] = i == n - 1 ? 1 : aot_round_to(d, share[i] / sum);
+    }
+    for (int64_t o = 0; o < n_out; o++) {
+        double u = aot_uniform_f64(generator(k));
+        int64_t lo = 0, hi = n;
+        while (lo < hi) {
+            int64_t mid = lo + (hi - lo) / 2;
+            bool right = share[mid] < u;
+            lo = right ? mid + 1 : lo;
+            hi = right ? hi : mid;
+        }
+        out[o] = lo;
+    }
+}
+
+/* self [(B,) N], num_samples, replacement. Without replacement, or for one sample, the largest p / e win, e exponential. */
+void kern_multinomial(aot_kern *k)
+{
+    aot_array *p = k_need(k, 0);
+    int64_t n_out = k_int(k, 1, 1), size[2] = {p->ndim == 2 ? p->size[0] : n_out, n_out}, n = p->size[p->ndim - 1];
+    if (p->ndim < 1 || p->ndim > 2 || n_out < 1 || (!k_bool(k, 2) && n_out > n)) {
+        k_fail(k, AOT_E_SHAPE, "%lld samples of a tensor with %u dimensions", (long long)n_out, p->ndim);
+    }
+    if (!k_bool(k, 2) || n_out == 1) {
+        aot_array *q = K2(k, aten_div_Tensor, p, K1(k, aten_exponential, K1(k, aten_empty_like, p))), *of[2];
+        aot_xval args[] = {aot_xv_array(q), aot_xv_int(n_out), aot_xv_int(-1)};
+        if (n_out == 1) {
+            k_give(k, K3(k, aten_argmax, q, (int64_t)-1, true));
+        } else {
+            k_call_all(k, AOT_OP_aten_topk, 3, args, of, 2);
+            k_give(k, of[1]);
+        }
+        return;
+    }
+    aot_array *out = k_out(k, 0, AOT_I64, p->ndim, size), *at = k_new(k, AOT_I64, p->ndim, size);
+    const double *v = (const double *)(const void *)aot_array_data(k_cast_contiguous(k, p, AOT_F64));
+    for (int64_t b = 0; b < (p->ndim == 2 ? size[0] : 1); b++) {
+        draw_categories(k, v + b * n, n, (int64_t *)(void *)aot_array_data(at) + b * n_out, n_out, aot_opmath((aot_dtype)p->dtype));
+    }
+    aot_array_assign(out, at);
+    k_give(k, out);
 }
 
 /* ---- Inductor's: seeds from the generator, numbers from a seed ---------------------------------------------- */

@@ -26,6 +26,12 @@ static void load(block *b, const job *j, unsigned k, const char *p, int64_t stri
         aot_load_complex(b->complex, j->in[k], p, stride, n);
     } else if (j->class == AOT_CLASS_INT) {
         aot_load_int(b->integer, j->in[k], p, stride, n);
+        if (j->rounds[k]) { // to fewer bits, or without a sign
+            char room[8 * AOT_BLOCK];
+            int64_t bytes = aot_dtype_get(j->as)->bytes;
+            aot_store_int(b->integer, j->as, room, bytes, n);
+            aot_load_int(b->integer, j->as, room, bytes, n);
+        }
     } else {
         aot_load_real(b->real, j->in[k], p, stride, n);
         for (int64_t i = 0; i < n && j->rounds[k]; i++) {
@@ -63,6 +69,10 @@ static void run_blocks(void *arg, char *const *ptr, const int64_t *stride, int64
 static bool must_round(const aot_array *x, aot_dtype as, aot_dtype *to)
 {
     *to = x->ndim == 0 ? aot_opmath(as) : as;
+    if (aot_dtype_class(as) == AOT_CLASS_INT) {
+        return x->dtype != as && aot_dtype_class((aot_dtype)x->dtype) == AOT_CLASS_INT &&
+               aot_array_item_bytes(x) >= aot_dtype_get(as)->bytes;
+    }
     return aot_dtype_class(as) == AOT_CLASS_REAL && x->dtype != as && *to != AOT_F64 &&
            aot_array_item_bytes(x) >= aot_dtype_get(*to)->bytes;
 }

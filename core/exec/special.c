@@ -216,7 +216,7 @@ double sf_i0e(double x)
 
 double sf_i1e(double x)
 {
-    return x != x ? x : copysign(scaled_i(1, fabs(x)), x);
+    return x != x ? x : x < 0 ? -scaled_i(1, -x) : scaled_i(1, fabs(x)); // +0 of -0
 }
 
 double sf_i0(double x)
@@ -234,6 +234,9 @@ static double scaled_k(double order, double x)
 {
     if (!(x > 0)) {
         return x == 0 ? INFINITY : NAN;
+    }
+    if (isinf(x)) {
+        return 0;
     }
     const double h = 1.0 / 32;
     double sum = 0.5;

@@ -36,6 +36,13 @@ static aot_dtype number_type(const aot_call *k, unsigned pos, unsigned item)
                                         : AOT_NO_DTYPE;
 }
 
+/* A tensor that holds a number for each item: _foreach_addcmul.Tensor. */
+static bool is_numbers(const aot_call *k, unsigned pos)
+{
+    const char *name = aot_node_op(k->n)->name;
+    return pos == 3 && strstr(name, "_foreach_addc") != NULL && strstr(name, ".Tensor") != NULL;
+}
+
 /* All tensors at place i of the lists, and tensors that stand for each place. */
 aot_status meta_foreach(aot_call *k)
 {
@@ -51,6 +58,9 @@ aot_status meta_foreach(aot_call *k)
         unsigned n_in = 0;
         aot_dtype number = AOT_NO_DTYPE;
         for (unsigned pos = 0; pos < k->n->n_args && n_in < 4; pos++) {
+            if (is_numbers(k, pos)) {
+                continue;
+            }
             if (aot_call_tensor_item(k, pos, "", i, &in[n_in]) ||
                 aot_call_tensor(k, pos, "", &in[n_in])) {
                 n_in++;
