@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/select.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
 
@@ -64,10 +65,9 @@ static void by_type(aot_saved_group *g, const aot_partition *p, const aot_saved_
 static void by_module(aot_saved_group *g, const aot_partition *p, const aot_saved_row *r,
                       const char *const *modules, aot_arena *a)
 {
-    const char *module = modules != NULL ? modules[r->node] : NULL;
     (void)p;
     (void)a;
-    g->key = module != NULL && module[0] != '\0' ? module : "(in no module)";
+    g->key = aot_module_words(modules != NULL ? modules[r->node] : NULL);
     g->detail = "";
 }
 

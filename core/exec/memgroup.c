@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "partition/select.h"
 
 static const struct {
     const char *name, *sentence;
@@ -92,8 +93,7 @@ static const char *key_region(keys *k, const aot_graph *g, const aot_mem_block *
 static const char *key_module(keys *k, const aot_graph *g, const aot_mem_block *b)
 {
     aot_node_id id = k->cut[aot_node_at(g, b->node)->name];
-    const char *path = k->modules != NULL && id != AOT_NO_NODE ? k->modules[id] : NULL;
-    return path != NULL && path[0] != '\0' ? path : "(in no module)";
+    return aot_module_words(k->modules != NULL && id != AOT_NO_NODE ? k->modules[id] : NULL);
 }
 
 static key_fn *const key_of[AOT_N_MEM_BY] = {

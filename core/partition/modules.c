@@ -35,6 +35,11 @@ static const char *read_module(const aot_graph *g, uint32_t i, const char *const
     return found;
 }
 
+const char *aot_module_words(const char *path)
+{
+    return path == NULL ? "(in no module)" : path[0] == '\0' ? "(the outermost module)" : path;
+}
+
 const char *const *aot_select_modules(const aot_graph *g, const char *const *param_paths, uint32_t n,
                                       aot_arena *a)
 {

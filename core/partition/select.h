@@ -47,9 +47,12 @@ bool aot_select_match(const aot_select *s, const aot_select_on *on, aot_node_id 
 /* The module that each node of the joint graph (or of the graph that is cut) belongs to, from the
  * sources of its parameters: param_paths by primal, "layers.0.fc.weight", NULL where it is none. A node
  * that reads a parameter is in that parameter's module; one between two such nodes of the forward in
- * the module that holds both. The list has an entry a node and is in a. */
+ * the module that holds both: "" is the outermost one, NULL: not known. The list has an entry a node and
+ * is in a. */
 const char *const *aot_select_modules(const aot_graph *g, const char *const *param_paths, uint32_t n,
                                       aot_arena *a);
+/* How such a path is shown: "layers.0", "(the outermost module)", "(in no module)". */
+const char *aot_module_words(const char *path);
 
 /* Rows of the table, for help and completion. */
 typedef enum aot_select_kind { AOT_SELECT_TEXT, AOT_SELECT_NUMBER, AOT_SELECT_WORD } aot_select_kind;

@@ -39,8 +39,8 @@ const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dy
 /* The graph that the capture starts from: Dynamo's, or the exported program where there is none;
  * AOT_N_STAGES: the unit has neither. */
 aot_stage aot_unit_source(const aot_unit *u);
-/* Appends "l.0.weight" of L['self']._modules['l']._modules['0']._parameters['weight']. "PARAMETER" or
- * "BUFFER"; NULL if the source is neither. */
+/* Appends "l.0.weight" of L['self']._modules['l']._modules['0']._parameters['weight'], whatever holds the
+ * module (L['args'][0], G['net']). "PARAMETER" or "BUFFER"; NULL if the source is neither. */
 const char *aot_source_path(aot_sb *out, const char *source);
 /* On the export path: each input's name and place in the graph signature. */
 void aot_export_inputs(struct aot_capture_input *in, const aot_unit *u, const aot_graph *g);

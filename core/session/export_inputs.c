@@ -26,34 +26,53 @@ static const char *line_of(const aot_unit *u, const char *name, aot_arena *a)
     return NULL;
 }
 
-/* Joins what stands in brackets of ._modules['a'] and ._parameters['w'] or ._buffers['b']. */
+/* Where the first of ._modules['a'], ._parameters['w'] and ._buffers['b'] stands; NULL: nowhere. */
+static const char *first_member(const char *source)
+{
+    static const char *const members[] = {"._modules['", "._parameters['", "._buffers['"};
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const char *p = strstr(source, members[i]);
+        first = p != NULL && (first == NULL || p < first) ? p : first;
+    }
+    return first;
+}
+
+/* Joins what stands in brackets from the first member on; whatever holds the module stands before it. */
 const char *aot_source_path(aot_sb *out, const char *source)
 {
     const char *kind = NULL;
-    const char *p = strstr(source, "']");
-    while (p != NULL && p[2] == '.') {
-        bool module = strncmp(p + 2, "._modules['", 11) == 0;
-        bool param = strncmp(p + 2, "._parameters['", 14) == 0;
-        bool buffer = strncmp(p + 2, "._buffers['", 11) == 0;
+    const char *p = first_member(source);
+    while (p != NULL && *p == '.') {
+        bool module = strncmp(p, "._modules['", 11) == 0;
+        bool param = strncmp(p, "._parameters['", 14) == 0;
+        bool buffer = strncmp(p, "._buffers['", 11) == 0;
         if (!module && !param && !buffer) {
             return NULL;
         }
-        const char *from = strchr(p + 2, '\'') + 1, *end = strstr(from, "']");
+        const char *from = strchr(p, '\'') + 1, *end = strstr(from, "']");
         if (end == NULL) {
             return NULL;
         }
         aot_sb_addz(out, out->n != 0 ? "." : "");
         aot_sb_add(out, from, (size_t)(end - from));
         kind = param ? "PARAMETER" : buffer ? "BUFFER" : NULL;
-        p = end;
+        p = end + 2;
     }
     return kind;
+}
+
+/* Of a module that is a local variable itself, as the one that is exported: L['self']._modules... */
+static bool is_of_local(const char *source)
+{
+    const char *end = strstr(source, "']");
+    return end != NULL && end[2] == '.';
 }
 
 static void from_source(aot_capture_input *x, const char *source, aot_arena *a)
 {
     aot_sb target = {0};
-    const char *kind = aot_source_path(&target, source);
+    const char *kind = is_of_local(source) ? aot_source_path(&target, source) : NULL;
     if (kind != NULL) {
         bool param = kind[0] == 'P';
         x->signature = aot_arena_printf(a, "%s target='%s'%s", kind, aot_sb_text(&target),

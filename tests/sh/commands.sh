@@ -334,4 +334,13 @@ ok "a session of the export path shows it" out "layer_norm"
 # The cut saves what Inductor's joint-graph passes made: 5 values, where the recorded joint graph has no getitem.
 run "$AOTSCOPE" explain "$AOT_FIXTURES"/oracle/attention_naive_fused/trace.log* getitem
 ok "explain knows the values that are made by the passes before the cut" out "32.0 KiB   saved for the backward"
+
+# The same log, but for the module that the program handed over as an argument.
+log=$AOT_FIXTURES/oracle/transformer_encoder_layer/trace.log.gz
+gzip -dc "$log" | sed "s/L\['fn'\]/L['args'][0]/g; s/_fn_modules/_args_0_modules/g" >"$scratch/argument.log"
+"$AOTSCOPE" show "$log" --saved --by module >"$scratch/self.txt"
+run "$AOTSCOPE" show "$scratch/argument.log" --saved --by module
+ok "the modules of a model that is an argument are known" cmp "$scratch/out" "$scratch/self.txt"
+ok "its parts by their names" grep -qE "^ +8\.0 KiB .* linear1 *$" "$scratch/out"
+ok "and what stands between them" out "(the outermost module)"
 done_testing

@@ -226,6 +226,33 @@ static void bytes_are_written_for_people(void **state)
     assert_string_equal(aot_bytes_text(1374389, b, sizeof b), "1.31 MiB");
 }
 
+/* A module may be a local variable, an argument, a global or what a closure holds. */
+static void the_path_of_a_parameter_does_not_ask_what_holds_its_module(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *path, *kind;
+    } cases[] = {
+        {"L['self']._modules['l']._modules['0']._parameters['weight']", "l.0.weight", "PARAMETER"},
+        {"L['args'][0]._modules['l']._buffers['mean']", "l.mean", "BUFFER"},
+        {"G['nets']['a']._modules['l.0']._parameters['w']", "l.0.w", "PARAMETER"},
+        {"L['fn'].__closure__[1].cell_contents._parameters['w']", "w", "PARAMETER"},
+        {"L['args'][0]._modules['l']", NULL, NULL},
+        {"L['self']._modules['l'].scale", NULL, NULL},
+        {"L['x']", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        aot_sb path = {0};
+        const char *kind = aot_source_path(&path, cases[i].source);
+        assert_true((kind == NULL) == (cases[i].kind == NULL));
+        if (kind != NULL) {
+            assert_string_equal(kind, cases[i].kind);
+            assert_string_equal(aot_sb_text(&path), cases[i].path);
+        }
+        aot_sb_free(&path);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +265,7 @@ int main(void)
         cmocka_unit_test(a_session_shows_the_same_as_its_log),
         cmocka_unit_test(parameters_are_static_inputs),
         cmocka_unit_test(inputs_that_share_memory_are_found_by_their_sources),
+        cmocka_unit_test(the_path_of_a_parameter_does_not_ask_what_holds_its_module),
         cmocka_unit_test(bytes_are_written_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
