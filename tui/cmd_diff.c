@@ -202,6 +202,9 @@ static json_t *saved_json(const saved_diff *d, const char *label)
                       (json_int_t)sides[i]->saved_bytes, "recompute_flops",
                       sides[i]->recompute_flops, "forward_peak", (json_int_t)d->m[i].forward.peak,
                       "backward_peak", (json_int_t)d->m[i].backward.peak));
+        json_t *side = json_object_get(o, names[i]);
+        json_object_set_new(side, "saved_tensor_bytes", json_integer(aot_saved_tensor_bytes(sides[i])));
+        json_object_set_new(side, "saved_symbols", json_integer(sides[i]->n_saved_sym));
     }
     return o;
 }

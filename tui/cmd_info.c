@@ -24,7 +24,7 @@ enum { NOTES_SHOWN = 30 };
  */
 
 typedef struct facts {
-    aot_shared_lines versions, settings, budgets, unrecorded, other, missing, checks, calls, assumed;
+    aot_shared_lines versions, settings, budgets, unrecorded, other, missing, restarts, checks, calls, assumed;
     size_t n_stage[AOT_N_STAGES], n_path[4], n_opaque_units;
 } facts;
 
@@ -127,6 +127,10 @@ static void collect(aot_model *m, facts *f)
         if (aot_model_assumed(m, i) != NULL) {
             aot_shared_add(&f->assumed, aot_model_assumed(m, i), i);
         }
+        char restart[160];
+        if (*aot_model_restart_words(m, i, restart, sizeof restart) != '\0') {
+            aot_shared_add(&f->restarts, restart, i);
+        }
         collect_checks(m, i, f);
         collect_calls(m, i, f);
         for (int s = 0; s < AOT_N_STAGES; s++) {
@@ -143,7 +147,7 @@ static void collect(aot_model *m, facts *f)
             if (origin != AOT_ORIGIN_RECORDED && is_expected(u, (aot_stage)s)) {
                 aot_sb_clear(&line);
                 aot_sb_addf(&line, "%s: %s", aot_stage_get((aot_stage)s)->name,
-                            aot_unit_missing_reason(u, (aot_stage)s));
+                            *restart != '\0' ? restart : aot_unit_missing_reason(u, (aot_stage)s));
                 aot_shared_add(&f->missing, aot_sb_text(&line), i);
             }
         }
@@ -324,6 +328,10 @@ static void print_facts(const aot_model *m, const facts *f)
         printf("\nStages under the settings given\n");
         aot_shared_print(m, &f->other);
     }
+    if (f->restarts.n > 0) {
+        printf("\nAttempts at a compile that Dynamo gave up\n");
+        aot_shared_print(m, &f->restarts);
+    }
     if (f->missing.n > 0) {
         printf("\nStages that the input lacks\n");
         aot_shared_print(m, &f->missing);
@@ -461,6 +469,7 @@ static void print_json(aot_model *m, const facts *f)
     json_object_set_new(j, "assumed", aot_shared_json(&f->assumed));
     json_object_set_new(j, "derived_under_other_settings", aot_shared_json(&f->other));
     json_object_set_new(j, "missing", aot_shared_json(&f->missing));
+    json_object_set_new(j, "restarts", aot_shared_json(&f->restarts));
     json_object_set_new(j, "checks", aot_shared_json(&f->checks));
     json_object_set_new(j, "calls", aot_shared_json(&f->calls));
     json_object_set_new(j, "notes", notes);
@@ -508,6 +517,7 @@ static int run(const aot_args *a)
     aot_shared_free(&f.unrecorded);
     aot_shared_free(&f.other);
     aot_shared_free(&f.missing);
+    aot_shared_free(&f.restarts);
     aot_shared_free(&f.checks);
     aot_shared_free(&f.calls);
     aot_shared_free(&f.assumed);

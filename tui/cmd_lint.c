@@ -14,7 +14,7 @@ typedef struct job {
     aot_finding_level least;
     const char *only; /* a rule's name, or NULL */
     bool quiet;       /* collected as JSON, nothing is printed */
-    json_t *list;
+    json_t *list, *abandoned;
     unsigned n[3]; /* by level */
     size_t n_units, n_cut, n_failed; /* failed: there is a joint graph, and no cut of it */
     bool failed;
@@ -124,6 +124,20 @@ static void lint_unit(job *j, aot_model *m, size_t unit)
     aot_arena_free(arena);
 }
 
+/* What Dynamo gave up and compiled anew never ran: what is wrong in it is told of the next attempt, if there. */
+static void pass_over(job *j, aot_model *m, size_t unit)
+{
+    char words[160], label[96];
+    aot_model_restart_words(m, unit, words, sizeof words);
+    aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label);
+    if (j->quiet) {
+        json_array_append_new(j->abandoned, json_pack("{s:i, s:s, s:i, s:s}", "unit", (int)unit, "label", label, "restarted_as",
+                                                      (int)aot_model_restarted_as(m, unit), "text", words));
+    } else {
+        printf("# unit %zu %s %s\n", unit, label, words);
+    }
+}
+
 static void lint_input(job *j, const char *input)
 {
     aot_model *m = NULL;
@@ -134,7 +148,11 @@ static void lint_input(job *j, const char *input)
         return;
     }
     for (size_t i = 0; i < aot_model_n_units(m); i++) {
-        lint_unit(j, m, i);
+        if (aot_model_restarted_as(m, i) != SIZE_MAX) {
+            pass_over(j, m, i);
+        } else {
+            lint_unit(j, m, i);
+        }
     }
     aot_model_free(m);
 }
@@ -145,6 +163,7 @@ static json_t *plain(const job *j)
 {
     json_t *o = aot_cmd_json();
     json_object_set(o, "findings", j->list);
+    json_object_set(o, "abandoned", j->abandoned);
     for (int i = AOT_FINDING_ERROR; i >= AOT_FINDING_NOTE; i--) {
         char key[16];
         snprintf(key, sizeof key, "%ss", aot_finding_level_name((aot_finding_level)i));
@@ -176,21 +195,24 @@ static bool is_rule(const char *name)
 
 static int run(const aot_args *a)
 {
-    job j = {.a = a, .only = aot_args_get(a, "rule"), .list = json_array()};
+    job j = {.a = a, .only = aot_args_get(a, "rule"), .list = json_array(), .abandoned = json_array()};
     const char *level = aot_args_get(a, "level");
     bool as_sarif = aot_args_has(a, "sarif");
     aot_err err = {0};
     j.quiet = aot_args_has(a, "json") || as_sarif;
     if (level != NULL && !read_level(&j.least, level)) {
         json_decref(j.list);
+        json_decref(j.abandoned);
         return aot_cmd_usage(a->cmd, "--level takes error, warning or note, not '%s'", level);
     }
     if (j.only != NULL && !is_rule(j.only)) {
         json_decref(j.list);
+        json_decref(j.abandoned);
         return aot_cmd_usage(a->cmd, "there is no rule '%s'", j.only);
     }
     if (aot_cmd_check_settings(a, &err) != AOT_OK) {
         json_decref(j.list);
+        json_decref(j.abandoned);
         return aot_cmd_fail(&err);
     }
     for (size_t i = 0; i < a->n_inputs; i++) {
@@ -211,6 +233,7 @@ static int run(const aot_args *a)
                n[AOT_FINDING_NOTE] == 1 ? "" : "s");
     }
     json_decref(j.list);
+    json_decref(j.abandoned);
     bool findings = j.n[AOT_FINDING_ERROR] + j.n[AOT_FINDING_WARNING] != 0;
     bool nothing = j.n_failed != 0 && j.n_cut == 0;
     return j.failed || nothing ? AOT_EXIT_ERROR : findings ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;

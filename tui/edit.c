@@ -12,7 +12,7 @@
 static int64_t saved_bytes(aot_app *app, size_t unit, aot_err *err)
 {
     const aot_partition *p = NULL;
-    return aot_model_partition(aot_app_model(app), unit, &p, err) == AOT_OK ? p->saved_bytes : -1;
+    return aot_model_partition(aot_app_model(app), unit, &p, err) == AOT_OK ? aot_saved_tensor_bytes(p) : -1;
 }
 
 static void before_edit(aot_app *app, size_t unit)

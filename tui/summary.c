@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "session/derive.h"
+#include "session/saved.h"
 #include "tui/open_model.h"
 #include "viewers/canvas.h"
 #include "viewers/format.h"
@@ -18,7 +19,7 @@ typedef struct unit_facts {
     const char *title, *path;
     size_t n_nodes;
     const aot_partition *partition; /* NULL if there is none */
-    char remark[160];
+    char remark[320];
 } unit_facts;
 
 static size_t nodes_of(aot_model *m, size_t unit)
@@ -50,6 +51,11 @@ static unit_facts facts_of(aot_model *m, size_t unit)
         snprintf(f.remark, sizeof f.remark, "from cache");
     } else if (f.path[0] == 0) {
         snprintf(f.remark, sizeof f.remark, "no AOT graph");
+    }
+    char restart[160];
+    if (*aot_model_restart_words(m, unit, restart, sizeof restart) != '\0') {
+        size_t n = strlen(f.remark);
+        snprintf(f.remark + n, sizeof f.remark - n, "%s%s", n > 0 ? ", " : "", restart);
     }
     if (u->notes.n > 0) {
         size_t n = strlen(f.remark);
@@ -86,7 +92,8 @@ void aot_units_print(FILE *f, aot_model *m, bool csv)
         } else if (csv) {
             aot_table_cellf(t, "%lld", (long long)u.partition->saved_bytes);
         } else {
-            aot_table_bytes(t, aot_saved_tensor_bytes(u.partition));
+            char saved[64];
+            aot_table_cell(t, aot_saved_text(u.partition, saved, sizeof saved));
         }
         aot_table_cell(t, u.remark);
     }
@@ -116,7 +123,12 @@ json_t *aot_units_json(aot_model *m)
                                 json_integer((json_int_t)f.partition->saved_bytes));
             json_object_set_new(j, "saved_new_bytes",
                                 json_integer((json_int_t)f.partition->saved_new_bytes));
+            json_object_set_new(j, "saved_tensor_bytes",
+                                json_integer((json_int_t)aot_saved_tensor_bytes(f.partition)));
+            json_object_set_new(j, "saved_symbols", json_integer(f.partition->n_saved_sym));
         }
+        size_t next = aot_model_restarted_as(m, i);
+        json_object_set_new(j, "restarted_as", next != SIZE_MAX ? json_integer((json_int_t)next) : json_null());
         json_t *stages = json_object();
         for (int s = 0; s < AOT_N_STAGES; s++) {
             aot_stage_status st = aot_model_stage(m, i, (aot_stage)s);

@@ -86,7 +86,7 @@ static void find_facts(units_view *uv, size_t i)
             if (aot_model_partition(m, i, &p, &why) == AOT_OK) {
                 f->has_part = true;
                 f->n_saved = p->n_saved + p->n_saved_sym;
-                f->saved_bytes = p->saved_bytes;
+                f->saved_bytes = aot_saved_tensor_bytes(p);
             } else {
                 snprintf(f->trouble, sizeof f->trouble, "%s", why.msg);
             }

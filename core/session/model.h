@@ -49,6 +49,11 @@ size_t aot_model_n_units(const aot_model *m);
 const aot_unit *aot_model_unit(const aot_model *m, size_t unit); /* facts; borrowed */
 /* The session file that holds a unit; NULL: it was read from a log. */
 const char *aot_model_unit_session(const aot_model *m, size_t unit);
+/* Dynamo gave the compile up and began it anew: the unit of the next attempt at the same compile, whose
+ * result is used in place of this one's. SIZE_MAX: it is the last. */
+size_t aot_model_restarted_as(const aot_model *m, size_t unit);
+/* "abandoned: restarted as [0/0_1]" into buf, which is returned; "" for the last attempt. */
+const char *aot_model_restart_words(const aot_model *m, size_t unit, char *buf, size_t size);
 /* One line about the unit: label, title, path, nodes, saved bytes. Borrowed until the next call. */
 const char *aot_model_unit_line(aot_model *m, size_t unit);
 /* The checks that a session holds of the unit, in pipeline order; texts are in a. 0: it is from a log,

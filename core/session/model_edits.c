@@ -133,7 +133,7 @@ aot_status aot_model_edit(aot_model *m, size_t unit, const char *line, aot_err *
     aot_err mine = {0};
     AOT_TRY(aot_model_config(m, unit, &was, err));
     if (s->edits->n == 0 && s->partition != NULL) {
-        s->plain_bytes = s->partition->saved_bytes;
+        s->plain_bytes = aot_saved_tensor_bytes(s->partition);
         s->plain_tried = true;
     }
     AOT_TRY(aot_edits_add(s->edits, line, NULL, 0, err));
@@ -187,7 +187,7 @@ static int64_t bytes_without(aot_model *m, size_t unit)
     size_t n = s->edits->n;
     bool known = aot_model_partition(m, unit, &now, NULL) == AOT_OK || s->partitioner != NULL;
     if (n == 0) {
-        return now != NULL ? now->saved_bytes : -1;
+        return now != NULL ? aot_saved_tensor_bytes(now) : -1;
     }
     if (!known || aot_model_config(m, unit, &config, NULL) != AOT_OK) {
         return -1;
@@ -197,7 +197,7 @@ static int64_t bytes_without(aot_model *m, size_t unit)
                 config.fallback_random == plain.fallback_random;
     bool cut = same && aot_partitioner_solve(s->partitioner, &p, &plain, NULL, 0, NULL) == AOT_OK;
     s->edits->n = n;
-    int64_t bytes = cut ? p->saved_bytes : -1;
+    int64_t bytes = cut ? aot_saved_tensor_bytes(p) : -1;
     aot_partition_release(cut ? p : NULL);
     return bytes;
 }

@@ -1,5 +1,6 @@
 /* Units, and what is known of them without a graph: settings, checks, recorded calls; files and
  * notes; the one line that tells of a unit. */
+#include <stdio.h>
 #include <string.h>
 
 #include "session/model_internal.h"
@@ -122,6 +123,40 @@ aot_status aot_model_config(aot_model *m, size_t unit, aot_config *out, aot_err 
     return aot_unit_config(out, aot_model_slot(m, unit)->unit, m->settings, m->n_settings, err);
 }
 
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+static bool same_compile(const aot_unit *a, const aot_unit *b)
+{
+    const aot_unit_key *x = &a->key, *y = &b->key;
+    return x->frame == y->frame && x->compile == y->compile && x->rank == y->rank &&
+           x->compiled_autograd_id == y->compiled_autograd_id && strcmp(a->input, b->input) == 0;
+}
+
+size_t aot_model_restarted_as(const aot_model *m, size_t unit)
+{
+    enum { NEAR = 256 }; // attempts follow each other; frames that are compiled in between are few
+    const aot_unit *u = aot_model_slot(m, unit)->unit;
+    for (size_t i = unit + 1; u->key.frame >= 0 && i < m->slots.n && i - unit <= NEAR; i++) {
+        const aot_unit *next = aot_model_slot(m, i)->unit;
+        if (same_compile(u, next) && next->key.attempt != u->key.attempt) {
+            return next->key.attempt > u->key.attempt ? i : SIZE_MAX; // less: another run in the same log
+        }
+    }
+    return SIZE_MAX;
+}
+
+const char *aot_model_restart_words(const aot_model *m, size_t unit, char *buf, size_t size)
+{
+    size_t next = aot_model_restarted_as(m, unit);
+    char label[96];
+    buf[0] = '\0';
+    if (next != SIZE_MAX) {
+        snprintf(buf, size, "abandoned: restarted as %s",
+                 aot_unit_label(&aot_model_slot(m, next)->unit->key, label, sizeof label));
+    }
+    return buf;
+}
+
 /* ---- the one line ---------------------------------------------------------------------------- */
 
 /* Nodes of the graph that tells most of the unit. */
@@ -142,7 +177,7 @@ static size_t main_graph_nodes(aot_model *m, size_t unit)
 const char *aot_model_unit_line(aot_model *m, size_t unit)
 {
     const aot_unit *u = aot_model_slot(m, unit)->unit;
-    char buf[96];
+    char buf[160];
     aot_sb_clear(&m->line);
     aot_sb_addz(&m->line, aot_unit_label(&u->key, buf, sizeof buf));
     if (u->title != NULL && u->title[0] != 0) {
@@ -162,6 +197,9 @@ const char *aot_model_unit_line(aot_model *m, size_t unit)
         aot_sb_addf(&m->line, " · saved %s", aot_saved_text(p, buf, sizeof buf));
     } else if (u->cache != NULL && strcmp(u->cache, "hit") == 0) {
         aot_sb_addz(&m->line, " · from cache");
+    }
+    if (*aot_model_restart_words(m, unit, buf, sizeof buf) != '\0') {
+        aot_sb_addf(&m->line, " · %s", buf);
     }
     return aot_sb_text(&m->line);
 }

@@ -65,4 +65,24 @@ ok "a tag of a policy that a budget overrules is warned of" out "add_2 is tagged
 ok "with what helps" out "any budget above it keeps MUST_SAVE"
 run "$AOTSCOPE" explain "$oracle/pain_mlp_ladder/trace.log.gz" add_2 --policy "$scratch/overruled.policy"
 ok "explain says what overrules it" out "budget 0 saves inputs alone and overrules every tag"
+
+# ---- attempts at a compile that Dynamo gave up: the same log, then as the next attempt ----
+{ gzip -dc "$oracle/pain_dropout_under_budget/trace.log.gz"
+  gzip -dc "$oracle/pain_dropout_under_budget/trace.log.gz" | sed 's/"attempt": 0/"attempt": 1/'; } >"$scratch/restart.log"
+run "$AOTSCOPE" show "$scratch/restart.log" --units
+ok "an attempt that was given up says what it was restarted as" out "abandoned: restarted as [0/0_1]"
+ok "and the last one does not" sh -c '[ "$(grep -c abandoned "$1")" = 1 ]' - "$scratch/out"
+run "$AOTSCOPE" show "$scratch/restart.log" --units --json
+ok "as JSON the unit's number" out '"restarted_as": 1'
+run "$AOTSCOPE" info "$scratch/restart.log"
+ok "info lists them" out "abandoned: restarted as [0/0_1]  (0 [0/0])"
+run "$AOTSCOPE" lint "$scratch/restart.log" --set activation_memory_budget=0.5 --level error
+ok "lint tells an error of the attempt that is used" sh -c '[ "$(grep -c "error: native_dropout" "$1")" = 1 ]' - "$scratch/out"
+ok "and names the other" out "# unit 0 [0/0] abandoned: restarted as [0/0_1]"
+"$AOTSCOPE" import "$scratch/restart.log" -o "$scratch/restart.aots" 2>"$scratch/err"
+run "$AOTSCOPE" show "$scratch/restart.aots" --units
+ok "a session knows it too" out "abandoned: restarted as [0/0_1]"
+{ cat "$scratch/restart.log"; gzip -dc "$oracle/pain_dropout_under_budget/trace.log.gz"; } >"$scratch/again.log"
+run "$AOTSCOPE" show "$scratch/again.log" --units
+ok "another run in the same log is no restart" sh -c '[ "$(grep -c abandoned "$1")" = 1 ]' - "$scratch/out"
 done_testing
