@@ -1,9 +1,11 @@
 /* Times the interpreter: what a node costs beside its arithmetic, and graphs that products, convolutions
- * and row-wise loops dominate. Prints times; judges nothing. Run it on one thread (OPENBLAS_NUM_THREADS=1).
- * `print` writes the graphs, which are Python that PyTorch runs as it is, to time the same there.
+ * and row-wise loops dominate. Prints the least CPU time of the runs, and with a table of PyTorch's the ratio;
+ * judges nothing. Run it on one thread (OPENBLAS_NUM_THREADS=1).
+ * `print` writes the graphs, which are Python that PyTorch runs as it is: eager.py times them there. eager.tsv is
+ * its table as it was recorded beside the figures that we state; on another machine make it anew, or go without.
  *
- *   bench_exec [RUNS] [CASE]
- *   bench_exec print */
+ *   bench_exec [RUNS] [CASE|all] [EAGER.tsv]
+ *   bench_exec print | python3 bench/eager.py > EAGER.tsv */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,28 +83,61 @@ static double run_once(aot_exec *x, const aot_graph *g, unsigned n, const aot_xv
     return seconds;
 }
 
-/* The median of some runs after one that warms up. */
+/* The least of some runs after one that warms up: what else the machine does can only add to it. */
 static double timed(const aot_graph *g, int runs)
 {
     aot_xval in[16];
     aot_exec *x = aot_exec_new();
     unsigned n = make_inputs(g, in, 16);
-    double *seconds = calloc((size_t)runs, sizeof *seconds);
-    run_once(x, g, n, in);
+    double least = run_once(x, g, n, in);
     for (int i = 0; i < runs; i++) {
-        seconds[i] = run_once(x, g, n, in);
+        double seconds = run_once(x, g, n, in);
+        least = seconds < least ? seconds : least;
     }
-    double m = median(seconds, (size_t)runs);
-    free(seconds);
     for (unsigned i = 0; i < n; i++) {
         aot_xv_drop(&in[i]);
     }
     aot_exec_free(x);
-    return m;
+    return least;
 }
 
-/* A chain of additions of one element each: all that is left is what a node costs. */
-static void overhead(int runs, const char *params, const char *format)
+/* PyTorch's seconds for a case, from a table of "name TAB seconds"; 0 where it has none. */
+static double eager_seconds(const char *file, const char *name)
+{
+    char line[256];
+    double seconds = 0;
+    FILE *f = file == NULL ? NULL : fopen(file, "r");
+    if (file != NULL && f == NULL) {
+        fprintf(stderr, "bench_exec: %s cannot be read\n", file);
+        exit(1);
+    }
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        char *tab = strchr(line, '\t');
+        if (tab != NULL && strlen(name) == (size_t)(tab - line) && memcmp(line, name, strlen(name)) == 0) {
+            seconds = strtod(tab + 1, NULL);
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    return seconds;
+}
+
+static void run_case(const bench_case *c, int runs, const char *eager)
+{
+    aot_ctx *ctx = aot_ctx_new();
+    double s = timed(parsed(ctx, c->params, c->body, c->result), runs), e = eager_seconds(eager, c->name);
+    printf("%-22s %10.3f ms", c->name, s * 1e3);
+    if (e > 0) {
+        printf("  PyTorch %10.3f ms  %5.2f times", e * 1e3, s / e);
+    }
+    printf("\n");
+    fflush(stdout);
+    aot_ctx_free(ctx);
+}
+
+/* A chain of operators on one element each: all that is left is what a node costs. */
+static void overhead(int runs, const char *what, const char *params, const char *format)
 {
     enum { NODES = 100000 };
     aot_sb b = {0};
@@ -114,7 +149,7 @@ static void overhead(int runs, const char *params, const char *format)
     }
     snprintf(result, sizeof result, "a%d", NODES - 1);
     double s = timed(parsed(ctx, params, b.d, result), runs);
-    printf("%-22s %10.3f ms %8.3f us a node\n", "100,000 additions", s * 1e3, s * 1e6 / NODES);
+    printf("%-22s %10.3f ms %8.3f us a node\n", what, s * 1e3, s * 1e6 / NODES);
     aot_sb_free(&b);
     aot_ctx_free(ctx);
 }
@@ -122,7 +157,7 @@ static void overhead(int runs, const char *params, const char *format)
 int main(int argc, char **argv)
 {
     int runs = argc > 1 ? atoi(argv[1]) : 7;
-    const char *only = argc > 2 ? argv[2] : NULL;
+    const char *only = argc > 2 && strcmp(argv[2], "all") != 0 ? argv[2] : NULL, *eager = argc > 3 ? argv[3] : NULL;
     runs = runs < 1 ? 1 : runs;
     for (size_t i = 0; i < sizeof cases / sizeof *cases && argc > 1 && strcmp(argv[1], "print") == 0; i++) {
         printf("# %s\n" GRAPH "\n", cases[i].name, cases[i].params, cases[i].body, cases[i].result);
@@ -131,18 +166,17 @@ int main(int argc, char **argv)
         return 0;
     }
     if (only == NULL || strcmp(only, "overhead") == 0) {
-        overhead(runs, "x: \"f32[1][1]cpu\"",
+        overhead(runs, "100,000 additions", "x: \"f32[1][1]cpu\"",
                  "        a%d: \"f32[1][1]cpu\" = torch.ops.aten.add.Tensor(a%d, x);  a%d = None\n");
+        overhead(runs, "100,000 of a number", "x: \"f32[2, 3][3, 1]cpu\"",
+                 "        a%d: \"f32[2, 3][3, 1]cpu\" = torch.ops.aten.mul.Tensor(a%d, 0.5);  a%d = None\n");
+        overhead(runs, "100,000 views", "x: \"f32[2, 3][3, 1]cpu\"",
+                 "        a%d: \"f32[2, 3][3, 1]cpu\" = torch.ops.aten.view.default(a%d, [2, 3]);  a%d = None\n");
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const bench_case *c = &cases[i];
-        if (only != NULL && strcmp(only, c->name) != 0) {
-            continue;
+        if (only == NULL || strcmp(only, cases[i].name) == 0) {
+            run_case(&cases[i], runs, eager);
         }
-        aot_ctx *ctx = aot_ctx_new();
-        printf("%-22s %10.3f ms\n", c->name, timed(parsed(ctx, c->params, c->body, c->result), runs) * 1e3);
-        fflush(stdout);
-        aot_ctx_free(ctx);
     }
     return 0;
 }

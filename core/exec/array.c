@@ -5,16 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static aot_storage *storage_new(aot_live_bytes *live, int64_t bytes)
+#include "exec/blocks.h"
+
+/* The block holds the storage itself, then its data. */
+static aot_storage *storage_new(aot_live_bytes *live, int64_t bytes, bool zeroed)
 {
-    aot_storage *s = aot_xcalloc(1, sizeof *s);
-    size_t room = ((size_t)bytes + 127) / 64 * 64;
-    s->data = aligned_alloc(64, room);
-    if (s->data == NULL) {
-        aot_oom(room);
+    enum { ALIGN = 64 };
+#ifdef AOT_DEBUG_ARENA
+    enum { BEHIND = 0 }; // what reads or writes there is seen
+#else
+    enum { BEHIND = ALIGN };
+#endif
+    size_t room = sizeof(aot_storage) + ALIGN - 1 + (size_t)bytes + BEHIND;
+    aot_storage *s = aot_blocks_take(live == NULL ? NULL : live->blocks, &room);
+    char *data = (char *)(s + 1);
+    data += -(uintptr_t)data % ALIGN;
+    *s = (aot_storage){.refs = 1, .bytes = bytes, .live = live, .room = room, .data = data};
+#ifdef AOT_DEBUG_ARENA
+    memset(data, zeroed ? 0 : 0xff, (size_t)bytes); // what nobody wrote is NaN
+#else
+    if (zeroed) {
+        memset(data, 0, (size_t)bytes);
     }
-    memset(s->data, 0, room);
-    *s = (aot_storage){.refs = 1, .bytes = bytes, .live = live, .data = s->data};
+#endif
     if (live != NULL) {
         live->now += bytes;
         live->peak = live->now > live->peak ? live->now : live->peak;
@@ -30,8 +43,7 @@ static void storage_unref(aot_storage *s)
     if (s->live != NULL) {
         s->live->now -= s->bytes;
     }
-    free(s->data);
-    free(s);
+    aot_blocks_give(s->live == NULL ? NULL : s->live->blocks, s, s->room);
 }
 
 void aot_strides_contiguous(int64_t *stride, unsigned ndim, const int64_t *size)
@@ -72,11 +84,23 @@ static aot_array *array_of(aot_storage *s, aot_dtype d, unsigned ndim, const int
     return x;
 }
 
+static aot_array *new_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
+                              const int64_t *stride, bool zeroed)
+{
+    aot_storage *s = storage_new(live, aot_extent(ndim, size, stride) * aot_dtype_get(d)->bytes, zeroed);
+    return array_of(s, d, ndim, size, stride, 0);
+}
+
 aot_array *aot_array_new_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
                                  const int64_t *stride)
 {
-    aot_storage *s = storage_new(live, aot_extent(ndim, size, stride) * aot_dtype_get(d)->bytes);
-    return array_of(s, d, ndim, size, stride, 0);
+    return new_strided(live, d, ndim, size, stride, true);
+}
+
+aot_array *aot_array_empty_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
+                                   const int64_t *stride)
+{
+    return new_strided(live, d, ndim, size, stride, false);
 }
 
 aot_array *aot_array_new(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size)

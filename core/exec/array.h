@@ -7,13 +7,15 @@
 #ifndef AOT_EXEC_ARRAY_H
 #define AOT_EXEC_ARRAY_H
 
+#include "exec/blocks.h"
 #include "ir/graph.h"
 
 enum { AOT_ARRAY_MAX_NDIM = 16 };
 
-/* Bytes of living storages: now, and the most there were. */
+/* Bytes of living storages: now, and the most there were. It outlives them. */
 typedef struct aot_live_bytes {
     int64_t now, peak;
+    aot_blocks *blocks; /* where their memory comes from, borrowed; NULL: the system */
 } aot_live_bytes;
 
 typedef struct aot_storage {
@@ -21,6 +23,7 @@ typedef struct aot_storage {
     uint32_t version;     /* how often a caller's write was noted: autograd's version counter */
     int64_t bytes;
     aot_live_bytes *live; /* counts it; NULL: not counted */
+    size_t room;          /* of its block */
     char *data;           /* 64-byte aligned */
 } aot_storage;
 
@@ -37,6 +40,9 @@ aot_array *aot_array_new(aot_live_bytes *live, aot_dtype d, unsigned ndim, const
 /* The same with strides; the storage holds what they reach. */
 aot_array *aot_array_new_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
                                  const int64_t *stride);
+/* The same with undefined elements: for what writes each of them. */
+aot_array *aot_array_empty_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
+                                   const int64_t *stride);
 /* Another look at x's storage. offset counts from the start of the storage, in elements of d. */
 aot_array *aot_array_view(const aot_array *x, aot_dtype d, unsigned ndim, const int64_t *size,
                           const int64_t *stride, int64_t offset);

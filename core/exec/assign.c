@@ -17,6 +17,13 @@ typedef struct copy_job {
     aot_dtype to, from;
 } copy_job;
 
+#define COPY(type)                                                                                 \
+    case sizeof(type):                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            memcpy(ptr[0] + i * stride[0], ptr[1] + i * stride[1], sizeof(type));                  \
+        }                                                                                          \
+        break;
+
 static void copy_same(void *arg, char *const *ptr, const int64_t *stride, int64_t n)
 {
     int64_t bytes = *(const int64_t *)arg;
@@ -24,8 +31,25 @@ static void copy_same(void *arg, char *const *ptr, const int64_t *stride, int64_
         memcpy(ptr[0], ptr[1], (size_t)(n * bytes));
         return;
     }
-    for (int64_t i = 0; i < n; i++) {
-        memcpy(ptr[0] + i * stride[0], ptr[1] + i * stride[1], (size_t)bytes);
+    switch (bytes) {
+    COPY(uint8_t) COPY(uint16_t) COPY(uint32_t) COPY(uint64_t)
+    default:
+        for (int64_t i = 0; i < n; i++) {
+            memcpy(ptr[0] + i * stride[0], ptr[1] + i * stride[1], (size_t)bytes);
+        }
+        break;
+    }
+}
+
+/* Between f32 and half types. */
+static void copy_floats(void *arg, char *const *ptr, const int64_t *stride, int64_t n)
+{
+    const copy_job *j = arg;
+    float room[BLOCK];
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        int64_t m = n - at < BLOCK ? n - at : BLOCK;
+        aot_load_float(room, j->from, ptr[1] + at * stride[1], stride[1], m);
+        aot_store_float(room, j->to, ptr[0] + at * stride[0], stride[0], m);
     }
 }
 
@@ -68,7 +92,7 @@ void aot_array_assign(aot_array *to, const aot_array *from)
     if (j.to == j.from) {
         aot_iter_run(&it, copy_same, &bytes);
     } else {
-        aot_iter_run(&it, copy_converted, &j);
+        aot_iter_run(&it, aot_fits_float(j.to) && aot_fits_float(j.from) ? copy_floats : copy_converted, &j);
     }
 }
 

@@ -227,10 +227,30 @@ static void check_sizes(aot_kern *k, unsigned ndim, const int64_t *size)
     }
 }
 
+static aot_array *new_array(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, const int64_t *stride,
+                            bool zeroed)
+{
+    aot_live_bytes *live = &k->x->live;
+    return k_own(k, zeroed ? aot_array_new_strided(live, d, ndim, size, stride)
+                           : aot_array_empty_strided(live, d, ndim, size, stride));
+}
+
+static aot_array *new_contiguous(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, bool zeroed)
+{
+    int64_t stride[AOT_ARRAY_MAX_NDIM];
+    check_sizes(k, ndim, size);
+    aot_strides_contiguous(stride, ndim, size);
+    return new_array(k, d, ndim, size, stride, zeroed);
+}
+
 aot_array *k_new(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size)
 {
-    check_sizes(k, ndim, size);
-    return k_own(k, aot_array_new(&k->x->live, d, ndim, size));
+    return new_contiguous(k, d, ndim, size, true);
+}
+
+aot_array *k_empty(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size)
+{
+    return new_contiguous(k, d, ndim, size, false);
 }
 
 /* Whether strides reach each element once: no two elements in one place. */
@@ -246,22 +266,38 @@ static bool is_plain(unsigned ndim, const int64_t *size, const int64_t *stride)
     return n == 0 || aot_extent(ndim, size, stride) == n;
 }
 
-aot_array *k_out(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim, const int64_t *size)
+/* The strides that the graph states for result i; false: it states none that such an array could have. */
+static bool stated_strides(const aot_kern *k, unsigned i, unsigned ndim, const int64_t *size, int64_t *stride)
 {
     const aot_meta *m = i < k->n_expected ? k->expected[i] : NULL;
-    check_sizes(k, ndim, size);
     if (m == NULL || m->val != AOT_VAL_TENSOR || !m->has_stride || m->ndim != ndim) {
-        return k_new(k, d, ndim, size);
+        return false;
     }
-    int64_t stride[AOT_ARRAY_MAX_NDIM];
-    bool same = true;
     for (unsigned j = 0; j < ndim; j++) {
-        same &= aot_meta_sizes(k->expected_ctx, m)[j].value == size[j];
+        if (aot_meta_sizes(k->expected_ctx, m)[j].value != size[j]) {
+            return false;
+        }
         stride[j] = aot_meta_strides(k->expected_ctx, m)[j].value;
     }
-    return same && is_plain(ndim, size, stride)
-               ? k_own(k, aot_array_new_strided(&k->x->live, d, ndim, size, stride))
-               : k_new(k, d, ndim, size);
+    return is_plain(ndim, size, stride);
+}
+
+static aot_array *new_result(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim, const int64_t *size, bool zeroed)
+{
+    int64_t stride[AOT_ARRAY_MAX_NDIM];
+    check_sizes(k, ndim, size);
+    return stated_strides(k, i, ndim, size, stride) ? new_array(k, d, ndim, size, stride, zeroed)
+                                                    : new_contiguous(k, d, ndim, size, zeroed);
+}
+
+aot_array *k_out(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim, const int64_t *size)
+{
+    return new_result(k, i, d, ndim, size, true);
+}
+
+aot_array *k_out_empty(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim, const int64_t *size)
+{
+    return new_result(k, i, d, ndim, size, false);
 }
 
 aot_array *k_like(aot_kern *k, aot_dtype d, const aot_array *x)
@@ -336,7 +372,7 @@ aot_array *k_cast_contiguous(aot_kern *k, aot_array *x, aot_dtype d)
     if (x->dtype == d && aot_array_is_contiguous(x)) {
         return x;
     }
-    aot_array *y = k_new(k, d, x->ndim, x->size);
+    aot_array *y = k_empty(k, d, x->ndim, x->size);
     aot_array_assign(y, x);
     return y;
 }
@@ -353,7 +389,7 @@ aot_array *k_cast(aot_kern *k, aot_array *x, aot_dtype d)
 
 aot_array *k_scalar(aot_kern *k, aot_dtype d, double v)
 {
-    aot_array *x = k_new(k, d, 0, NULL);
+    aot_array *x = k_empty(k, d, 0, NULL);
     aot_store_real(&v, d, aot_array_data(x), 0, 1);
     return x;
 }
@@ -381,9 +417,22 @@ void k_give(aot_kern *k, aot_array *x)
 
 void k_give_as(aot_kern *k, unsigned i, const aot_array *x, aot_dtype d)
 {
-    aot_array *out = k_out(k, i, d, x->ndim, x->size);
+    aot_array *out = k_out_empty(k, i, d, x->ndim, x->size);
     aot_array_assign(out, x);
     k_give(k, out);
+}
+
+void k_give_in(aot_kern *k, unsigned i, aot_array *x, aot_dtype d)
+{
+    int64_t stride[AOT_ARRAY_MAX_NDIM];
+    if (!stated_strides(k, i, x->ndim, x->size, stride)) {
+        aot_strides_contiguous(stride, x->ndim, x->size);
+    }
+    if (x->dtype == d && memcmp(stride, x->stride, x->ndim * sizeof *stride) == 0) {
+        k_give(k, x);
+    } else {
+        k_give_as(k, i, x, d);
+    }
 }
 
 void k_give_none(aot_kern *k)

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "exec/vector.h"
+
 aot_class aot_dtype_class(aot_dtype d)
 {
     char kind = aot_dtype_get(d)->kind;
@@ -24,15 +26,12 @@ typedef struct small {
     bool fnuz;     /* no negative zero: its code is the only NaN */
 } small;
 
-static const small half_format = {5, 10, 15, true, false};
-
 static small format_of(aot_dtype d)
 {
     return d == AOT_F8E5M2       ? (small){5, 2, 15, true, false}
            : d == AOT_F8E4M3FN   ? (small){4, 3, 7, false, false}
            : d == AOT_F8E5M2FNUZ ? (small){5, 2, 16, false, true}
-           : d == AOT_F8E4M3FNUZ ? (small){4, 3, 8, false, true}
-                                 : half_format;
+                                 : (small){4, 3, 8, false, true};
 }
 
 static float small_to_float(small s, unsigned v)
@@ -75,16 +74,6 @@ static unsigned small_of_float(small s, float f)
     return s.fnuz && v == 0 ? 0 : sign | v;
 }
 
-float aot_half_to_float(uint16_t h)
-{
-    return small_to_float(half_format, h);
-}
-
-uint16_t aot_half_of_float(float f)
-{
-    return (uint16_t)small_of_float(half_format, f);
-}
-
 float aot_f8_to_float(aot_dtype d, uint8_t v)
 {
     return d == AOT_F8E8M0FNU ? v == 255 ? NAN : ldexpf(1, v - 127) : small_to_float(format_of(d), v);
@@ -116,11 +105,17 @@ static int64_t int_of_real(double x)
     X(AOT_U8, uint8_t, v) X(AOT_U16, uint16_t, v) X(AOT_U32, uint32_t, v) X(AOT_U64, uint64_t, v)  \
     X(AOT_B8, uint8_t, v)
 
+/* Elements behind each other apart: that loop becomes vectors. */
 #define LOAD(d_, type, expr)                                                                       \
     case d_:                                                                                       \
-        for (int64_t i = 0; i < n; i++, p += stride) {                                             \
+        for (int64_t i = 0; i < n && stride == (int64_t)sizeof(type); i++) {                       \
             type v;                                                                                \
-            memcpy(&v, p, sizeof v);                                                               \
+            memcpy(&v, p + i * (int64_t)sizeof v, sizeof v);                                       \
+            out[i] = TO(expr);                                                                     \
+        }                                                                                          \
+        for (int64_t i = 0; i < n && stride != (int64_t)sizeof(type); i++) {                       \
+            type v;                                                                                \
+            memcpy(&v, p + i * stride, sizeof v);                                                  \
             out[i] = TO(expr);                                                                     \
         }                                                                                          \
         break;
@@ -144,7 +139,7 @@ static void load_other_real(double *out, aot_dtype d, const char *p, int64_t str
     }
 }
 
-void aot_load_real(double *out, aot_dtype d, const char *p, int64_t stride, int64_t n)
+AOT_CLONES void aot_load_real(double *out, aot_dtype d, const char *p, int64_t stride, int64_t n)
 {
 #define TO(x) (double)(x)
     switch (d) {
@@ -191,9 +186,13 @@ void aot_load_complex(aot_complex *out, aot_dtype d, const char *p, int64_t stri
 
 #define STORE(d_, type, to)                                                                        \
     case d_:                                                                                       \
-        for (int64_t i = 0; i < n; i++, p += stride) {                                             \
+        for (int64_t i = 0; i < n && stride == (int64_t)sizeof(type); i++) {                       \
             type v = to(in[i]);                                                                    \
-            memcpy(p, &v, sizeof v);                                                               \
+            memcpy(p + i * (int64_t)sizeof v, &v, sizeof v);                                       \
+        }                                                                                          \
+        for (int64_t i = 0; i < n && stride != (int64_t)sizeof(type); i++) {                       \
+            type v = to(in[i]);                                                                    \
+            memcpy(p + i * stride, &v, sizeof v);                                                  \
         }                                                                                          \
         break;
 #define AS_FLOAT(x) (float)(x)
@@ -212,7 +211,7 @@ static void store_f8(aot_dtype d, char *p, double x)
 }
 
 /* Processors convert to 32 bits where those suffice, and what is beyond them becomes the lowest such number. */
-void aot_store_real(const double *in, aot_dtype d, char *p, int64_t stride, int64_t n)
+AOT_CLONES void aot_store_real(const double *in, aot_dtype d, char *p, int64_t stride, int64_t n)
 {
     bool in_32_bits = aot_dtype_get(d)->bytes <= 4 && d != AOT_U32 && d != AOT_B8;
     switch (d) {
@@ -287,9 +286,38 @@ void aot_store_complex(const aot_complex *in, aot_dtype d, char *p, int64_t stri
     }
 }
 
+#define FLOAT_TYPES(X)                                                                             \
+    X(AOT_F32, float, v) X(AOT_F16, uint16_t, aot_half_to_float(v)) X(AOT_BF16, uint16_t, aot_bfloat_to_float(v))
+
+bool aot_fits_float(aot_dtype d)
+{
+    return d == AOT_F32 || d == AOT_F16 || d == AOT_BF16;
+}
+
+AOT_CLONES void aot_load_float(float *out, aot_dtype d, const char *p, int64_t stride, int64_t n)
+{
+#define TO(x) (x)
+    switch (d) {
+    FLOAT_TYPES(LOAD)
+    default: break;
+    }
+#undef TO
+}
+
+AOT_CLONES void aot_store_float(const float *in, aot_dtype d, char *p, int64_t stride, int64_t n)
+{
+    switch (d) {
+    STORE(AOT_F32, float, AS_FLOAT) STORE(AOT_F16, uint16_t, AS_HALF) STORE(AOT_BF16, uint16_t, AS_BFLOAT)
+    default: break;
+    }
+}
+
 double aot_round_to(aot_dtype d, double x)
 {
     char room[16];
+    if (d == AOT_F32) {
+        return (double)(float)x;
+    }
     if (d == AOT_F64) {
         return x;
     }

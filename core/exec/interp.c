@@ -16,6 +16,7 @@ aot_exec *aot_exec_new(void)
     aot_exec *x = aot_xcalloc(1, sizeof *x);
     x->arena = aot_arena_new();
     x->scratch = aot_arena_new();
+    x->live.blocks = aot_blocks_new();
     x->node = AOT_NO_NODE;
     return x;
 }
@@ -34,6 +35,7 @@ void aot_exec_free(aot_exec *x)
     aot_arena_free(x->scratch);
     aot_arena_free(x->arena);
     free(x->choices);
+    aot_blocks_free(x->live.blocks);
     free(x);
 }
 

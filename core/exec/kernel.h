@@ -59,6 +59,9 @@ aot_array *k_own(aot_kern *k, aot_array *x); /* the call gives the reference bac
 aot_array *k_new(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size); /* contiguous, zeroed */
 /* The result `i` of the node: with the strides that the graph states, if it has these sizes. */
 aot_array *k_out(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim, const int64_t *size);
+/* The same two with undefined elements: for what writes each of them. */
+aot_array *k_empty(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size);
+aot_array *k_out_empty(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim, const int64_t *size);
 aot_array *k_like(aot_kern *k, aot_dtype d, const aot_array *x); /* result 0 in x's shape */
 aot_array *k_view(aot_kern *k, const aot_array *x, unsigned ndim, const int64_t *size, const int64_t *stride,
                   int64_t offset);
@@ -79,6 +82,8 @@ aot_array *k_permute(aot_kern *k, const aot_array *x, const unsigned *perm);
 
 void k_give(aot_kern *k, aot_array *x);
 void k_give_as(aot_kern *k, unsigned i, const aot_array *x, aot_dtype d); /* x as result i, a k_out, in dtype d */
+/* x, made by the call, as result i in dtype d: itself, where dtype and strides are those of the result. */
+void k_give_in(aot_kern *k, unsigned i, aot_array *x, aot_dtype d);
 void k_give_none(aot_kern *k);
 void k_give_value(aot_kern *k, aot_xval v);
 aot_xval *k_results(aot_kern *k); /* what was given so far */

@@ -250,18 +250,6 @@ static aot_array *image_of(aot_kern *k, const geometry *g, const aot_array *like
     return k_new(k, g->d, like->ndim, size);
 }
 
-/* A result: x itself if it is as the graph states it. */
-static void give_as(aot_kern *k, unsigned i, aot_array *x, aot_dtype d)
-{
-    aot_array *out = k_out(k, i, d, x->ndim, x->size);
-    if (x->dtype == d && memcmp(out->stride, x->stride, x->ndim * sizeof *x->stride) == 0) {
-        k_give(k, x);
-        return;
-    }
-    aot_array_assign(out, x);
-    k_give(k, out);
-}
-
 void kern_convolution(aot_kern *k)
 {
     aot_array *x = k_need(k, 0), *w = k_need(k, 1), *bias = k_in(k, 2);
@@ -278,7 +266,7 @@ void kern_convolution(aot_kern *k)
         int64_t size[5] = {bias->size[0], 1, 1, 1};
         y = K2(k, aten_add_Tensor, y, k_reshape(k, bias, x->ndim - 1u, size));
     }
-    give_as(k, 0, y, (aot_dtype)x->dtype);
+    k_give_in(k, 0, y, (aot_dtype)x->dtype);
 }
 
 static bool wanted(aot_kern *k, unsigned i)
@@ -319,19 +307,19 @@ void kern_convolution_backward(aot_kern *k)
         } else {
             to_big(k, &g, dy, weight, dx);
         }
-        give_as(k, 0, dx, (aot_dtype)x->dtype);
+        k_give_in(k, 0, dx, (aot_dtype)x->dtype);
     } else {
         k_give_none(k);
     }
     if (wanted(k, 1)) {
         aot_array *in = conjugate(k, k_cast_contiguous(k, x, g.d)), *dw = k_new(k, g.d, w->ndim, w->size);
         to_weight(k, &g, g.transposed ? in : dy, g.transposed ? dy : in, dw);
-        give_as(k, 1, dw, (aot_dtype)w->dtype);
+        k_give_in(k, 1, dw, (aot_dtype)w->dtype);
     } else {
         k_give_none(k);
     }
     if (wanted(k, 2)) {
-        give_as(k, 2, bias_gradient(k, dy), (aot_dtype)grad->dtype);
+        k_give_in(k, 2, bias_gradient(k, dy), (aot_dtype)grad->dtype);
     } else {
         k_give_none(k);
     }

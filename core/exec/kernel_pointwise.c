@@ -7,6 +7,8 @@
 
 #include "exec/kernel.h"
 #include "exec/special.h"
+#include "exec/vmath.h"
+#include "exec/vector.h"
 
 /* ---- helpers of expressions ------------------------------------------------------------------------ */
 
@@ -38,6 +40,12 @@ static double pw_mod(double x, double y)
 {
     double m = fmod(x, y);
     return m != 0 && (m < 0) != (y < 0) ? m + y : m;
+}
+
+/* Squares and cubes as products, which PyTorch's are. */
+static double pw_pow(double x, double y)
+{
+    return y == 2 ? x * x : y == 3 ? x * x * x : pow(x, y);
 }
 
 static int64_t pw_imod(int64_t i, int64_t j)
@@ -139,11 +147,11 @@ static void run_forms(aot_kern *k, const forms *f, unsigned n)
         }                                                                                          \
     }
 /* The same expression of doubles and of floats: a sum, product or quotient of floats is what doubles
- * rounded once give; functions are those of double in both. */
+ * rounded once give; functions are those of double in both (F_: vmath.h). */
 #define REAL1(op, result, result32, var, expr)                                                     \
-    LOOP1(real_##op, double, result, var, expr) LOOP1(f32_##op, float, result32, var, expr)
+    LOOP1(real_##op, double, result, var, expr) AOT_CLONES LOOP1(f32_##op, float, result32, var, expr)
 #define REAL2(op, result, result32, var, war, expr)                                                \
-    LOOP2(real_##op, double, result, var, war, expr) LOOP2(f32_##op, float, result32, var, war, expr)
+    LOOP2(real_##op, double, result, var, war, expr) AOT_CLONES LOOP2(f32_##op, float, result32, var, war, expr)
 #define FORM(op, n_, promotion, test_, ...)                                                        \
     void kern_##op(aot_kern *k)                                                                    \
     {                                                                                              \

@@ -1,8 +1,10 @@
 /* Reductions. The reduced dimensions are moved behind the others and each result is made from one row of
- * numbers that lie behind each other. Sums of floats run in double: no worse than PyTorch's cascade. Products are
- * rounded at each step, as PyTorch's are: they overflow where its do.
+ * numbers that lie behind each other. Sums of floats run in double: no worse than PyTorch's cascade; those of f32 and
+ * half types where they lie, in the order of folds.h. Products are rounded at each step, as PyTorch's are: they
+ * overflow where its do.
  *
  * Mirrors: aten/src/ATen/native/ReduceOps.cpp, cpu/ReduceOpsKernel.cpp. */
+#include "exec/folds.h"
 #include "exec/rows.h"
 
 #include <math.h>
@@ -10,10 +12,11 @@
 
 /* ---- rows ------------------------------------------------------------------------------------------------ */
 
-void rows_of(aot_kern *k, rows *r, aot_array *x, uint32_t mask, bool keepdim, aot_dtype d)
+/* Sizes alone. perm: the kept dimensions of x, then the others. */
+static void shape_of(rows *r, const aot_array *x, uint32_t mask, bool keepdim, aot_dtype d, unsigned *perm)
 {
-    unsigned perm[AOT_ARRAY_MAX_NDIM], n = 0;
-    *r = (rows){.n = 1, .len = 1};
+    unsigned n = 0;
+    *r = (rows){.n = 1, .len = 1, .d = d, .class = aot_dtype_class(d)};
     for (unsigned i = 0; i < x->ndim; i++) {
         if ((mask >> i & 1) == 0) {
             perm[n++] = i;
@@ -29,9 +32,13 @@ void rows_of(aot_kern *k, rows *r, aot_array *x, uint32_t mask, bool keepdim, ao
             r->len *= x->size[i];
         }
     }
-    r->class = aot_dtype_class(d);
+}
+
+void rows_of(aot_kern *k, rows *r, aot_array *x, uint32_t mask, bool keepdim, aot_dtype d)
+{
+    unsigned perm[AOT_ARRAY_MAX_NDIM];
+    shape_of(r, x, mask, keepdim, d, perm);
     aot_array *flat = k_cast_contiguous(k, k_permute(k, x, perm), d);
-    r->d = d;
     r->p = aot_array_data(flat);
     r->row_bytes = r->len * aot_array_item_bytes(flat);
     size_t each = r->class == AOT_CLASS_COMPLEX ? sizeof(aot_complex) : sizeof(double);
@@ -54,7 +61,7 @@ void *rows_get(rows *r, int64_t i)
 
 aot_array *rows_out(aot_kern *k, const rows *r, unsigned i, aot_dtype d)
 {
-    return k_out(k, i, d, r->ndim, r->size);
+    return k_out_empty(k, i, d, r->ndim, r->size);
 }
 
 void put_start(put *w, aot_array *x)
@@ -123,6 +130,42 @@ static void fold_row(put *w, const rows *r, const void *row, fold f)
     }
 }
 
+/* One number for each row as result i. */
+static void give_reals(aot_kern *k, const rows *r, unsigned i, const double *v, aot_dtype d)
+{
+    aot_array *out = rows_out(k, r, i, d);
+    put w;
+    if (aot_array_is_contiguous(out)) {
+        aot_store_real(v, d, aot_array_data(out), aot_array_item_bytes(out), r->n);
+    } else {
+        put_start(&w, out);
+        for (int64_t j = 0; j < r->n; j++) {
+            put_real(&w, v[j]);
+        }
+    }
+    k_give(k, out);
+}
+
+static void divide_all(double *v, int64_t n, double by)
+{
+    for (int64_t i = 0; i < n; i++) {
+        v[i] /= by;
+    }
+}
+
+/* Sums and means of what floats hold, without moving it. */
+static void fold_floats(aot_kern *k, aot_array *x, uint32_t mask, bool keepdim, aot_dtype d, bool mean)
+{
+    rows r;
+    unsigned perm[AOT_ARRAY_MAX_NDIM];
+    shape_of(&r, x, mask, keepdim, d, perm);
+    double *sums = fold_over_f32(k, k_cast_contiguous(k, k_cast(k, x, d), AOT_F32), mask, NULL);
+    if (mean) {
+        divide_all(sums, r.n, (double)r.len);
+    }
+    give_reals(k, &r, 0, sums, d);
+}
+
 static void fold_over(aot_kern *k, fold f, uint32_t mask, bool keepdim, aot_dtype asked)
 {
     aot_array *x = k_need(k, 0);
@@ -131,6 +174,10 @@ static void fold_over(aot_kern *k, fold f, uint32_t mask, bool keepdim, aot_dtyp
     aot_dtype d = asked != AOT_NO_DTYPE                                  ? asked
                   : aot_dtype_class((aot_dtype)x->dtype) == AOT_CLASS_INT && f != FOLD_MEAN ? AOT_I64
                                                                                  : k_to_float((aot_dtype)x->dtype);
+    if (aot_fits_float(d) && (f == FOLD_SUM || f == FOLD_MEAN)) {
+        fold_floats(k, x, mask, keepdim, d, f == FOLD_MEAN);
+        return;
+    }
     rows_of(k, &r, x, mask, keepdim, d);
     aot_array *out = rows_out(k, &r, 0, d);
     put_start(&w, out);
@@ -241,7 +288,9 @@ static void extremes(aot_kern *k, bool max, uint32_t mask, bool keepdim, bool va
         put_start(&wi, at);
     }
     for (int64_t i = 0; i < r.n; i++) {
-        int64_t best = extreme(&r, rows_get(&r, i), max);
+        const char *row = r.p + i * r.row_bytes;
+        int64_t best = r.d == AOT_F32 ? fold_extreme_f32((const float *)(const void *)row, r.len, max)
+                                      : extreme(&r, rows_get(&r, i), max);
         if (values) {
             memcpy(put_next(&wv), r.p + i * r.row_bytes + best * wv.bytes, (size_t)wv.bytes);
         }
@@ -299,6 +348,27 @@ void kern_argmin(aot_kern *k)
 
 /* ---- variance ---------------------------------------------------------------------------------------------------- */
 
+static void variance_of_floats(aot_kern *k, aot_array *x, bool root, bool with_mean)
+{
+    rows r;
+    unsigned perm[AOT_ARRAY_MAX_NDIM];
+    uint32_t mask = k_dims_mask(k, 1, x->ndim);
+    aot_dtype d = (aot_dtype)x->dtype;
+    const aot_array *flat = k_cast_contiguous(k, x, AOT_F32);
+    shape_of(&r, x, mask, k_bool(k, 3), d, perm);
+    double *mean = fold_over_f32(k, flat, mask, NULL), n = (double)r.len - k_real(k, 2, 1);
+    divide_all(mean, r.n, (double)r.len);
+    double *var = fold_over_f32(k, flat, mask, mean);
+    divide_all(var, r.n, n > 0 ? n : 0);
+    for (int64_t i = 0; i < r.n && root; i++) {
+        var[i] = sqrt(var[i]);
+    }
+    give_reals(k, &r, 0, var, d);
+    if (with_mean) {
+        give_reals(k, &r, 1, mean, d);
+    }
+}
+
 static void variance(aot_kern *k, bool root, bool with_mean)
 {
     aot_array *x = k_need(k, 0), *mean = NULL;
@@ -306,6 +376,10 @@ static void variance(aot_kern *k, bool root, bool with_mean)
     put w, wm;
     aot_dtype d = (aot_dtype)x->dtype;
     double correction = k_real(k, 2, 1);
+    if (aot_fits_float(d)) {
+        variance_of_floats(k, x, root, with_mean);
+        return;
+    }
     rows_of(k, &r, x, k_dims_mask(k, 1, x->ndim), k_bool(k, 3), d);
     aot_array *out = rows_out(k, &r, 0, k_real_of(d));
     put_start(&w, out);

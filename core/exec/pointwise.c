@@ -105,21 +105,11 @@ void k_pointwise(aot_kern *k, aot_array *out, aot_class out_class, aot_dtype as,
 static const float *load_f32(float *room, const job *j, unsigned k, const char *p, int64_t stride, int64_t n)
 {
     aot_dtype d = j->in[k];
-    if (d == AOT_F32) {
-        if (stride == (int64_t)sizeof(float)) {
-            return (const float *)(const void *)p;
-        }
-        for (int64_t i = 0; i < n; i++, p += stride) {
-            memcpy(&room[i], p, sizeof *room);
-        }
-        return room;
+    if (d == AOT_F32 && stride == (int64_t)sizeof(float)) {
+        return (const float *)(const void *)p;
     }
-    if (d == AOT_BF16 && !j->rounds[k]) {
-        for (int64_t i = 0; i < n; i++, p += stride) {
-            uint16_t h;
-            memcpy(&h, p, sizeof h);
-            room[i] = aot_bfloat_to_float(h);
-        }
+    if (aot_fits_float(d) && !j->rounds[k]) {
+        aot_load_float(room, d, p, stride, n);
         return room;
     }
     block b;
@@ -133,10 +123,8 @@ static const float *load_f32(float *room, const job *j, unsigned k, const char *
 static void store_f32(const float *in, aot_dtype d, char *p, int64_t stride, int64_t n)
 {
     block b;
-    if (d == AOT_F32) {
-        for (int64_t i = 0; i < n; i++, p += stride) {
-            memcpy(p, &in[i], sizeof *in);
-        }
+    if (aot_fits_float(d)) {
+        aot_store_float(in, d, p, stride, n);
         return;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -191,7 +179,7 @@ aot_array *k_broadcast_out(aot_kern *k, aot_dtype d, unsigned n, aot_array *cons
             k_fail(k, AOT_E_SHAPE, "sizes of the operands cannot be broadcast");
         }
     }
-    return k_out(k, 0, d, ndim, size);
+    return k_out_empty(k, 0, d, ndim, size);
 }
 
 /* ---- dtypes ---------------------------------------------------------------------------------------- */
