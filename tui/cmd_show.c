@@ -461,7 +461,8 @@ static aot_status show_filtered(aot_model *m, size_t unit, const aot_args *a, co
         return no_such_stage(name, err);
     }
     f.head = first || !w->csv;
-    return aot_show_filtered(m, unit, s, &f, err);
+    return aot_args_has(a, "modules") ? aot_show_modules(m, unit, s, &f, err)
+                                      : aot_show_filtered(m, unit, s, &f, err);
 }
 
 static aot_status show_one(aot_model *m, size_t unit, const aot_args *a, want *w, bool first, aot_err *err)
@@ -470,7 +471,8 @@ static aot_status show_one(aot_model *m, size_t unit, const aot_args *a, want *w
     return record != NULL               ? show_record(m, unit, record, w, err)
            : aot_args_has(a, "calls")   ? show_calls(m, unit, w, err)
            : aot_args_has(a, "engine")  ? show_engine(m, unit, w, err)
-           : aot_args_has(a, "filter") || aot_args_has(a, "fold") ? show_filtered(m, unit, a, w, first, err)
+           : aot_args_has(a, "filter") || aot_args_has(a, "fold") || aot_args_has(a, "modules")
+               ? show_filtered(m, unit, a, w, first, err)
            : aot_args_has(a, "saved") || w->by != NULL || w->sort != NULL ? show_saved(m, unit, w, first, err)
                                         : show_stage(m, unit, aot_args_get(a, "stage"), w, err);
 }
@@ -555,6 +557,7 @@ static const aot_option options[] = {
     {"filter", 0, "SELECTION", false,
      "The nodes that a selection means (`aotscope help selection`), a line each."},
     {"fold", 0, NULL, false, "The nodes of the stage or of --filter, layers that look the same once."},
+    {"modules", 0, NULL, false, "Modules of the stage (functions where none is known), with nodes and saved bytes."},
     {"engine", 0, NULL, false,
      "A backward of Compiled Autograd: the engine's node calls, and which unit's backward each part is."},
     {"units", 0, NULL, false, "The list of units."},
@@ -568,7 +571,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_show = {
     .name = "show",
-    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --filter SELECTION | --fold | --calls | --engine | --units | --marks | --record NAME] "
+    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --filter SELECTION | --fold | --modules | --calls | --engine | --units | --marks | --record NAME] "
                 "[--json | --csv]",
     .summary = "Print a stage, the units, or what is saved and why",
     .doc = "Prints the text of a stage as PyTorch prints it: the recorded text where the input has "

@@ -25,6 +25,46 @@ static void before_edit(aot_app *app, size_t unit)
     }
 }
 
+enum { MAX_NAMED = 3 };
+
+/* " (3 nodes match: gelu, gelu_1, gelu_2)" for a selection, which may mean more than was thought of; nothing for
+ * a setting, and for one value by its name. To be asked before the edit. */
+static void what_matches(aot_app *app, size_t unit, const char *line, aot_sb *out)
+{
+    const aot_partition *p = NULL;
+    aot_unit_edits one = {0};
+    aot_select_on on;
+    aot_sb names = {0};
+    uint32_t n = 0, n_paths = 0;
+    aot_model *m = aot_app_model(app);
+    if (aot_edits_add(&one, line, NULL, 0, NULL) != AOT_OK || one.d[0].kind == AOT_UNIT_EDIT_SET ||
+        aot_model_partition(m, unit, &p, NULL) != AOT_OK) {
+        aot_edits_free(&one);
+        return;
+    }
+    const aot_select *s = &one.d[0].select;
+    aot_arena *a = aot_arena_new();
+    const char *const *paths =
+        s->needs_modules ? aot_unit_param_paths(aot_model_unit(m, unit), p->cut, &n_paths) : NULL;
+    aot_select_begin(&on, p->cut, p, paths ? aot_select_modules(p->cut, paths, n_paths, a) : NULL);
+    for (aot_node_id i = 0; i < p->cut->nodes.n; i++) {
+        bool tagged = aot_node_at(p->cut, i)->kind == AOT_CALL_FUNCTION && !p->nodes[i].backward_made;
+        if (tagged && aot_select_match(s, &on, i)) {
+            if (n++ < MAX_NAMED) {
+                aot_sb_addf(&names, "%s%s", names.n ? ", " : "", aot_node_name(p->cut, i));
+            }
+        }
+    }
+    if (!aot_starts_with(one.d[0].arg, "node:") || strpbrk(one.d[0].arg, "* ") != NULL) {
+        aot_sb_addf(out, " (%u node%s match%s: %s%s)", n, n == 1 ? "" : "s", n == 1 ? "es" : "", aot_sb_text(&names),
+                    n > MAX_NAMED ? " ..." : "");
+    }
+    aot_select_end(&on);
+    aot_arena_free(a);
+    aot_sb_free(&names);
+    aot_edits_free(&one);
+}
+
 /* "saved 1.20 MiB (+32.0 KiB)", or what is wrong with the unit now. */
 static void say_effect(aot_app *app, size_t unit, const char *what, int64_t before)
 {
@@ -73,11 +113,15 @@ bool aot_edit_quiet(aot_app *app, size_t unit, const char *line)
 bool aot_edit(aot_app *app, size_t unit, const char *line)
 {
     aot_err none = {0};
+    aot_sb what = {0};
     int64_t before = saved_bytes(app, unit, &none);
+    aot_sb_addz(&what, line);
+    what_matches(app, unit, line, &what);
     bool ok = aot_edit_quiet(app, unit, line);
     if (ok) {
-        say_effect(app, unit, line, before);
+        say_effect(app, unit, aot_sb_text(&what), before);
     }
+    aot_sb_free(&what);
     return ok;
 }
 

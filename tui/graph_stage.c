@@ -63,7 +63,7 @@ static void free_stage(graph_stage *st)
 {
     aot_listing_free(st->listing);
     free(st->node_of_name);
-    aot_repeats_free(&st->repeats);
+    graph_drop_folds(st);
     *st = (graph_stage){0};
 }
 
@@ -201,8 +201,7 @@ static void drop_stages(graph_view *gv, bool keep)
     for (int s = 0; s < AOT_N_STAGES; s++) {
         graph_stage *st = &gv->stages[s];
         if (keep && s < AOT_STAGE_FORWARD && st->g) {
-            aot_repeats_free(&st->repeats);
-            st->repeats = (aot_repeats){0};
+            graph_drop_folds(st);
             st->loaded = false;
             st->old = true;
         } else {
@@ -269,11 +268,12 @@ bool graph_select(graph_view *gv, aot_node_id id)
 {
     graph_stage *st = graph_now(gv);
     size_t row = aot_listing_row_of(st->listing, id);
-    if (aot_list_select(&gv->nodes, row)) {
+    bool folded = graph_hides(gv, row) || graph_stands_alone(gv, row);
+    if (!folded && aot_list_select(&gv->nodes, row)) {
         return true;
     }
-    if (gv->folding && graph_hides(gv, row)) {
-        st->repeats.folds.d[-st->repeats.of[id] - 1].open = true;
+    if (folded) {
+        graph_reveal(gv, row);
         aot_list_reset(&gv->nodes, aot_listing_n_rows(st->listing), row);
         return true;
     }

@@ -7,7 +7,10 @@
 #include "tui/lines.h"
 #include "tui/view.h"
 #include "viewers/ascii_graph.h"
+#include "viewers/module_folds.h"
 #include "viewers/repeats.h"
+
+typedef enum graph_folding { FOLD_NOTHING, FOLD_REPEATS, FOLD_MODULES } graph_folding;
 
 typedef enum graph_pane { PANE_NODES, PANE_NODE, PANE_SAVED, N_PANES } graph_pane;
 
@@ -25,6 +28,7 @@ typedef struct graph_stage {
     uint32_t *node_of_name;   /* by aot_str: 1 + node, 0 if none */
     size_t n_names;
     aot_repeats repeats;      /* of NULL: not looked for */
+    aot_module_folds modules; /* the same */
 } graph_stage;
 
 /* A submodule that was entered. */
@@ -90,7 +94,7 @@ typedef struct graph_view {
     int8_t *flips;            /* by node of the cut: 1 saved since the edit, -1 no longer; NULL */
     unsigned n_new, n_gone;   /* how many of each */
     char *saved_name;         /* under the cursor of the saved list before the edit; NULL */
-    bool folding;             /* repeats are shown once */
+    graph_folding folding;    /* repeats are shown once, modules as one line */
     bool range;               /* a range of nodes is being chosen, from a position of the list */
     size_t range_from;
     aot_select filter;        /* of the nodes and of the saved list */
@@ -150,6 +154,9 @@ void graph_range(const graph_view *gv, size_t *from, size_t *to);
 bool graph_fold_act(graph_view *gv, aot_action a); /* false: not one of its actions */
 bool graph_hides(void *arg, size_t row);           /* as aot_list_ops' */
 bool graph_hides_any(void *arg);
+void graph_reveal(void *arg, size_t row);
+bool graph_stands_alone(void *arg, size_t row);
+void graph_drop_folds(graph_stage *st);
 size_t graph_fold_row(graph_view *gv, aot_node_id id); /* of the node, or of the one that stands for it */
 /* "x 12" beside the first node of a fold. */
 void graph_draw_fold(graph_view *gv, aot_canvas *c, int y, int x, int cols, aot_node_id id);

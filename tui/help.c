@@ -208,7 +208,8 @@ void aot_help_selection(aot_sb *out, bool color)
         "Terms stand apart by blanks and all must hold; ! in front negates one. Any other word is a regular "
         "expression that the name or operator must contain (small letters fit capitals). Commas give alternatives; "
         "\"...\" keeps blanks and makes a word of the list a plain text. Numbers may end in K, M, G, T (1024) or KB, "
-        "MB (1000).";
+        "MB (1000). So `save mul` means mul, mul_1 and every other product, `save node:mul` the one value of that "
+        "name; the interface says how many nodes match.";
     heading(out, "Selections (show --filter, policies)", color);
     wrap(out, how, sizeof how - 1, 0, 0);
     for (size_t i = 0; i < aot_select_count(); i++) {

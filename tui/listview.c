@@ -125,13 +125,35 @@ static void leave_head(aot_list *l, int dir)
     }
 }
 
+/* Whether a search goes through rows, folded ones too, in place of positions. */
+static bool by_rows(const aot_list *l)
+{
+    return l->mapped && l->ops->reveal && !l->filter.text && l->column == 0 && !l->descending;
+}
+
+/* Places that a search goes through. */
+static size_t n_places(const aot_list *l)
+{
+    return by_rows(l) ? l->n : aot_list_n_shown(l);
+}
+
+static size_t place_at(const aot_list *l, size_t pos)
+{
+    return by_rows(l) && pos < aot_list_n_shown(l) ? row_at(l, pos) : pos;
+}
+
+static uint32_t row_of_place(const aot_list *l, size_t place)
+{
+    return by_rows(l) ? (uint32_t)place : row_at(l, place);
+}
+
 static void start_scan(aot_list *l)
 {
-    size_t n = aot_list_n_shown(l);
+    size_t n = n_places(l), at = place_at(l, l->cursor);
     free(l->matches);
     l->matches = l->search.text ? aot_xcalloc(n / 64 + 1, sizeof *l->matches) : NULL;
     l->searched = l->n_matches = 0;
-    l->search_from = l->cursor < n ? l->cursor : 0;
+    l->search_from = at < n ? at : 0;
 }
 
 /* Position of a row in what is shown, n if it is not there: halving where rows stand in their order. */
@@ -282,7 +304,8 @@ static void filter_row(aot_list *l, size_t row)
             return;
         }
     }
-    if (!ordered && l->head != AOT_NO_ROW) {
+    bool alone = l->ops->stands_alone && l->ops->stands_alone(l->arg, row);
+    if (!ordered && !alone && l->head != AOT_NO_ROW) {
         aot_vec_push(&l->shown, l->head);
         l->head = AOT_NO_ROW; // once
     }
@@ -292,34 +315,53 @@ static void filter_row(aot_list *l, size_t row)
 
 /* ---- search ---- */
 
-bool aot_list_is_match(const aot_list *l, size_t pos)
+static bool matches(const aot_list *l, size_t place)
 {
-    return l->matches && pos < aot_list_n_shown(l) && (l->matches[pos / 64] >> (pos % 64) & 1);
+    return l->matches && place < n_places(l) && (l->matches[place / 64] >> (place % 64) & 1);
 }
 
-/* Whether the scan has looked at pos. */
-static bool was_searched(const aot_list *l, size_t pos)
+bool aot_list_is_match(const aot_list *l, size_t pos)
 {
-    size_t n = aot_list_n_shown(l);
-    size_t k = pos >= l->search_from ? pos - l->search_from : pos + n - l->search_from;
+    return pos < aot_list_n_shown(l) && matches(l, place_at(l, pos));
+}
+
+/* Whether the scan has looked at a place. */
+static bool was_searched(const aot_list *l, size_t place)
+{
+    size_t n = n_places(l);
+    size_t k = place >= l->search_from ? place - l->search_from : place + n - l->search_from;
     return k < l->searched;
+}
+
+/* Puts the cursor on a match; one that is folded away is shown first. */
+static void jump(aot_list *l, size_t place)
+{
+    uint32_t row = row_of_place(l, place);
+    bool folded = by_rows(l) && l->ops->stands_alone && l->ops->stands_alone(l->arg, row);
+    if (!by_rows(l)) {
+        l->cursor = place;
+    } else if (folded || !aot_list_select(l, row)) {
+        l->ops->reveal(l->arg, row);
+        remap(l, row);
+    }
 }
 
 /* Does a jump that waits, if the scan has come far enough to know where it goes. */
 static void try_jump(aot_list *l)
 {
-    size_t n = aot_list_n_shown(l), pos = l->cursor;
+    size_t n = n_places(l), from = place_at(l, l->cursor), place = from;
     if (!l->pending) {
         return;
     }
     for (size_t k = 0; k < n; k++) {
-        pos = l->pending > 0 ? (pos + 1 < n ? pos + 1 : 0) : (pos > 0 ? pos - 1 : n - 1);
-        if (!was_searched(l, pos)) {
+        place = l->pending > 0 ? (place + 1 < n ? place + 1 : 0) : (place > 0 ? place - 1 : n - 1);
+        if (!was_searched(l, place)) {
             return;
         }
-        if (aot_list_is_match(l, pos)) {
-            l->wrapped = l->pending > 0 ? pos <= l->cursor : pos >= l->cursor;
-            l->cursor = pos;
+        if (matches(l, place)) {
+            l->wrapped = l->pending > 0 ? place <= from : place >= from;
+            l->pending = 0;
+            jump(l, place);
             break;
         }
     }
@@ -329,18 +371,24 @@ static void try_jump(aot_list *l)
 /* A head that matches counts for the row under it, where the cursor can go. */
 static void search_row(aot_list *l)
 {
-    size_t n = aot_list_n_shown(l), pos = l->search_from + l->searched++;
-    pos = pos >= n ? pos - n : pos;
+    size_t n = n_places(l), place = l->search_from + l->searched++;
+    place = place >= n ? place - n : place;
     aot_sb_clear(&l->scratch);
-    l->ops->text(l->arg, row_at(l, pos), &l->scratch);
+    l->ops->text(l->arg, row_of_place(l, place), &l->scratch);
     if (!pattern_hits(&l->search, aot_sb_text(&l->scratch))) {
         return;
     }
-    pos += is_head(l, row_at(l, pos));
-    if (pos < n && !aot_list_is_match(l, pos)) {
-        l->matches[pos / 64] |= (uint64_t)1 << (pos % 64);
+    place += is_head(l, row_of_place(l, place));
+    if (place < n && !matches(l, place)) {
+        l->matches[place / 64] |= (uint64_t)1 << (place % 64);
         l->n_matches++;
     }
+}
+
+/* Whether a scan is not at its end. */
+static bool scans(const aot_list *l)
+{
+    return l->filtered < l->n || l->sort_width > 0 || (l->matches && l->searched < n_places(l));
 }
 
 bool aot_list_work(aot_list *l, uint64_t ns)
@@ -364,8 +412,7 @@ bool aot_list_work(aot_list *l, uint64_t ns)
             finish_order(l);
         }
     }
-    size_t n = aot_list_n_shown(l);
-    for (unsigned k = 0; l->matches && l->searched < n; k++) {
+    for (unsigned k = 0, n = (unsigned)n_places(l); l->matches && l->searched < n; k++) {
         if (k % 64 == 63 && aot_now_ns() > end) {
             try_jump(l);
             return true;
@@ -373,7 +420,7 @@ bool aot_list_work(aot_list *l, uint64_t ns)
         search_row(l);
     }
     try_jump(l);
-    return false;
+    return scans(l);
 }
 
 aot_status aot_list_search(aot_list *l, const char *pattern, size_t start, aot_err *err)
@@ -391,8 +438,7 @@ aot_status aot_list_search(aot_list *l, const char *pattern, size_t start, aot_e
     start_scan(l);
     if (l->search.text && l->n > 0) {
         // the row itself counts as the first match ahead
-        size_t n = aot_list_n_shown(l);
-        if (n > 0 && !is_head(l, row_at(l, l->cursor))) {
+        if (aot_list_n_shown(l) > 0 && !is_head(l, row_at(l, l->cursor))) {
             search_row(l);
         }
         l->pending = aot_list_is_match(l, l->cursor) ? 0 : 1;
@@ -422,7 +468,7 @@ aot_status aot_list_filter(aot_list *l, const char *pattern, aot_err *err)
 /* Number of the match under the cursor, or of the last one before it. */
 static size_t match_number(const aot_list *l)
 {
-    size_t k = 0, word = l->cursor / 64, bit = l->cursor % 64;
+    size_t at = place_at(l, l->cursor), k = 0, word = at / 64, bit = at % 64;
     for (size_t i = 0; i < word; i++) {
         k += (size_t)__builtin_popcountll(l->matches[i]);
     }
@@ -437,7 +483,7 @@ void aot_list_status(const aot_list *l, aot_sb *out)
                     l->n_kept, l->filtered < l->n ? "…" : "");
     }
     if (l->search.text) {
-        bool going = l->searched < aot_list_n_shown(l);
+        bool going = l->searched < n_places(l);
         aot_sb_addz(out, out->n ? "  " : "");
         if (l->n_matches == 0) {
             aot_sb_addf(out, going ? "searching %s…" : "no match for %s", l->search.text);

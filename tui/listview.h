@@ -25,6 +25,10 @@ typedef struct aot_list_ops {
     /* Whether a row is folded away, and whether any is; NULL: never. */
     bool (*hides)(void *arg, size_t row);
     bool (*hides_any)(void *arg);
+    /* Shows a row that is folded away, as a search found it. NULL: a search looks at what is shown. */
+    void (*reveal)(void *arg, size_t row);
+    /* Whether a row needs no head above it. NULL: none does. */
+    bool (*stands_alone)(void *arg, size_t row);
     /* A filter of the owner's own language: takes it over (or refuses it), then says which rows it keeps.
      * NULL: a filter is a pattern over the rows' texts. */
     aot_status (*select)(void *arg, const char *text, aot_err *err);
@@ -66,7 +70,8 @@ typedef struct aot_list {
     bool descending;
     size_t sort_width, sort_at; /* merge sort: runs of this width are in order; 0: not sorting */
     uint32_t *sorted;      /* where runs are merged to */
-    /* Matches among positions, scanned from search_from round to it again. */
+    /* Matches among positions, or among rows where some are folded away; scanned from search_from round to it
+     * again. */
     aot_pattern search;
     uint64_t *matches;
     size_t search_from, searched, n_matches;

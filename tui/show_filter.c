@@ -175,6 +175,24 @@ static void find(found *f, aot_model *m, size_t unit, const aot_select *s, bool 
     aot_arena_free(a);
 }
 
+aot_status aot_show_graph(aot_model *m, size_t unit, aot_stage stage, bool needs_partition, const aot_graph **g,
+                          const aot_partition **p, aot_err *err)
+{
+    aot_err none = {0};
+    aot_status st = aot_model_partition(m, unit, p, &none);
+    if (st == AOT_E_USAGE || (st != AOT_OK && needs_partition)) { /* the policy, or terms without an answer */
+        *err = none;
+        return st;
+    }
+    if (stage == AOT_N_STAGES && st == AOT_OK) {
+        *g = (*p)->cut;
+        return st;
+    }
+    st = aot_model_graph(m, unit, stage != AOT_N_STAGES ? stage : AOT_STAGE_JOINT, g, err);
+    bool other = st != AOT_OK && stage == AOT_N_STAGES;
+    return other && aot_model_graph(m, unit, AOT_STAGE_INFERENCE, g, NULL) == AOT_OK ? AOT_OK : st;
+}
+
 aot_status aot_show_filtered(aot_model *m, size_t unit, aot_stage stage, const aot_filtered *how,
                              aot_err *err)
 {
@@ -183,18 +201,7 @@ aot_status aot_show_filtered(aot_model *m, size_t unit, aot_stage stage, const a
     if (how->filter != NULL) {
         AOT_TRY(aot_select_parse(&s, how->filter, err));
     }
-    aot_err none = {0};
-    aot_status st = aot_model_partition(m, unit, &f.p, &none);
-    if (st == AOT_E_USAGE || (st != AOT_OK && s.needs_partition)) { /* the policy, or terms without an answer */
-        *err = none;
-    } else if (stage == AOT_N_STAGES && st == AOT_OK) {
-        f.g = f.p->cut;
-    } else {
-        st = aot_model_graph(m, unit, stage != AOT_N_STAGES ? stage : AOT_STAGE_JOINT, &f.g, err);
-        if (st != AOT_OK && stage == AOT_N_STAGES && aot_model_graph(m, unit, AOT_STAGE_INFERENCE, &f.g, NULL) == AOT_OK) {
-            st = AOT_OK;
-        }
-    }
+    aot_status st = aot_show_graph(m, unit, stage, s.needs_partition, &f.g, &f.p, err);
     if (st == AOT_OK) {
         f.cut = aot_view_map(f.g, f.p);
         if (how->fold) {

@@ -28,6 +28,7 @@ complete -c aotscope -n '__fish_seen_subcommand_from show' -l sort -r -d 'With -
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l calls -d 'What the compiled graphs did when they ran, if tools/aotscope_record.py recorded it.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l filter -r -d 'The nodes that a selection means (`aotscope help selection`), a line each.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l fold -d 'The nodes of the stage or of --filter, layers that look the same once.'
+complete -c aotscope -n '__fish_seen_subcommand_from show' -l modules -d 'Modules of the stage (functions where none is known), with nodes and saved bytes.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l engine -d 'A backward of Compiled Autograd: the engine'\''s node calls, and which unit'\''s backward each part is.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l units -d 'The list of units.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l marks -d 'Marks and notes about nodes, as kept from the interface.'
