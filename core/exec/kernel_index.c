@@ -423,15 +423,35 @@ static void index_walk(aot_kern *k, const indexed *v, aot_array *other, combine 
     aot_iter_run_in_order(&it, index_run, &j);
 }
 
+static aot_array *at_indices(aot_kern *k, aot_array *x, unsigned n, aot_array *const *in, bool may_be_empty)
+{
+    indexed v = {0};
+    index_shape(k, &v, x, n, in);
+    aot_array *out = k_out(k, 0, (aot_dtype)x->dtype, v.ndim, v.size);
+    if (aot_array_numel(x) > 0 || !may_be_empty) {
+        index_walk(k, &v, out, SET, true);
+    }
+    return out;
+}
+
 void kern_index(aot_kern *k)
 {
     aot_array *x = k_need(k, 0), *in[AOT_ARRAY_MAX_NDIM];
     unsigned n = plain_indices(k, x, 1, in);
-    indexed v = {0};
-    index_shape(k, &v, x, n, in);
-    aot_array *out = k_out(k, 0, (aot_dtype)x->dtype, v.ndim, v.size);
-    index_walk(k, &v, out, SET, true);
-    k_give(k, out);
+    k_give(k, at_indices(k, x, n, in, false));
+}
+
+/* self, mask, indices, fill: indices are brought into their dimension; where the mask is false stands fill. */
+void kern_masked_index(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), *in[AOT_ARRAY_MAX_NDIM];
+    unsigned n = plain_indices(k, x, 2, in);
+    for (unsigned i = 0; i < n; i++) {
+        in[i] = in[i] == NULL ? NULL : K3(k, aten_clamp, in[i], (int64_t)0, x->size[i] - 1);
+    }
+    aot_array *out = at_indices(k, x, n, in, true), *outside = K1(k, aten_logical_not, k_need(k, 1));
+    out = k_call(k, AOT_OP_aten_masked_fill_Scalar, 3, (const aot_xval[]){XV(out), XV(outside), *k_arg(k, 3)});
+    k_give_as(k, 0, out, (aot_dtype)x->dtype);
 }
 
 void kern_index_put(aot_kern *k)

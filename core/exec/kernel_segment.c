@@ -362,3 +362,22 @@ void kern_histogramdd_counts(aot_kern *k)
     grid g = grid_of(k, x);
     k_give_as(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 3, g.n), k_bool(k, 4)), (aot_dtype)x->dtype);
 }
+
+/* self, bins (edges of each dimension), weight, density */
+void kern_histogramdd_at_edges(aot_kern *k)
+{
+    aot_array *x = k_need(k, 0), **e;
+    unsigned n = k_list(k, 1, &e);
+    int64_t *bins = k_mem(k, (n + 1) * sizeof *bins);
+    grid g = {.dims = n, .bins = bins, .edges = k_mem(k, (n + 1) * sizeof *g.edges)};
+    if (x->ndim < 2 || x->size[x->ndim - 1] != n || n == 0) {
+        k_fail(k, AOT_E_SHAPE, "%u lists of edges for points of %" PRId64 " dimensions", n, x->ndim == 0 ? 0 : x->size[x->ndim - 1]);
+    }
+    g.n = aot_array_numel(x) / n;
+    for (unsigned c = 0; c < n; c++) {
+        bins[c] = aot_array_numel(e[c]) - 1;
+        check_bins(k, bins[c]);
+        g.edges[c] = reals_of(k, e[c]);
+    }
+    k_give_as(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 2, g.n), k_bool(k, 3)), (aot_dtype)x->dtype);
+}
