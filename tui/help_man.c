@@ -284,6 +284,13 @@ void aot_help_markdown(aot_sb *out)
     }
 }
 
+const aot_view_row aot_view_rows[] = {
+#define VIEW(id, title, ops, opened_by, doc, twin) {title, opened_by, doc, twin},
+#include "tui/views.def"
+#undef VIEW
+    {NULL, NULL, NULL, NULL},
+};
+
 /* Keys as code, apart by blanks; `|` would end the cell. */
 static void markdown_keys(aot_sb *out, const char *keys)
 {
@@ -319,6 +326,12 @@ void aot_help_keys_markdown(aot_sb *out)
         aot_sb_addz(out, "| ");
         markdown_keys(out, keys);
         aot_sb_addf(out, "| `%s` | %s |\n", aot_action_name((aot_action)a), aot_action_doc((aot_action)a));
+    }
+    aot_sb_addz(out, "\n## Views\n\nEach prints without a terminal, too.\n\n"
+                     "| view | opened by | | the same as a command |\n|---|---|---|---|\n");
+    for (const aot_view_row *v = aot_view_rows; v->title; v++) {
+        aot_sb_addf(out, *v->opened_by ? "| %s | `:%s` | %s | `aotscope %s` |\n" : "| %s | %s | %s | `aotscope %s` |\n",
+                    v->title, v->opened_by, v->doc, v->twin);
     }
     aot_sb_addz(out, "\n## Commands after :\n\n| command | |\n|---|---|\n");
     for (const aot_app_command *c = aot_app_commands; c->name; c++) {

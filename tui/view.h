@@ -51,9 +51,15 @@ struct aot_view {
 };
 #define AOT_NO_UNIT SIZE_MAX
 
-#define VIEW(id, title, ops, doc) extern const aot_view_ops ops;
+#define VIEW(id, title, ops, opened_by, doc, twin) extern const aot_view_ops ops;
 #include "tui/views.def"
 #undef VIEW
+
+/* A row of the table, for help; twin: the command that prints the same. help_man.c */
+typedef struct aot_view_row {
+    const char *title, *opened_by, *doc, *twin;
+} aot_view_row;
+extern const aot_view_row aot_view_rows[]; /* ends with a NULL title */
 
 /* ---- what the application does for views ---- */
 

@@ -98,6 +98,17 @@ static void add_commands(aot_lines *l, int cols)
     }
 }
 
+static void add_views(aot_lines *l, int cols)
+{
+    add_head(l, "Views, and the command that prints the same");
+    for (const aot_view_row *v = aot_view_rows; v->title; v++) {
+        aot_sb text = {0};
+        aot_sb_addf(&text, "%s  aotscope %s", v->doc, v->twin);
+        add_pair(l, cols, v->title, aot_sb_text(&text));
+        aot_sb_free(&text);
+    }
+}
+
 static void add_settings(aot_lines *l, int cols)
 {
     add_head(l, "Settings (the defaults are PyTorch 2.11's)");
@@ -145,6 +156,7 @@ static void fill(aot_view *v, int cols)
     add_keys(l, cols, aot_app_keys(v->app), aot_app_ascii(v->app));
     add_letters(l, cols);
     add_commands(l, cols);
+    add_views(l, cols);
     add_settings(l, cols);
     add_themes(l, cols);
     add_stages(l, cols);

@@ -51,4 +51,18 @@ has_script()
 for view in $(sed -n 's/^VIEW(\([A-Z_]*\),.*/\1/p' "$AOT_SRC/tui/views.def" | tr 'A-Z' 'a-z'); do
     ok "the view $view has screens at both sizes" has_script "$view"
 done
+# What a view shows is printed by the commands that its row names; a row without one is found by the count.
+twins()
+{
+    n=$(grep -c '^VIEW(' "$AOT_SRC/tui/views.def")
+    sed -n 's/^VIEW(.*, "\([a-z][^"]*\)")$/\1/p' "$AOT_SRC/tui/views.def" >"$scratch/twins"
+    [ "$(wc -l <"$scratch/twins")" -eq "$n" ] || { echo "a view without a command"; return 1; }
+    while read -r command rest; do
+        "$AOTSCOPE" help "$command" >"$scratch/help" || { echo "$command $rest"; return 1; }
+        for option in $(echo "$rest" | grep -o -e '--[a-z]*'); do
+            grep -q -e "$option" "$scratch/help" || { echo "$command has no $option"; return 1; }
+        done
+    done <"$scratch/twins"
+}
+ok "each view has a command that prints the same" twins
 done_testing
