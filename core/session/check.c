@@ -393,7 +393,7 @@ static void check_one(aot_check_result *r, const aot_unit *u, const aot_record *
     } else if (!compare_through(r, u, rec, p, t, a)) {
         r->reason = between(t, u, p, a);
         if (r->reason == NULL) {
-            r->reason = aot_check_known(u, p->cut, NULL, a);
+            r->reason = aot_check_known(u, r->stage, p->cut, NULL, a);
         }
         r->verdict = r->reason != NULL ? AOT_CHECK_LEFT_OUT : AOT_CHECK_DIFFERS;
         if (r->reason == NULL) {

@@ -45,9 +45,9 @@ size_t aot_check_trace(aot_check_result out[AOT_CHECK_TRACE_MAX], const aot_unit
  * recorded: an AOT graph of the unit, its descriptors tell how old the writer is. */
 const char *aot_check_other_rules(const aot_unit *u, const aot_graph *recorded, aot_arena *a);
 /* Why a difference is no fault: the first of known_differences.def that applies; NULL: none.
- * recorded: as above; dynamo: what was traced, NULL if only a recorded joint graph was cut. */
-const char *aot_check_known(const aot_unit *u, const aot_graph *recorded, const aot_graph *dynamo,
-                            aot_arena *a);
+ * stage: which differs; recorded: as above; dynamo: what was traced, NULL if only a recorded joint graph was cut. */
+const char *aot_check_known(const aot_unit *u, aot_stage stage, const aot_graph *recorded,
+                            const aot_graph *dynamo, aot_arena *a);
 
 /* Why the unit's forward and backward do not follow from what was derived: passes ran in between that
  * the derivation has not. NULL if nothing tells so. cut: the graph that was cut, NULL if there is

@@ -106,10 +106,25 @@ static const char *known_unsaid_gradients(const difference *d)
     return aot_gradients_unsaid(d->u, d->dynamo) ? d->reason : NULL;
 }
 
-const char *aot_check_known(const aot_unit *u, const aot_graph *recorded, const aot_graph *dynamo,
-                            aot_arena *a)
+/* The recorded modules call halves of bodies, which PyTorch names so, where the joint graph calls whole ones. */
+static const char *known_bodies_cut_apart(const difference *d)
 {
-    enum { ANY, TRACED };
+    const aot_record *joint = aot_unit_stage(d->u, AOT_STAGE_JOINT);
+    bool bodies = joint != NULL && joint->text != NULL && strstr(joint->text, "higher_order.invoke_subgraph(") != NULL;
+    bool halves = false;
+    for (int s = AOT_STAGE_FORWARD; bodies && s <= AOT_STAGE_BACKWARD; s++) {
+        const aot_record *r = aot_unit_stage(d->u, (aot_stage)s);
+        halves |= r != NULL && r->text != NULL &&
+                  (strstr(r->text, "self.partitioned_fw_") != NULL || strstr(r->text, "self.partitioned_bw_") != NULL);
+    }
+    return halves ? d->reason : NULL;
+}
+
+const char *aot_check_known(const aot_unit *u, aot_stage stage, const aot_graph *recorded,
+                            const aot_graph *dynamo, aot_arena *a)
+{
+    enum { ANY, TRACED, CUT };
+    bool cut = stage == AOT_STAGE_FORWARD || stage == AOT_STAGE_BACKWARD || stage == AOT_STAGE_RUNTIME;
     static const struct {
         const char *(*of)(const difference *d);
         int when;
@@ -122,7 +137,8 @@ const char *aot_check_known(const aot_unit *u, const aot_graph *recorded, const 
     const char *why = NULL;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && why == NULL; i++) {
         difference d = {.u = u, .recorded = recorded, .dynamo = dynamo, .reason = kinds[i].reason, .a = a};
-        why = kinds[i].when == ANY || dynamo != NULL ? kinds[i].of(&d) : NULL;
+        bool asked = kinds[i].when == ANY || (kinds[i].when == TRACED ? dynamo != NULL : cut);
+        why = asked ? kinds[i].of(&d) : NULL;
     }
     return why;
 }

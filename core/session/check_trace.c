@@ -59,7 +59,7 @@ typedef struct traced {
 /* What differs is left out where that is no fault. */
 static void judge(aot_check_result *r, const traced *t)
 {
-    const char *known = aot_check_known(t->u, t->recorded, t->dynamo, t->a);
+    const char *known = aot_check_known(t->u, r->stage, t->recorded, t->dynamo, t->a);
     r->verdict = known != NULL ? AOT_CHECK_LEFT_OUT : AOT_CHECK_DIFFERS;
     r->reason = known != NULL ? known : aot_check_other_rules(t->u, t->recorded, t->a);
 }

@@ -50,6 +50,9 @@ ok "a call that was not recorded is an error" err "no forward call 9"
 # Numbers drawn between forward and backward; sizes that change; an injected mistake.
 r=$scratch/rng.aots
 gzip -dc "$AOT_FIXTURES/recorded/rng.aots.gz" >"$r" || exit 99
+run "$AOTSCOPE" check "$r"
+ok "what a recorder kept follows from its graphs" exits 0
+ok "but for bodies that PyTorch cuts apart, which are left out with the reason" out "cuts the bodies of nested_compile_region apart"
 run "$AOTSCOPE" replay "$r" --unit 0
 ok "a program that draws between forward and backward is told" \
     out "between forward and backward the generator gave 3 numbers"
