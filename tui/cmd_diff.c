@@ -214,7 +214,7 @@ static void print_saved(const saved_diff *d, const char *label, bool stat)
     char a[64], b[64], c[32], e[32], f[32], h[32];
     printf("%s saved: %s, then %s; %u value%s of one side only\n", label,
            aot_saved_text(d->p, a, sizeof a), aot_saved_text(d->q, b, sizeof b), d->n, d->n == 1 ? "" : "s");
-    if (d->n == 0) {
+    if (d->n == 0 && d->p->saved_bytes == d->q->saved_bytes) {
         return;
     }
     printf("  %s, then %s; recompute %s, then %s; peaks %s and %s, then %s and %s\n",

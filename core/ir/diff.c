@@ -4,7 +4,9 @@
  * deep hashes. Nodes whose deep hash is alone in both graphs are the same computation from the
  * inputs on: the longest run of them in both orders holds the match. A change in one node changes
  * the deep hash of all below it, so stretches between anchors are matched by `own`, first where
- * that is unique, then by the shortest edit script. Whether a matched pair is the same is decided
+ * that is unique, then by the shortest edit script. What is left is matched by `form`, the target and the
+ * operands' forms without types and constants (the same program at another size), then by the target alone.
+ * Whether a matched pair is the same is decided
  * at the end, from the match of its operands. Inputs and attributes start it all: they hash by name,
  * and those of b whose name a does not have by the name of the one of a that they stand for. */
 #include "ir/diff.h"
@@ -23,7 +25,7 @@ typedef struct side {
     const aot_graph *g;
     uint32_t n;
     uint64_t *name; /* what a node is called by: of inputs their name, else the target */
-    uint64_t *own, *deep;
+    uint64_t *own, *deep, *form;
 } side;
 
 typedef struct pair {
@@ -78,6 +80,19 @@ static uint64_t hash_args(const aot_graph *g, const aot_arg *a, uint32_t n, cons
     return h;
 }
 
+/* Operands alone: where they stand and what form they have. */
+static uint64_t hash_forms(const aot_graph *g, const aot_arg *a, uint32_t n, const uint64_t *form, uint64_t h)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (a[i].kind == AOT_ARG_NODE) {
+            h = aot_hash_mix(h, form[a[i].u.node] + i);
+        } else if (a[i].kind >= AOT_ARG_LIST) {
+            h = hash_forms(g, aot_arg_items(g, &a[i]), a[i].n, form, h);
+        }
+    }
+    return h;
+}
+
 static uint64_t hash_name(const aot_graph *g, const aot_node *n)
 {
     return n->kind == AOT_OUTPUT ? 0 : hash_text(g, n->kind == AOT_PLACEHOLDER ? n->name : n->target);
@@ -98,10 +113,19 @@ static side side_of(const aot_graph *g)
     s.name = aot_xcalloc(s.n + 1, sizeof *s.name);
     s.own = aot_xcalloc(s.n + 1, sizeof *s.own);
     s.deep = aot_xcalloc(s.n + 1, sizeof *s.deep);
+    s.form = aot_xcalloc(s.n + 1, sizeof *s.form);
     for (uint32_t i = 0; i < s.n; i++) {
         s.name[i] = hash_name(g, aot_node_at(g, i));
     }
     return s;
+}
+
+/* Inputs of one name at other sizes are one: with the same element type and as many dimensions. The names of
+ * primals are numbers, so with one more on one side they mean others. */
+static uint64_t hash_kind(const aot_graph *g, const aot_node *n)
+{
+    const aot_meta *m = aot_meta_get(g->ctx, n->meta);
+    return n->kind == AOT_PLACEHOLDER ? aot_hash_mix((uint64_t)m->val << 32 | m->dtype, m->ndim) : 0;
 }
 
 static void hash_nodes(side *s)
@@ -110,6 +134,10 @@ static void hash_nodes(side *s)
         const aot_node *n = aot_node_at(s->g, i);
         s->own[i] = hash_node(s->g, n, s->name[i], NULL);
         s->deep[i] = hash_node(s->g, n, s->name[i], s->deep);
+        bool item = aot_is_getitem(s->g, n); // which of several results is no matter of size
+        uint64_t h = item ? hash_args(s->g, aot_node_args(s->g, n), n->n_args, NULL, s->name[i]) : s->name[i];
+        s->form[i] = hash_forms(s->g, aot_node_args(s->g, n), n->n_args, s->form, aot_hash_mix(n->kind + hash_kind(s->g, n), h));
+        s->form[i] = hash_forms(s->g, aot_node_kwargs(s->g, n), 2u * n->n_kwargs, s->form, s->form[i]);
     }
 }
 
@@ -118,6 +146,7 @@ static void free_side(side *s)
     free(s->name);
     free(s->own);
     free(s->deep);
+    free(s->form);
 }
 
 /* ---- anchors -----------------------------------------------------------------------------------
@@ -443,6 +472,11 @@ static void pair_targets(differ *d, stretch s)
     }
 }
 
+static void match_by_form(differ *d, stretch s)
+{
+    match_by(d, d->a.form, d->b.form, s, pair_targets);
+}
+
 static void pair_all_targets(differ *d)
 {
     stretch s = {0};
@@ -454,7 +488,7 @@ static void pair_all_targets(differ *d)
         s.a_end = i;
         s.b_end = j;
         if (s.b_end - s.b <= MOST_EDITS && s.a_end - s.a <= MOST_EDITS) {
-            pair_targets(d, s);
+            match_by_form(d, s);
         }
         s = (stretch){i + 1, 0, j + 1, 0};
     }

@@ -48,4 +48,8 @@ ok "what has another name is counted" out "unit 0 [0/0] dynamo: the same; 2 inpu
 ok "the third unit of a label meets the third" out "unit 2 [0/0] forward: the same"
 run "$AOTSCOPE" diff "$ladder"
 ok "a side is missing" err "a second INPUT, --other-stage, --other-unit, --other-set or --other-policy"
+run "$AOTSCOPE" diff "$AOT_FIXTURES/logs/ddp_rank_0.log.gz" "$AOT_FIXTURES/logs/ddp_rank_1.log.gz" --stat
+ok "ranks of other batches are the same program at other sizes" sh -c '! grep -E " [1-9][0-9]* (removed|added)" "$1"' - "$scratch/out"
+ok "which is told of what is saved too" out "0 values of one side only"
+ok "with the peaks" out "peaks 11.8 KiB and 20.1 KiB, then 13.6 KiB and 21.9 KiB"
 done_testing

@@ -184,6 +184,22 @@ static void an_input_of_a_name_of_both_sides_is_no_other_one(void **state)
     assert_false(aot_diff_is_same(&n)); // renamed, and swapped besides
 }
 
+/* Another batch on another rank: every node has its counterpart, inputs too, and the one that is new is found. */
+static void the_same_program_at_another_size_is_changed_and_not_replaced(void **state)
+{
+    (void)state;
+#define BODY(t, n, more)                                                                                    \
+    HEAD("x: " t ", y: " T) "        view: " t " = torch.ops.aten.view.default(x, [" n "])\n"               \
+        "        sin: " t " = torch.ops.aten.sin.default(view)\n        neg: " t " = torch.ops.aten.neg.default(sin)\n" more \
+        "        exp: " t " = torch.ops.aten.exp.default(neg)\n        sin_1: " t " = torch.ops.aten.sin.default(exp)\n" \
+        "        return (sin_1, y)\n"
+    aot_diff_counts n = counts_of(BODY(T, "4", ""), BODY(U, "9", "        sin_2: " U " = torch.ops.aten.sin.default(x)\n"));
+    assert_int_equal(n.n[AOT_EDIT_REMOVED], 0);
+    assert_int_equal(n.n[AOT_EDIT_ADDED], 1); // sin_2, in spite of sin_1 of the same target
+    assert_int_equal(n.n[AOT_EDIT_CHANGED], 6);
+    assert_int_equal(n.n[AOT_EDIT_SAME], 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_graph_against_itself_with_random_nodes_taken_out),
         cmocka_unit_test(inputs_of_other_names_are_matched_by_type_in_their_order),
         cmocka_unit_test(an_input_of_a_name_of_both_sides_is_no_other_one),
+        cmocka_unit_test(the_same_program_at_another_size_is_changed_and_not_replaced),
         cmocka_unit_test(graphs_with_nothing_in_common_end_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
