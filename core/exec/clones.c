@@ -36,13 +36,21 @@ static aot_array *copy_of_storage(copies *done, const aot_array *x, aot_dtype d)
     return all;
 }
 
+/* Of a tensor subclass: the list of its inner tensors. */
+static aot_xval clone_list(const aot_xval *v, bool in_double)
+{
+    aot_xval *items = aot_clone_values(v->u.items, v->n, in_double), out = aot_xv_keep(aot_xv_list(v->n, items));
+    aot_free_values(items, v->n);
+    return out;
+}
+
 aot_xval *aot_clone_values(const aot_xval *v, unsigned n, bool in_double)
 {
     aot_xval *out = aot_xcalloc(n + 1u, sizeof *out);
     copies done = {0};
     for (unsigned i = 0; i < n; i++) {
         if (v[i].kind != AOT_X_ARRAY) {
-            out[i] = aot_xv_keep(v[i]);
+            out[i] = v[i].kind == AOT_X_LIST ? clone_list(&v[i], in_double) : aot_xv_keep(v[i]);
             continue;
         }
         const aot_array *x = v[i].u.array;

@@ -147,12 +147,34 @@ static aot_status read_array(const reader *r, const json_t *j, aot_array **out)
     return s;
 }
 
+/* {"inner": [...]}: a tensor subclass. */
+static aot_status read_inner(const reader *r, const json_t *list, aot_xval *out)
+{
+    unsigned n = (unsigned)json_array_size(list), k = 0;
+    aot_xval *items = aot_xcalloc(n + 1u, sizeof *items);
+    aot_status s = n > 0 ? AOT_OK : fault(r, "inner must be a list of the subclass's inner tensors");
+    for (; s == AOT_OK && k < n; k++) {
+        aot_array *x = NULL;
+        s = read_array(r, json_array_get(list, k), &x);
+        items[k] = aot_xv_array(x);
+    }
+    *out = s == AOT_OK ? aot_xv_keep(aot_xv_list(n, items)) : aot_xv_none();
+    for (unsigned i = 0; i < n; i++) {
+        aot_xv_drop(&items[i]);
+    }
+    free(items);
+    return s;
+}
+
 aot_status aot_value_of_json(aot_xval *out, const json_t *j, const char *file, const char *key, aot_err *err)
 {
     reader r = {file, key, err};
     aot_array *x = NULL;
     double f;
     int64_t i;
+    if (json_object_get(j, "inner") != NULL) {
+        return read_inner(&r, json_object_get(j, "inner"), out);
+    }
     if (json_is_object(j)) {
         AOT_TRY(read_array(&r, j, &x));
         *out = aot_xv_array(x);
@@ -209,17 +231,28 @@ static json_t *data_json(const aot_array *x)
     return list;
 }
 
+static json_t *array_json(const aot_array *x)
+{
+    return json_pack("{s:s, s:o, s:o, s:o}", "dtype",
+                     aot_dtype_get((aot_dtype)x->dtype)->torch_name + strlen("torch."), "shape",
+                     dims_json(x->ndim, x->size), "stride", dims_json(x->ndim, x->stride), "data", data_json(x));
+}
+
 json_t *aot_value_json(const aot_xval *v)
 {
+    json_t *list;
     switch (v->kind) {
     case AOT_X_INT: return json_integer(v->u.i);
     case AOT_X_BOOL: return json_boolean(v->u.i != 0);
     case AOT_X_REAL: return aot_real_json(v->u.f);
-    case AOT_X_ARRAY: break;
+    case AOT_X_ARRAY: return array_json(v->u.array);
+    case AOT_X_LIST:
+        list = json_array();
+        for (unsigned i = 0; i < v->n; i++) {
+            const aot_xval *item = &v->u.items[i];
+            json_array_append_new(list, item->kind == AOT_X_ARRAY ? array_json(item->u.array) : json_null());
+        }
+        return json_pack("{s:o}", "inner", list);
     default: return json_null();
     }
-    const aot_array *x = v->u.array;
-    return json_pack("{s:s, s:o, s:o, s:o}", "dtype",
-                     aot_dtype_get((aot_dtype)x->dtype)->torch_name + strlen("torch."), "shape",
-                     dims_json(x->ndim, x->size), "stride", dims_json(x->ndim, x->stride), "data", data_json(x));
 }

@@ -1,5 +1,5 @@
 /* Arrays as JSON: {"dtype": "float32", "shape": [2], "stride": [1], "data": [row-major]}. NaN and
- * infinities are strings, complex numbers pairs in a row. */
+ * infinities are strings, complex numbers pairs in a row. A tensor subclass is {"inner": [array, array]}, in memory a list. */
 #ifndef AOT_EXEC_VALUES_H
 #define AOT_EXEC_VALUES_H
 

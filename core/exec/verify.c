@@ -193,6 +193,45 @@ static bool see_call(void *arg, const aot_graph *g, aot_node_id id, const aot_xv
     return true;
 }
 
+/* Normal numbers in the shape of an output; of a tensor subclass, of its inner tensors. */
+static aot_xval tangent_of(const aot_xval *out, uint64_t *state)
+{
+    if (out->kind == AOT_X_LIST) {
+        aot_xval *items = aot_xcalloc(out->n + 1u, sizeof *items);
+        for (unsigned i = 0; i < out->n; i++) {
+            items[i] = tangent_of(&out->u.items[i], state);
+        }
+        aot_xval list = aot_xv_keep(aot_xv_list(out->n, items));
+        aot_free_values(items, out->n);
+        return list;
+    }
+    if (out->kind != AOT_X_ARRAY) {
+        return aot_xv_none();
+    }
+    const aot_array *o = out->u.array;
+    aot_array *t = aot_array_new(NULL, (aot_dtype)o->dtype, o->ndim, o->size);
+    vf_fill_normal(t, state);
+    return aot_xv_array(t);
+}
+
+static void flatten_outputs(verify *v)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < v->call.n_outputs; i++) {
+        n += v->call.outputs[i].kind == AOT_X_LIST ? v->call.outputs[i].n : 1;
+    }
+    v->flat = aot_xcalloc(n + 1u, sizeof *v->flat);
+    v->flat_names = aot_xcalloc(n + 1u, sizeof *v->flat_names);
+    for (unsigned i = 0; i < v->call.n_outputs; i++) {
+        const aot_xval *o = &v->call.outputs[i];
+        bool list = o->kind == AOT_X_LIST;
+        for (unsigned k = 0; k < (list ? o->n : 1); k++) {
+            v->flat[v->n_flat] = aot_xv_keep(list ? o->u.items[k] : *o);
+            v->flat_names[v->n_flat++] = list ? vf_text(v, "output %u (inner tensor %u)", i, k) : vf_text(v, "output %u", i);
+        }
+    }
+}
+
 /* Gradients for the outputs that want one, of the outputs' shapes. */
 static aot_status make_tangents(verify *v, aot_err *err)
 {
@@ -206,13 +245,11 @@ static aot_status make_tangents(verify *v, aot_err *err)
     aot_status s = aot_run_unit(&out, v->x, &call, err);
     v->tangents = aot_xcalloc(out.n_outputs + 1u, sizeof *v->tangents);
     for (unsigned i = 0; s == AOT_OK && i < out.n_outputs; i++) {
-        if (!m->outputs[i].requires_grad || out.outputs[i].kind != AOT_X_ARRAY) {
+        bool tensor = out.outputs[i].kind == AOT_X_ARRAY || out.outputs[i].kind == AOT_X_LIST;
+        if (!m->outputs[i].requires_grad || !tensor) {
             continue;
         }
-        const aot_array *o = out.outputs[i].u.array;
-        aot_array *t = aot_array_new(NULL, (aot_dtype)o->dtype, o->ndim, o->size);
-        vf_fill_normal(t, &state);
-        v->tangents[v->n_tangents++] = aot_xv_array(t);
+        v->tangents[v->n_tangents++] = tangent_of(&out.outputs[i], &state);
     }
     aot_run_free(&out);
     aot_free_values(outer, vf_n_outer(v));
@@ -230,6 +267,7 @@ static aot_status run_call(verify *v, aot_err *err)
                        .fault = in->fault, .debug_assert = in->debug_assert, .trace = in->trace};
     aot_generator_seed(aot_exec_generator(v->x), in->seed);
     AOT_TRY(aot_run_unit(&v->call, v->x, &call, err));
+    flatten_outputs(v);
     v->behind_call = *aot_exec_generator(v->x);
     v->behind_forward = v->saw_backward ? v->behind_forward : v->behind_call;
     if (in->fault != AOT_NO_FAULT && !v->call.made_fault) {
@@ -255,15 +293,55 @@ static aot_xval joint_tangent(const verify *v, const aot_graph *g, const aot_nod
     return aot_xv_array(aot_array_new(NULL, (aot_dtype)m->dtype, m->ndim, size));
 }
 
-/* New values of mutated inputs come before the outputs; eager has none. */
-static void drop_first(aot_xval *v, unsigned *n, unsigned n_first)
+/* Where autograd is to see the writes, the graph writes a copy of the input and returns it before the outputs: eager
+ * writes the input itself, and its views are the input's. */
+static void write_input(aot_array *to, const aot_array *from, aot_xval *outputs, unsigned n)
 {
-    n_first = n_first < *n ? n_first : *n;
-    for (unsigned i = 0; i < n_first; i++) {
-        aot_xv_drop(&v[i]);
+    const aot_storage *copy = from->storage;
+    int64_t shift = to->offset - from->offset;
+    if (from->storage == to->storage) {
+        return;
     }
-    *n -= n_first;
-    memmove(v, v + n_first, *n * sizeof *v);
+    to->ndim = from->ndim;
+    memcpy(to->size, from->size, sizeof to->size);
+    if (to->ndim != from->ndim || aot_array_numel(to) != aot_array_numel(from)) {
+        memcpy(to->stride, from->stride, sizeof to->stride);
+    }
+    aot_array_assign(to, from);
+    for (unsigned i = 0; i < n; i++) {
+        const aot_array *x = outputs[i].kind == AOT_X_ARRAY ? outputs[i].u.array : NULL;
+        if (x == NULL || x->storage != copy) {
+            continue;
+        }
+        aot_array *view = aot_array_view(to, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, x->offset + shift);
+        if (aot_array_fits(view)) {
+            aot_xv_drop(&outputs[i]);
+            outputs[i] = aot_xv_array(view);
+        } else {
+            aot_array_unref(view);
+        }
+    }
+}
+
+static void take_mutated(const verify *v, const aot_xval *args, aot_xval *out, unsigned *n)
+{
+    const aot_fw_metadata *m = &v->in->calling->meta;
+    unsigned first = (unsigned)m->n_mutated_returned < *n ? (unsigned)m->n_mutated_returned : *n, k = 0;
+    bool flat = m->subclass_in.n == 0 || m->n_inputs == m->subclass_in.n;
+    for (int i = 0; i < m->n_inputs && k < first && flat; i++) {
+        if (m->inputs[i].mutation != AOT_MUTATED_OUT_GRAPH) {
+            continue;
+        }
+        const aot_xval *to = &args[i + m->n_tokens], *from = &out[k++];
+        if (to->kind == AOT_X_ARRAY && from->kind == AOT_X_ARRAY) {
+            write_input(to->u.array, from->u.array, out + first, *n - first);
+        }
+    }
+    for (unsigned i = 0; i < first; i++) {
+        aot_xv_drop(&out[i]);
+    }
+    *n -= first;
+    memmove(out, out + first, *n * sizeof *out);
 }
 
 aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer, const aot_exec_options *o, aot_xval **out,
@@ -285,7 +363,7 @@ aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer, con
     aot_generator_seed(aot_exec_generator(x), in->seed);
     s = s == AOT_OK ? aot_exec_run(out, n, x, g, at, given, o, err) : s;
     if (s == AOT_OK && !joint) {
-        drop_first(*out, n, (unsigned)in->calling->meta.n_mutated_returned);
+        take_mutated(v, args, *out, n);
     }
     aot_free_values(given, at);
     aot_free_values(args, n_args);
@@ -382,10 +460,10 @@ static const char *where_eager_differs(verify *v)
 
 static void compare_results(verify *v)
 {
-    for (unsigned i = 0; i < v->call.n_outputs && i < v->n_eager_outputs && v->same_draws; i++) {
+    for (unsigned i = 0; i < v->n_flat && i < v->n_eager_outputs && v->same_draws; i++) {
         aot_ulps u;
-        const char *name = vf_text(v, "output %u", i);
-        aot_ulps_compare(&u, &v->call.outputs[i], &v->eager_outputs[i], v->in->tolerance);
+        const char *name = v->flat_names[i];
+        aot_ulps_compare(&u, &v->flat[i], &v->eager_outputs[i], v->in->tolerance);
         v->out->n_outputs++;
         if (u.differs) {
             vf_finding(v, AOT_VERIFY_OUTPUT, "call", name, UINT32_MAX - 4, &u, "%s is not eager's%s", name, where_eager_differs(v));
@@ -410,17 +488,17 @@ static bool together(const aot_xval *a, const aot_xval *b)
 /* Outputs against inputs and earlier outputs: the same pairs share memory. */
 static void compare_aliases(verify *v)
 {
-    unsigned n_out = v->call.n_outputs < v->n_eager_outputs ? v->call.n_outputs : v->n_eager_outputs;
+    unsigned n_out = v->n_flat < v->n_eager_outputs ? v->n_flat : v->n_eager_outputs;
     for (unsigned i = 0; i < n_out; i++) {
-        const char *name = vf_text(v, "output %u", i);
+        const char *name = v->flat_names[i];
         for (unsigned k = 0; k < vf_n_outer(v) + i; k++) {
             bool input = k < vf_n_outer(v);
             unsigned at = input ? k : k - vf_n_outer(v);
-            bool here = together(&v->call.outputs[i], input ? &v->call_outer[at] : &v->call.outputs[at]);
+            bool here = together(&v->flat[i], input ? &v->call_outer[at] : &v->flat[at]);
             bool there = together(&v->eager_outputs[i], input ? &v->eager_outer[at] : &v->eager_outputs[at]);
             if (here != there) {
                 vf_finding(v, AOT_VERIFY_ALIAS, "call", name, UINT32_MAX - 2, NULL, "%s %s memory with %s, in eager it %s", name,
-                           here ? "shares" : "shares no", input ? v->in->names[at] : vf_text(v, "output %u", at),
+                           here ? "shares" : "shares no", input ? v->in->names[at] : v->flat_names[at],
                            there ? "does" : "does not");
             }
         }
@@ -460,6 +538,8 @@ aot_status aot_verify(aot_verify_out *out, const aot_verify_in *in, aot_err *err
     free_slots(v.eager, v.n_names);
     free_slots(v.forward, v.n_names);
     free_slots(v.backward, v.n_names);
+    aot_free_values(v.flat, v.n_flat);
+    free(v.flat_names);
     aot_run_free(&v.call);
     aot_free_values(v.call_outer, vf_n_outer(&v));
     aot_free_values(v.eager_outer, vf_n_outer(&v));

@@ -22,6 +22,9 @@ typedef struct verify {
     aot_generator behind_forward, behind_call;
     bool saw_backward;
     aot_run_out call;
+    aot_xval *flat;         /* outputs of the call, those of a tensor subclass one by one, as the graphs have them */
+    const char **flat_names;
+    unsigned n_flat;
     aot_xval *call_outer;   /* written by the call */
     aot_xval *eager_outer, *eager_outputs;
     unsigned n_eager_outputs;

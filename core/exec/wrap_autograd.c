@@ -83,24 +83,74 @@ static bool same_shape(const aot_array *a, const aot_array *b)
     return a->ndim == b->ndim && memcmp(a->size, b->size, a->ndim * sizeof *a->size) == 0;
 }
 
+/* Where the gradient of what is made from an input goes: to the input; behind a write that autograd sees, to the new value
+ * that was written. */
+static aot_array **gradient_of_input(aot_wrapped *c, tangent_list *t, unsigned input)
+{
+    const aot_input_info *x = &c->m->inputs[input];
+    bool seen = x->mutation == AOT_MUTATED_OUT_GRAPH && x->mutates_data && !(x->is_leaf && x->requires_grad);
+    unsigned k = 0;
+    for (unsigned i = 0; i < input; i++) {
+        k += c->m->inputs[i].mutation == AOT_MUTATED_OUT_GRAPH;
+    }
+    return seen ? &t->of[k] : &c->extra[input];
+}
+
+/* A lazily conjugated view, which is a copy here. */
+static bool is_conjugated(const aot_array *out, const aot_array *base)
+{
+    if (aot_dtype_class((aot_dtype)out->dtype) != AOT_CLASS_COMPLEX || out->dtype != base->dtype || out->storage == base->storage) {
+        return false;
+    }
+    aot_array *view = aot_array_view(base, (aot_dtype)base->dtype, out->ndim, out->size, out->stride, out->offset);
+    aot_array *a = aot_array_flat(out, AOT_C128), *b = aot_array_fits(view) ? aot_array_flat(view, AOT_C128) : NULL;
+    const aot_complex *p = (const void *)aot_array_data(a), *q = b != NULL ? (const void *)aot_array_data(b) : NULL;
+    bool same = q != NULL;
+    for (int64_t i = 0, n = aot_array_numel(out); i < n && same; i++) {
+        same = creal(p[i]) == creal(q[i]) && cimag(p[i]) == -cimag(q[i]);
+    }
+    aot_array_unref(view);
+    aot_array_unref(a);
+    aot_array_unref(b);
+    return same;
+}
+
+static aot_array *conjugate(const aot_array *x)
+{
+    aot_array *y = aot_array_new(NULL, AOT_C128, x->ndim, x->size);
+    aot_array_assign(y, x);
+    aot_complex *p = (void *)aot_array_data(y);
+    for (int64_t i = 0, n = aot_array_numel(y); i < n; i++) {
+        p[i] = conj(p[i]);
+    }
+    return y;
+}
+
 /* Through a view made outside it goes to the base, as autograd does. */
 static aot_status deal_one(aot_wrapped *c, tangent_list *t, unsigned i, const aot_array *given, unsigned number)
 {
     const aot_output_info *o = &c->m->outputs[i];
-    const aot_array *out = c->out->outputs[i].u.array;
+    const aot_array *out = c->out->outputs[i].u.array, *base = wr_base_of_output(c, i);
     unsigned first = (unsigned)c->m->n_mutated_returned;
+    aot_array **to = &t->of[first + i];
     if (!same_shape(given, out)) {
         return AOT_FAIL(c->err, AOT_E_SHAPE, "tangent %u does not have the shape of output %u", number, i);
     }
-    const aot_array *base = wr_base_of_output(c, i);
-    aot_array **to = &t->of[first + i];
-    if (!takes_tangent(o) && base != NULL) {
-        bool of_input = o->type == AOT_OUT_ALIAS_OF_INPUT || o->type == AOT_OUT_IS_INPUT;
-        unsigned at = (unsigned)o->base_idx + first;
-        at += o->type == AOT_OUT_ALIAS_OF_INTERMEDIATE_BASE_IS_USER_OUTPUT ? 0 : (unsigned)c->m->n_outputs;
-        to = of_input ? &c->extra[o->base_idx] : &t->of[at];
+    if (takes_tangent(o) || base == NULL) { // of a value of its own, even where its elements share memory (expand)
+        aot_array *sum = aot_sum_of_gradients(aot_exec_live(c->x), given, *to);
+        aot_array_unref(*to);
+        *to = sum;
+        return AOT_OK;
     }
-    aot_add_view_gradient(to, aot_exec_live(c->x), given, out, base != NULL ? base : out);
+    if (o->type == AOT_OUT_ALIAS_OF_INPUT || o->type == AOT_OUT_IS_INPUT) {
+        to = gradient_of_input(c, t, (unsigned)o->base_idx);
+    } else {
+        bool user = o->type == AOT_OUT_ALIAS_OF_INTERMEDIATE_BASE_IS_USER_OUTPUT;
+        to = &t->of[(unsigned)o->base_idx + first + (user ? 0 : (unsigned)c->m->n_outputs)];
+    }
+    aot_array *turned = is_conjugated(out, base) ? conjugate(given) : NULL;
+    aot_add_view_gradient(to, aot_exec_live(c->x), turned != NULL ? turned : given, out, base);
+    aot_array_unref(turned);
     return AOT_OK;
 }
 

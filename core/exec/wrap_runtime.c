@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "exec/clones.h"
+#include "exec/kernel.h"
+#include "exec/ulps.h"
 #include "exec/wrap.h"
 
 aot_status wr_before_runtime_wrapper(aot_wrapped *c)
@@ -92,6 +94,18 @@ static void write_back(aot_wrapped *c)
 
 /* ---- aliased outputs ------------------------------------------------------------------------------------- */
 
+/* A lazily conjugated view is a copy here: over the base's memory its values would be others. */
+static bool same_values(const aot_array *out, const aot_array *view)
+{
+    aot_ulps u;
+    aot_xval a = aot_xv_array((aot_array *)(uintptr_t)out), b = aot_xv_array((aot_array *)(uintptr_t)view);
+    if (aot_dtype_class((aot_dtype)out->dtype) != AOT_CLASS_COMPLEX) {
+        return true;
+    }
+    aot_ulps_compare(&u, &a, &b, NULL);
+    return u.n_unequal == 0;
+}
+
 /* An aliased output over the memory that it is a view of. */
 static aot_xval again(const aot_array *out, aot_array *base)
 {
@@ -99,7 +113,7 @@ static aot_xval again(const aot_array *out, aot_array *base)
         return aot_xv_none();
     }
     aot_array *v = aot_array_view(base, (aot_dtype)out->dtype, out->ndim, out->size, out->stride, out->offset);
-    if (!aot_array_fits(v)) {
+    if (!aot_array_fits(v) || !same_values(out, v)) {
         aot_array_unref(v);
         return aot_xv_none();
     }

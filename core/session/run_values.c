@@ -55,6 +55,27 @@ static void find_sources(aot_runnable *r, const aot_unit *u, const aot_graph *dy
     }
 }
 
+static void find_placeholders(aot_runnable *r)
+{
+    r->placeholders = AOT_NEW_ARRAY(r->ctx->arena, aot_node_id, r->graph->nodes.n + 1);
+    for (aot_node_id id = 0; id < r->graph->nodes.n; id++) {
+        if (aot_node_at(r->graph, id)->kind == AOT_PLACEHOLDER) {
+            r->placeholders[r->n_placeholders++] = id;
+        }
+    }
+}
+
+int rv_place_of(const aot_fw_metadata *m, int k)
+{
+    return k < m->subclass_in.n ? m->subclass_in.of[k].start : k;
+}
+
+const aot_meta *rv_input_type(const aot_runnable *r, int place)
+{
+    int at = place + r->capture.calling.meta.n_tokens;
+    return at < r->n_placeholders ? aot_meta_get(r->ctx, aot_node_at(r->graph, r->placeholders[at])->meta) : NULL;
+}
+
 static const aot_capture_in *changed(const aot_capture_in *in, const aot_graph *g, aot_change_inputs *change, void *arg)
 {
     aot_capture_in *own = AOT_NEW_ARRAY(g->ctx->arena, aot_capture_in, 1);
@@ -82,6 +103,7 @@ aot_status aot_runnable_make_as(aot_runnable *out, const aot_unit *u, const aot_
     in = change != NULL ? changed(in, g, change, arg) : in;
     AOT_TRY(aot_capture_run(&out->capture, in, err));
     out->graph = out->capture.graph[AOT_LEVEL_JOINT];
+    find_placeholders(out);
     find_sources(out, u, g, in->inputs);
     out->joint = out->graph;
     if (out->capture.calling.path == AOT_PATH_AUTOGRAD) {
@@ -113,31 +135,26 @@ typedef struct reading {
 static aot_status check_input(const reading *d, unsigned i)
 {
     const aot_outer_input *o = &d->r->capture.calling.outer[i];
-    const aot_graph *g = d->r->graph;
+    const aot_ctx *c = d->r->ctx;
     const aot_array *x = d->outer[i].u.array;
-    unsigned k = 0;
-    for (aot_node_id id = 0; id < g->nodes.n && !o->is_view; id++) {
-        const aot_node *n = aot_node_at(g, id);
-        if (n->kind != AOT_PLACEHOLDER || k++ != (unsigned)o->inner) {
-            continue;
-        }
-        const aot_meta *m = aot_meta_get(g->ctx, n->meta);
-        bool fits = m->val != AOT_VAL_TENSOR || m->ndim == x->ndim;
-        for (unsigned j = 0; fits && m->val == AOT_VAL_TENSOR && j < m->ndim; j++) {
-            const aot_dim *s = aot_meta_sizes(g->ctx, m) + j;
-            fits = s->expr != 0 || s->value == x->size[j];
-        }
-        if (!fits) {
-            aot_status s = AOT_FAIL(d->err, AOT_E_SHAPE, "inputs.%s: the unit was compiled for %s; give a value of that shape",
-                                    d->r->sources[i], aot_text(g->ctx, m->text));
-            aot_err_in_file(d->err, d->file);
-            return s;
-        }
-        if (m->val == AOT_VAL_TENSOR && m->dtype != x->dtype) {
-            fprintf(stderr, "aotscope: %s: inputs.%s is %s, the unit was compiled for %s: run as given, where PyTorch would compile again\n",
-                    d->file, d->r->sources[i], aot_dtype_get((aot_dtype)x->dtype)->torch_name, aot_text(g->ctx, m->text));
-        }
-        break;
+    const aot_meta *m = o->is_view ? NULL : rv_input_type(d->r, rv_place_of(&d->r->capture.calling.meta, o->inner));
+    if (m == NULL || m->val != AOT_VAL_TENSOR) {
+        return AOT_OK;
+    }
+    bool fits = m->ndim == x->ndim;
+    for (unsigned j = 0; fits && j < m->ndim; j++) {
+        const aot_dim *s = aot_meta_sizes(c, m) + j;
+        fits = s->expr != 0 || s->value == x->size[j];
+    }
+    if (!fits) {
+        aot_status s = AOT_FAIL(d->err, AOT_E_SHAPE, "inputs.%s: the unit was compiled for %s; give a value of that shape",
+                                d->r->sources[i], aot_text(c, m->text));
+        aot_err_in_file(d->err, d->file);
+        return s;
+    }
+    if (m->dtype != x->dtype) {
+        fprintf(stderr, "aotscope: %s: inputs.%s is %s, the unit was compiled for %s: run as given, where PyTorch would compile again\n",
+                d->file, d->r->sources[i], aot_dtype_get((aot_dtype)x->dtype)->torch_name, aot_text(c, m->text));
     }
     return AOT_OK;
 }

@@ -17,6 +17,8 @@ typedef struct aot_runnable {
     const aot_graph *joint;    /* after the joint-graph passes of the backend: what was cut */
     aot_partition *cut;       /* NULL: no backward */
     bool debug_assert;        /* DebugAssertWrapper is there */
+    aot_node_id *placeholders; /* of graph, in order */
+    int n_placeholders;
     const char **sources;     /* of each outer input: L['x']; its name where nothing says */
     const aot_capture_input **known; /* of each outer input */
     const aot_graph *dynamo;  /* that it was traced from */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/clones.h"
 #include "exec/splitmix.h"
 #include "session/run_values_internal.h"
 
@@ -138,16 +139,6 @@ static void fill(aot_array *x, int64_t below, bool positive, uint64_t *state)
 
 /* ---- inputs ---------------------------------------------------------------------------------------------- */
 
-static aot_node_id nth_placeholder(const aot_graph *g, int k)
-{
-    for (aot_node_id id = 0; id < g->nodes.n; id++) {
-        if (aot_node_at(g, id)->kind == AOT_PLACEHOLDER && k-- == 0) {
-            return id;
-        }
-    }
-    return AOT_NO_NODE;
-}
-
 /* Dynamo's own words for the input first: a view that was merged into a base has no others. */
 static const aot_meta *type_of(const aot_runnable *r, int i)
 {
@@ -157,34 +148,60 @@ static const aot_meta *type_of(const aot_runnable *r, int i)
     if (m != NULL && m->val == AOT_VAL_TENSOR && m->has_stride) {
         return m;
     }
-    id = o->is_view ? AOT_NO_NODE : nth_placeholder(r->graph, o->inner);
-    return id != AOT_NO_NODE ? aot_meta_get(r->ctx, aot_node_at(r->graph, id)->meta) : m;
+    const aot_meta *own = o->is_view ? NULL : rv_input_type(r, rv_place_of(&r->capture.calling.meta, o->inner));
+    return own != NULL ? own : m;
 }
 
-static aot_status make_input(aot_xval *out, const aot_runnable *r, int i, int64_t below, bool positive, uint64_t *state,
-                             aot_err *err)
+typedef struct making {
+    const aot_runnable *r;
+    int64_t below; /* of integers */
+    bool positive;
+    uint64_t state;
+    aot_err *err;
+} making;
+
+static aot_status make_array(aot_xval *out, making *k, int i, const aot_meta *m)
 {
-    const aot_meta *m = type_of(r, i);
+    const aot_runnable *r = k->r;
     int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
     if (m == NULL || m->val != AOT_VAL_TENSOR || m->ndim > AOT_ARRAY_MAX_NDIM || m->wrapper != 0) {
-        return AOT_FAIL(err, AOT_E_UNSUPPORTED, "no values are made up for input %s: %s", r->sources[i],
-                        m != NULL && m->wrapper != 0 ? "it is a tensor subclass" : "its type is not known");
+        return AOT_FAIL(k->err, AOT_E_UNSUPPORTED, "no values are made up for input %s: %s", r->sources[i],
+                        m != NULL && m->wrapper != 0 ? "it is a tensor subclass whose code is not known" : "its type is not known");
     }
-    for (unsigned k = 0; k < m->ndim; k++) {
-        size[k] = aot_meta_sizes(r->ctx, m)[k].value;
-        if (size[k] == AOT_HINT_NONE) {
-            return AOT_FAIL(err, AOT_E_UNSUPPORTED, "no values are made up for input %s: a size of it is not known", r->sources[i]);
+    for (unsigned d = 0; d < m->ndim; d++) {
+        size[d] = aot_meta_sizes(r->ctx, m)[d].value;
+        if (size[d] == AOT_HINT_NONE) {
+            return AOT_FAIL(k->err, AOT_E_UNSUPPORTED, "no values are made up for input %s: a size of it is not known", r->sources[i]);
         }
     }
     aot_strides_contiguous(stride, m->ndim, size);
-    for (unsigned k = 0; k < m->ndim && m->has_stride; k++) {
-        int64_t s = aot_meta_strides(r->ctx, m)[k].value;
-        stride[k] = s != AOT_HINT_NONE ? s : stride[k];
+    for (unsigned d = 0; d < m->ndim && m->has_stride; d++) {
+        int64_t s = aot_meta_strides(r->ctx, m)[d].value;
+        stride[d] = s != AOT_HINT_NONE ? s : stride[d];
     }
     aot_array *x = aot_array_new_strided(NULL, (aot_dtype)m->dtype, m->ndim, size, stride);
-    fill(x, below, positive, state);
+    fill(x, k->below, k->positive, &k->state);
     *out = aot_xv_array(x);
     return AOT_OK;
+}
+
+/* Of a tensor subclass: its inner tensors, which the graph takes. */
+static aot_status make_input(aot_xval *out, making *k, int i)
+{
+    const aot_fw_metadata *meta = &k->r->capture.calling.meta;
+    int inner = k->r->capture.calling.outer[i].inner;
+    unsigned n = inner < meta->subclass_in.n ? (unsigned)meta->subclass_in.of[inner].n : 0;
+    if (n == 0) {
+        return make_array(out, k, i, type_of(k->r, i));
+    }
+    aot_xval *items = aot_xcalloc(n, sizeof *items);
+    aot_status s = AOT_OK;
+    for (unsigned part = 0; part < n && s == AOT_OK; part++) {
+        s = make_array(&items[part], k, i, rv_input_type(k->r, rv_place_of(meta, inner) + (int)part));
+    }
+    *out = aot_xv_keep(aot_xv_list(n, items));
+    aot_free_values(items, n);
+    return s;
 }
 
 aot_status aot_seeded_values(aot_xval **outer, const aot_runnable *r, const aot_unit *u, uint64_t seed, bool positive,
@@ -196,9 +213,11 @@ aot_status aot_seeded_values(aot_xval **outer, const aot_runnable *r, const aot_
     aot_status s = AOT_OK;
     *outer = aot_xcalloc((size_t)c->n_outer + 1, sizeof **outer);
     for (int i = 0; i < c->n_outer && s == AOT_OK; i++) {
-        uint64_t state = seed * 0x100000001b3 + (uint64_t)i; // an input's numbers do not hang on the others
+        making k = {.r = r, .positive = positive, .err = err};
+        k.state = seed * 0x100000001b3 + (uint64_t)i; // an input's numbers do not hang on the others
+        k.below = below[rv_place_of(&c->meta, c->outer[i].inner) + c->meta.n_tokens];
         if (c->outer[i].is_tensor) {
-            s = make_input(&(*outer)[i], r, i, below[c->outer[i].inner], positive, &state, err);
+            s = make_input(&(*outer)[i], &k, i);
         }
     }
     free(below);
