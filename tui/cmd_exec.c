@@ -116,7 +116,8 @@ const aot_cmd cmd_exec = {
            "and \"mutated\" by source.\n\n"
            "An operator without a kernel is run by its decomposition; one that has neither is an error that names it "
            "(aotscope ops --gaps).\n\n"
-           "Gaps: units with tensor subclasses or functionalize_rng_ops, and higher-order operators whose code is in no log, are not run; "
+           "A tensor subclass is {\"inner\": [...]}, its inner tensors.\n\n"
+           "Gaps: higher-order operators whose code is in no log, and what aotscope ops --gaps lists of wrappers, are not run; "
            "random numbers are those of a PyTorch with AVX2 (without it, 16 and more normal f32 numbers differ in the last bits) "
            "and without MKL's stream, from which it draws bernoulli.p and dropout on Intel processors; linear algebra runs in double, so the sign of an eigenvector may be the other one; a lazily conjugated "
            "view is a copy; what torch.empty holds is zero here.",

@@ -10,6 +10,7 @@
 #include "exec/clones.h"
 #include "exec/kernel.h"
 #include "exec/verify_internal.h"
+#include "ops/schema.h"
 
 typedef struct grads {
     verify *v;
@@ -19,6 +20,8 @@ typedef struct grads {
     aot_xval *direction; /* by outer input; None: not moved */
     aot_run_out call;    /* in double */
     bool same_draws;     /* the call drew the same numbers in double */
+    aot_xval *held;      /* by node of aten that stops gradients: its value where nothing is moved; NULL */
+    bool is_written;     /* such a value is written later, or a write is where gradients stop */
     aot_err *err;
 } grads;
 
@@ -53,6 +56,49 @@ static void move(aot_array *x, const aot_array *d, double h)
     aot_array_unref(step);
 }
 
+/* ---- where gradients stop --------------------------------------------------------------------------------- */
+
+/* No gradient goes through a detach or what is computed under no_grad: a finite difference sees it no more if that
+ * value stays as it is where nothing is moved. A write cannot be held so. */
+static bool writes(const aot_graph *g, aot_node_id id)
+{
+    bool w = false, aliases;
+    aot_op_id op = aot_node_at(g, id)->op;
+    if (aot_node_at(g, id)->kind == AOT_CALL_FUNCTION && aot_op(op)->schema != NULL) {
+        aot_schema_effects(aot_op(op)->schema, &w, &aliases);
+    }
+    return w;
+}
+
+static bool hold(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value, const aot_live_bytes *live)
+{
+    grads *v = arg;
+    (void)live;
+    if (g != v->v->in->aten) {
+        return true;
+    }
+    bool stops = v->v->in->stops[id];
+    if (writes(g, id)) {
+        const aot_arg *args = aot_node_args(g, aot_node_at(g, id));
+        bool of_held = aot_node_at(g, id)->n_args > 0 && args[0].kind == AOT_ARG_NODE && v->v->in->stops[args[0].u.node];
+        v->is_written |= stops || of_held;
+    } else if (stops && value->kind == AOT_X_ARRAY) {
+        aot_xv_drop(&v->held[id]);
+        v->held[id] = aot_copy_value(value);
+    }
+    return true;
+}
+
+static void put_held(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id, aot_xval *value)
+{
+    grads *v = arg;
+    (void)x;
+    if (g == v->v->in->aten && v->held[id].kind == AOT_X_ARRAY) {
+        aot_xv_drop(value);
+        *value = aot_copy_value(&v->held[id]);
+    }
+}
+
 /* L where the inputs are moved by h along the direction, all or one of them. */
 static aot_status loss(grads *g, double h, int only, double *out)
 {
@@ -68,7 +114,13 @@ static aot_status loss(grads *g, double h, int only, double *out)
     }
     aot_status s;
     if (eager) {
-        s = vf_run_graph(v, g->x, false, outer, NULL, &values, &n_out, g->err);
+        aot_exec_options o = {.arg = g};
+        if (h == 0 && v->in->stops != NULL) {
+            o.observer = hold;
+        } else if (v->in->stops != NULL && !g->is_written) {
+            o.replace = put_held;
+        }
+        s = vf_run_graph(v, g->x, false, outer, &o, &values, &n_out, g->err);
     } else {
         aot_run_in in = {.calling = v->in->calling, .graph = v->in->joint, .cut = v->in->cut, .outer = outer};
         aot_generator_seed(aot_exec_generator(g->x), v->in->seed);
@@ -277,6 +329,11 @@ static aot_status compare_slopes(grads *g)
         }
         return AOT_OK;
     }
+    if (g->is_written) {
+        vf_note(g->v, "gradients are not compared with finite differences: a value is written where autograd does not see it (detach, no_grad)");
+        g->v->out->n_gradients = 0;
+        return AOT_OK;
+    }
     return name_input(g);
 }
 
@@ -298,6 +355,8 @@ void vf_gradients(verify *v)
     }
     aot_err own = {0};
     grads g = {.v = v, .x = aot_exec_new(), .err = &own};
+    unsigned n_held = v->in->stops != NULL ? v->in->aten->nodes.n : 0;
+    g.held = aot_xcalloc(n_held + 1u, sizeof *g.held);
     aot_exec_set_double(g.x, true);
     g.outer = aot_clone_values(v->in->outer, n, true);
     g.tangents = aot_clone_values(v->tangents, v->n_tangents, true);
@@ -317,6 +376,7 @@ void vf_gradients(verify *v)
     aot_free_values(g.outer, n);
     aot_free_values(g.tangents, v->n_tangents);
     aot_free_values(g.direction, n);
+    aot_free_values(g.held, n_held);
     aot_run_free(&g.call);
     aot_exec_free(g.x);
 }

@@ -63,9 +63,9 @@ aot_status wr_behind_fakified_out(aot_wrapped *c)
 
 /* ---- FunctionalizedRngRuntimeWrapper --------------------------------------------------------------------- */
 
-static aot_xval number(aot_wrapped *c, int64_t v)
+static aot_xval number(int64_t v)
 {
-    aot_array *x = aot_array_new(aot_exec_live(c->x), AOT_I64, 0, NULL);
+    aot_array *x = aot_array_new(NULL, AOT_I64, 0, NULL);
     aot_store_int(&v, AOT_I64, aot_array_data(x), 0, 1);
     return aot_xv_array(x);
 }
@@ -80,8 +80,8 @@ aot_status wr_before_functionalized_rng(aot_wrapped *c)
     for (unsigned i = 0; i < c->n_args; i++) {
         args[i] = aot_xv_keep(c->args[i]);
     }
-    args[c->n_args] = number(c, 0);
-    args[c->n_args + 1] = number(c, 0);
+    args[c->n_args] = number(0);
+    args[c->n_args + 1] = number(0);
     wr_note(c, AOT_EVENT_SEED, &args[c->n_args], "", "seed");
     wr_note(c, AOT_EVENT_SEED, &args[c->n_args + 1], "", "offset");
     wr_set_args(c, args, c->n_args + 2);

@@ -6,6 +6,7 @@
 
 #include "lower/internal.h"
 #include "trace/autocast.h"
+#include "trace/tracer.h"
 
 static aot_value run_rest(const aot_pycall *k, unsigned body)
 {
@@ -136,7 +137,9 @@ aot_value lower_autograd_function(const aot_pycall *k)
     apply *own = AOT_NEW(a, apply);
     unsigned n = k->n - 2;
     bool grad = aot_set_grad_enabled(t, false);
+    aot_trace_in_function(t, true);
     aot_value both = aot_interpret(t, hop_graph(k, 0, "fwd"), n, k->args + 2);
+    aot_trace_in_function(t, false);
     (void)aot_set_grad_enabled(t, false);
     if (!aot_v_is_list(both) || both.n != 2) {
         aot_trace_fail(t, AOT_E_GRAPH, "%s: its forward does not return outputs and saved values",

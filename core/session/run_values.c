@@ -65,6 +65,20 @@ static void find_placeholders(aot_runnable *r)
     }
 }
 
+static void find_stops(aot_runnable *r)
+{
+    const aot_graph *g = r->capture.graph[AOT_LEVEL_ATEN];
+    if (g == NULL) {
+        return;
+    }
+    r->stops = AOT_NEW_ARRAY(r->ctx->arena, bool, g->nodes.n + 1);
+    for (aot_node_id id = 0; id < g->nodes.n; id++) {
+        r->stops[id] = aot_node_at(g, id)->kind == AOT_CALL_FUNCTION &&
+                       (aot_node_at(g, id)->op == AOT_OP_aten_detach ||
+                        aot_trace_without_grad(r->capture.tracer, AOT_LEVEL_ATEN, id));
+    }
+}
+
 int rv_place_of(const aot_fw_metadata *m, int k)
 {
     return k < m->subclass_in.n ? m->subclass_in.of[k].start : k;
@@ -104,6 +118,7 @@ aot_status aot_runnable_make_as(aot_runnable *out, const aot_unit *u, const aot_
     AOT_TRY(aot_capture_run(&out->capture, in, err));
     out->graph = out->capture.graph[AOT_LEVEL_JOINT];
     find_placeholders(out);
+    find_stops(out);
     find_sources(out, u, g, in->inputs);
     out->joint = out->graph;
     if (out->capture.calling.path == AOT_PATH_AUTOGRAD) {

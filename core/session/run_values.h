@@ -16,6 +16,7 @@ typedef struct aot_runnable {
     const aot_graph *graph;   /* joint or forward-only */
     const aot_graph *joint;    /* after the joint-graph passes of the backend: what was cut */
     aot_partition *cut;       /* NULL: no backward */
+    bool *stops;              /* by node of the aten graph: no gradient goes through it (detach, no_grad) */
     bool debug_assert;        /* DebugAssertWrapper is there */
     aot_node_id *placeholders; /* of graph, in order */
     int n_placeholders;

@@ -255,6 +255,17 @@ const char *aot_trace_rule_of(const aot_tracer *t, aot_level l, aot_node_id id)
     return id < lg->origins.n ? aot_text(t->c, lg->origins.d[id].rule) : "";
 }
 
+bool aot_trace_without_grad(const aot_tracer *t, aot_level l, aot_node_id id)
+{
+    const level_graph *lg = &t->level[l];
+    return id < lg->origins.n && lg->origins.d[id].without_grad;
+}
+
+void aot_trace_in_function(aot_tracer *t, bool on)
+{
+    t->in_function = on;
+}
+
 aot_node_id aot_trace_parent_of(const aot_tracer *t, aot_level l, aot_node_id id)
 {
     const level_graph *lg = &t->level[l];

@@ -169,6 +169,7 @@ typedef struct sym_entry {
 typedef struct origin {
     aot_str rule;       /* what made the node: "composite linear", "gradient of mul" ... */
     aot_node_id parent; /* node of the level above; AOT_NO_NODE */
+    bool without_grad;  /* the user had disabled gradients */
 } origin;
 
 typedef struct level_graph {
@@ -220,7 +221,7 @@ struct aot_tracer {
     AOT_VEC(op_facts *) customs; /* ids from AOT_N_OPS on */
     aot_tensor *token;           /* inner: of the last effect; NULL before the first */
     AOT_VEC(const aot_fake *) fakes; /* by aot_meta_id */
-    bool grad_enabled, in_backward;
+    bool grad_enabled, in_backward, in_function; /* in_function: a forward of torch.autograd.Function */
     tracer_mode mode;
     aot_str rule;               /* why the next nodes are made */
     const aot_meta_id *believed; /* types that the next call gives; NULL: by META, by the Dynamo graph */

@@ -77,6 +77,10 @@ aot_graph *aot_trace_graph(aot_tracer *t, aot_level l);
  * and the node of the finished graph one level up that it was made for (AOT_NO_NODE). */
 const char *aot_trace_rule_of(const aot_tracer *t, aot_level l, aot_node_id id);
 aot_node_id aot_trace_parent_of(const aot_tracer *t, aot_level l, aot_node_id id);
+/* Whether the user had disabled gradients where it was made; not so in the forward of a torch.autograd.Function. */
+bool aot_trace_without_grad(const aot_tracer *t, aot_level l, aot_node_id id);
+/* What is traced next is such a forward, or no longer. */
+void aot_trace_in_function(aot_tracer *t, bool on);
 /* An input made for a value like another, such as a tangent: it is lazily conjugated or negated if
  * that one is. */
 void aot_mark_like(aot_tensor *x, const aot_tensor *like);

@@ -71,6 +71,34 @@ ok "with the reader, and both versions" out "the gradient of aten.mul.Tensor rea
 program "l_x_ + l_w_"
 run "$AOTSCOPE" verify "$scratch/program.txt"
 ok "one that nobody reads is not" exits 0
+
+# Where gradients stop, finite differences must not see what is behind: f(w): (w * w.detach()).sum()
+cat >"$scratch/stops.txt" <<EOF
+# aotscope: requires_grad L_w_
+class GraphModule(torch.nn.Module):
+    def forward(self, L_w_: "f32[4][1]cpu"):
+        l_w_ = L_w_
+        detach: "f32[4][1]cpu" = l_w_.detach()
+        mul: "f32[4][1]cpu" = l_w_ * detach
+        return (mul,)
+EOF
+run "$AOTSCOPE" verify "$scratch/stops.txt"
+ok "a detached value is held in the finite differences" exits 0
+ok "which are compared" out "1 gradient"
+# f(w): with no_grad(): w.mul_(2); w.sin(): nothing can be held
+cat >"$scratch/hidden.txt" <<EOF
+# aotscope: requires_grad L_w_
+class GraphModule(torch.nn.Module):
+    def forward(self, L_w_: "f32[4][1]cpu"):
+        l_w_ = L_w_
+        _set_grad_enabled = torch._C._set_grad_enabled(False)
+        mul_: "f32[4][1]cpu" = l_w_.mul_(2)
+        _set_grad_enabled_1 = torch._C._set_grad_enabled(True)
+        sin: "f32[4][1]cpu" = torch.sin(l_w_)
+        return (sin,)
+EOF
+run "$AOTSCOPE" verify "$scratch/hidden.txt"
+ok "a write that autograd does not see is told" out "a value is written where autograd does not see it"
 run "$AOTSCOPE" verify "$(unit linear_relu)" --json
 ok "as JSON" out '"format": "aotscope/1"'
 ok "with the outcome" out '"outcome": "PASS"'

@@ -45,6 +45,10 @@ run "$AOTSCOPE" verify "$(unit linear_relu)" --wrappers
 ok "without it there is none" not_out "DebugAssertWrapper"
 run "$AOTSCOPE" verify "$(unit output_aliases_input)" --wrappers --json
 ok "as JSON" out '"event": "make again"'
+run "$AOTSCOPE" verify "$(unit two_tensor_grad)" --wrappers
+ok "a tensor subclass is taken apart" out "unwrap         L['x']: (f32[4, 8], f32[4, 8]) -> values 0 to 1"
+ok "outputs are put together" out "wrap           returned values 0 to 1: (f32[], f32[])"
+ok "its gradients too" out "gradient       of L['w']: (f32[8, 3], f32[8, 3])"
 run "$AOTSCOPE" ops --gaps
 ok "what a wrapper cannot do is listed with its reason" out "FunctionalizedRngRuntimeWrapper  numbers from seed and offset"
 done_testing
