@@ -187,6 +187,31 @@ aot_status aot_value_of_json(aot_xval *out, const json_t *j, const char *file, c
     return AOT_OK;
 }
 
+aot_status aot_view_of_json(aot_xval *out, const aot_array *of, const json_t *j, const char *file, const char *key,
+                            aot_err *err)
+{
+    reader r = {file, key, err};
+    int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
+    unsigned ndim, n_strides;
+    json_int_t offset = json_integer_value(json_object_get(j, "offset"));
+    AOT_TRY(read_dims(&r, j, "shape", &ndim, size));
+    aot_strides_contiguous(stride, ndim, size);
+    if (json_object_get(j, "stride") != NULL) {
+        AOT_TRY(read_dims(&r, j, "stride", &n_strides, stride));
+        if (n_strides != ndim) {
+            return fault(&r, "stride has %u numbers, shape has %u", n_strides, ndim);
+        }
+    }
+    aot_array *v = offset < 0 || offset > INT32_MAX ? NULL : aot_array_view(of, (aot_dtype)of->dtype, ndim, size, stride, offset);
+    if (v == NULL || !aot_array_fits(v)) {
+        aot_array_unref(v);
+        return fault(&r, "the view reaches beyond the %" PRId64 " elements of the memory that it is of",
+                     of->storage->bytes / aot_array_item_bytes(of));
+    }
+    *out = aot_xv_array(v);
+    return AOT_OK;
+}
+
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 json_t *aot_real_json(double x)

@@ -13,6 +13,9 @@ AOT_NODISCARD aot_status aot_values_read(json_t **out, const char *file, aot_err
  * where in the file it stands. Errors: E_PARSE naming file, key, value and remedy. */
 AOT_NODISCARD aot_status aot_value_of_json(aot_xval *out, const json_t *j, const char *file, const char *key,
                                            aot_err *err);
+/* "shape", "stride" (contiguous where absent) and "offset" (0) of an object, for a view. */
+AOT_NODISCARD aot_status aot_view_of_json(aot_xval *out, const aot_array *of, const json_t *j, const char *file,
+                                          const char *key, aot_err *err);
 /* null for None. */
 json_t *aot_value_json(const aot_xval *v);
 

@@ -197,6 +197,51 @@ static aot_status no_value(const reading *d, unsigned i)
     return s;
 }
 
+/* Of {"same_as": SOURCE} and {"view_of": SOURCE, ...} that source; NULL: a value of its own. */
+static const char *alias_of(const json_t *j)
+{
+    const char *same = json_string_value(json_object_get(j, "same_as"));
+    return same != NULL ? same : json_string_value(json_object_get(j, "view_of"));
+}
+
+static int input_of_source(const aot_runnable *r, const char *source)
+{
+    for (int i = 0; i < r->capture.calling.n_outer; i++) {
+        if (strcmp(r->sources[i], source) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Inputs that share memory as the values file says, whatever the unit was compiled for. */
+static aot_status read_alias(reading *d, unsigned i, const json_t *j)
+{
+    const char *source = d->r->sources[i], *of = alias_of(j);
+    int k = input_of_source(d->r, of);
+    char key[200];
+    snprintf(key, sizeof key, "inputs.%s", source);
+    if (k < 0 || alias_of(json_object_get(d->inputs, of)) != NULL || d->outer[k].kind != AOT_X_ARRAY) {
+        aot_status s = AOT_FAIL(d->err, AOT_E_PARSE, "%s: %s is no input with a value of its own", key, of);
+        aot_err_in_file(d->err, d->file);
+        return s;
+    }
+    bool same = json_object_get(j, "same_as") != NULL;
+    if (same) {
+        d->outer[i] = aot_xv_keep(d->outer[k]);
+    } else {
+        AOT_TRY(aot_view_of_json(&d->outer[i], d->outer[k].u.array, j, d->file, key, d->err));
+    }
+    const aot_capture_input *a = d->r->known[i], *b = d->r->known[k];
+    bool shared = a != NULL && b != NULL && a->storage >= 0 && a->storage == b->storage;
+    if (same ? d->r->capture.calling.outer[i].same_as != k : !shared) {
+        fprintf(stderr, "aotscope: %s: %s %s %s, the unit was compiled for two tensors with memory of their own: %s; run as given\n",
+                d->file, key, same ? "is the same tensor as" : "is a view of", of,
+                same ? "Dynamo would compile again (Duplicate tensors found)" : "no guard of PyTorch looks at it where sizes are fixed");
+    }
+    return check_input(d, i);
+}
+
 static aot_status read_input(reading *d, unsigned i)
 {
     const char *source = d->r->sources[i];
@@ -205,6 +250,9 @@ static aot_status read_input(reading *d, unsigned i)
     snprintf(key, sizeof key, "inputs.%s", source);
     if (j == NULL) {
         return d->r->capture.calling.outer[i].is_tensor ? no_value(d, i) : AOT_OK;
+    }
+    if (alias_of(j) != NULL) {
+        return AOT_OK; // when all others are there
     }
     AOT_TRY(aot_value_of_json(&d->outer[i], j, d->file, key, d->err));
     return d->outer[i].kind == AOT_X_ARRAY ? check_input(d, i) : AOT_OK;
@@ -356,6 +404,12 @@ aot_status aot_run_values(aot_xval **outer, aot_xval **tangents, unsigned *n_tan
         return no_value(&d, (unsigned)unknown);
     }
     rv_share_memory(r, d.outer);
+    for (int i = 0; i < c->n_outer; i++) {
+        const json_t *j = json_object_get(d.inputs, r->sources[i]);
+        if (alias_of(j) != NULL) {
+            AOT_TRY(read_alias(&d, (unsigned)i, j));
+        }
+    }
     return check_keys(&d);
 }
 

@@ -91,4 +91,19 @@ try "$scratch/buffer.txt" two-forwards
 ok "a buffer that is saved and written by the next forward is refused" out "saved value 0 (primals_2) was written since the forward"
 run "$AOTSCOPE" verify "$(unit linear_relu)" --misuse backward-twice --json
 ok "as JSON" out '"kind": "check"'
+# On values of one's own: x = [1, 2, 3, 4], y the same tensor, then a view of it.
+x='{"dtype": "float32", "shape": [4], "data": [1, 2, 3, 4]}'
+printf '{"inputs": {"L_x_": %s, "L_y_": {"same_as": "L_x_"}}}' "$x" >"$scratch/v.json"
+run "$AOTSCOPE" exec "$scratch/two.txt" --values "$scratch/v.json"
+ok "a unit is run on one tensor as two" exits 0
+ok "and Dynamo's guard is told" err "inputs.L_y_ is the same tensor as L_x_, the unit was compiled for two tensors with memory of their own: Dynamo would compile again"
+tr -d ' \n' <"$scratch/out" >"$scratch/flat"
+ok "with what PyTorch's aot_function gives then" grep -qF '"data":[3.0,6.0,9.0,12.0]' "$scratch/flat"
+six='{"dtype": "float32", "shape": [4], "stride": [1], "data": [1, 2, 3, 4]}'
+printf '{"inputs": {"L_x_": %s, "L_y_": {"view_of": "L_x_", "shape": [4], "stride": [0], "offset": 1}}}' "$six" >"$scratch/v.json"
+run "$AOTSCOPE" exec "$scratch/two.txt" --values "$scratch/v.json"
+ok "a view is taken of the memory given" err "no guard of PyTorch looks at it"
+printf '{"inputs": {"L_x_": %s, "L_y_": {"view_of": "L_x_", "shape": [4], "offset": 1}}}' "$six" >"$scratch/v.json"
+run "$AOTSCOPE" exec "$scratch/two.txt" --values "$scratch/v.json"
+ok "a view beyond it is an error" err "inputs.L_y_: the view reaches beyond the 4 elements of the memory that it is of"
 done_testing
