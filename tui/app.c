@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/progress.h"
 #include "session/kept_edits.h"
@@ -48,6 +47,11 @@ aot_model *aot_app_model(aot_app *app)
 const aot_keymap *aot_app_keys(const aot_app *app)
 {
     return app->keys;
+}
+
+bool aot_app_live(const aot_app *app)
+{
+    return app->live;
 }
 
 bool aot_app_ascii(const aot_app *app)
@@ -157,41 +161,6 @@ void aot_app_goto(aot_app *app, size_t unit, aot_stage stage, const char *node)
         return;
     }
     aot_graph_view_select(aot_app_top(app), stage, node);
-}
-
-void aot_app_edit(aot_app *app, const char *file, unsigned line)
-{
-    const char *editor = getenv("VISUAL");
-    editor = editor && *editor ? editor : getenv("EDITOR");
-    editor = editor && *editor ? editor : "vi";
-    if (!*file) {
-        aot_app_say(app, "This node has no source line");
-    } else if (access(file, R_OK) != 0) {
-        aot_app_say(app, "%s:%u is not on this machine", file, line);
-    } else if (!app->live) {
-        aot_app_say(app, "%s +%u %s", editor, line, file);
-    } else {
-        char at[32];
-        snprintf(at, sizeof at, "+%u", line ? line : 1);
-        // $EDITOR may hold options, so a shell splits it; file names are passed as they are
-        const char *const argv[] = {"sh", "-c", "eval \"$0\" '\"$@\"'", editor, at, file, NULL};
-        int code = screen_run(argv);
-        if (code != 0) {
-            aot_app_say(app, "%s ended with %d", editor, code);
-        }
-    }
-}
-
-void aot_app_copy(aot_app *app, const char *text)
-{
-    if (!app->live) {
-        aot_app_say(app, "Copied: %s", text);
-    } else if (screen_copy(text)) {
-        aot_app_say(app, "Copied to the terminal's clipboard (if it allows OSC 52)");
-    } else {
-        aot_app_say(app, "This terminal has no clipboard that can be reached; "
-                         "'aotscope show' prints the text");
-    }
 }
 
 void aot_app_restyle(aot_app *app)

@@ -27,6 +27,7 @@ aot_list *aot_app_list(aot_app *app);
 
 /* live: on a terminal, which editors and clipboards can use. Takes the model. */
 aot_app *aot_app_new(aot_model *model, bool ascii, bool live, aot_err *err);
+bool aot_app_live(const aot_app *app);
 void aot_app_free(aot_app *app);
 void aot_app_resize(aot_app *app, int rows, int cols);
 void aot_app_key(aot_app *app, aot_key key);

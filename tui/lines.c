@@ -174,3 +174,15 @@ uint32_t aot_lines_link_at(const aot_lines *l)
     uint32_t row = aot_list_row(&l->list);
     return row == AOT_NO_ROW ? AOT_NO_LINK : l->rows.d[row].link;
 }
+
+int aot_lines_draw_text(aot_canvas *c, int y, int x, int rows, int cols, aot_style style, const char *text)
+{
+    aot_lines l;
+    aot_lines_init(&l, 0);
+    aot_lines_wrap(&l, cols - 2, style, text);
+    aot_lines_end(&l, 0);
+    int n = (int)l.rows.n;
+    aot_list_draw(&l.list, c, y, x, rows, cols, false);
+    aot_lines_done(&l);
+    return n < rows ? n : rows;
+}

@@ -45,5 +45,7 @@ void aot_lines_take(aot_lines *l, aot_sb *text);
 /* Plain text wrapped to cols. */
 void aot_lines_wrap(aot_lines *l, int cols, aot_style style, const char *text);
 uint32_t aot_lines_link_at(const aot_lines *l); /* under the cursor */
+/* A text alone in a field, as why there is nothing to show. Rows that it took. */
+int aot_lines_draw_text(aot_canvas *c, int y, int x, int rows, int cols, aot_style style, const char *text);
 
 #endif

@@ -6,54 +6,14 @@
  * long the list is: matches and rows come in while the scan runs. */
 #include "tui/listview.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <time.h>
-
-#include "base/regexp.h"
 
 uint64_t aot_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* ---- patterns ---- */
-
-static void drop_pattern(aot_pattern *p)
-{
-    if (p->text && p->is_regex) {
-        regfree(&p->regex);
-    }
-    free(p->text);
-    *p = (aot_pattern){0};
-}
-
-/* Smart case: small letters only match both cases. */
-static aot_status make_pattern(aot_pattern *p, const char *text, bool may_invert, aot_err *err)
-{
-    aot_pattern q = {.inverse = may_invert && *text == '!', .ignore_case = true};
-    text += q.inverse;
-    for (const char *s = text; *s; s++) {
-        q.ignore_case = q.ignore_case && !isupper((unsigned char)*s);
-    }
-    q.is_regex = strpbrk(text, "\\^$.[]|()*+?{}") != NULL;
-    if (q.is_regex) {
-        AOT_TRY(aot_regexp_compile(&q.regex, text, q.ignore_case, err));
-    }
-    drop_pattern(p);
-    *p = q;
-    p->text = aot_xstrdup(text);
-    return AOT_OK;
-}
-
-static bool pattern_hits(const aot_pattern *p, const char *s)
-{
-    bool hit = p->is_regex      ? regexec(&p->regex, s, 0, NULL, 0) == 0
-               : p->ignore_case ? strcasestr(s, p->text) != NULL
-                                : strstr(s, p->text) != NULL;
-    return hit != p->inverse;
 }
 
 /* ---- rows and positions ---- */
@@ -65,8 +25,8 @@ void aot_list_init(aot_list *l, const aot_list_ops *ops, void *arg)
 
 void aot_list_done(aot_list *l)
 {
-    drop_pattern(&l->filter);
-    drop_pattern(&l->search);
+    aot_pattern_drop(&l->filter);
+    aot_pattern_drop(&l->search);
     aot_vec_free(&l->shown);
     free(l->matches);
     free(l->sorted);
@@ -300,7 +260,7 @@ static void filter_row(aot_list *l, size_t row)
     } else if (l->filter.text) {
         aot_sb_clear(&l->scratch);
         l->ops->text(l->arg, row, &l->scratch);
-        if (!pattern_hits(&l->filter, aot_sb_text(&l->scratch))) {
+        if (!aot_pattern_hits(&l->filter, aot_sb_text(&l->scratch))) {
             return;
         }
     }
@@ -375,7 +335,7 @@ static void search_row(aot_list *l)
     place = place >= n ? place - n : place;
     aot_sb_clear(&l->scratch);
     l->ops->text(l->arg, row_of_place(l, place), &l->scratch);
-    if (!pattern_hits(&l->search, aot_sb_text(&l->scratch))) {
+    if (!aot_pattern_hits(&l->search, aot_sb_text(&l->scratch))) {
         return;
     }
     place += is_head(l, row_of_place(l, place));
@@ -426,9 +386,9 @@ bool aot_list_work(aot_list *l, uint64_t ns)
 aot_status aot_list_search(aot_list *l, const char *pattern, size_t start, aot_err *err)
 {
     if (*pattern) {
-        AOT_TRY(make_pattern(&l->search, pattern, false, err));
+        AOT_TRY(aot_pattern_make(&l->search, pattern, false, err));
     } else {
-        drop_pattern(&l->search);
+        aot_pattern_drop(&l->search);
     }
     if (start != AOT_NO_ROW) {
         aot_list_select(l, start);
@@ -452,12 +412,12 @@ aot_status aot_list_filter(aot_list *l, const char *pattern, aot_err *err)
     uint32_t row = aot_list_row(l);
     if (*pattern && strcmp(pattern, "!") != 0 && l->ops->select) {
         AOT_TRY(l->ops->select(l->arg, pattern, err));
-        drop_pattern(&l->filter);
+        aot_pattern_drop(&l->filter);
         l->filter.text = aot_xstrdup(pattern);
     } else if (*pattern && strcmp(pattern, "!") != 0) {
-        AOT_TRY(make_pattern(&l->filter, pattern, true, err));
+        AOT_TRY(aot_pattern_make(&l->filter, pattern, true, err));
     } else if (l->filter.text) {
-        drop_pattern(&l->filter);
+        aot_pattern_drop(&l->filter);
     } else {
         return AOT_OK;
     }

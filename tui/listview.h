@@ -3,7 +3,6 @@
 #ifndef AOT_TUI_LISTVIEW_H
 #define AOT_TUI_LISTVIEW_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +11,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "tui/keymap.h"
+#include "tui/pattern.h"
 #include "viewers/canvas.h"
 
 /* What the owner of the rows tells. arg is the list's own. */
@@ -37,13 +37,6 @@ typedef struct aot_list_ops {
     const char *const *columns;
     int (*compare)(void *arg, int column, size_t a, size_t b);
 } aot_list_ops;
-
-/* A pattern: plain text is looked for as it is, else as an extended regular expression. */
-typedef struct aot_pattern {
-    char *text; /* NULL: none */
-    bool is_regex, ignore_case, inverse;
-    regex_t regex;
-} aot_pattern;
 
 enum {
     AOT_NO_ROW = UINT32_MAX,

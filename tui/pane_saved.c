@@ -337,14 +337,8 @@ void graph_draw_saved(graph_view *gv, aot_canvas *c, int y, int x, int rows, int
     static const aot_style dim[6] = {AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM,
                                      AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM};
     if (!gv->part) {
-        aot_lines text;
-        aot_lines_init(&text, 0);
-        aot_lines_wrap(&text, cols - 4, AOT_STYLE_NORMAL,
-                       gv->part_err.msg[0] ? gv->part_err.msg : "There is no partition.");
-        for (size_t i = 0; i < text.rows.n && (int)i < rows; i++) {
-            aot_canvas_put(c, y + (int)i, x + 2, AOT_STYLE_NOTICE, text.rows.d[i].text);
-        }
-        aot_lines_done(&text);
+        aot_lines_draw_text(c, y, x + 1, rows, cols - 2, AOT_STYLE_NOTICE,
+                            gv->part_err.msg[0] ? gv->part_err.msg : "There is no partition.");
         return;
     }
     if (gv->part->n_saved + gv->part->n_saved_sym == 0) {

@@ -240,6 +240,10 @@ void screen_close(void)
     if (s.open) {
         s.open = false;
         screen_unwatch();
+        // where there is no second screen the shell's prompt comes here
+        move(LINES - 1, 0);
+        clrtoeol();
+        refresh();
         endwin();
         delscreen(s.screen);
     }

@@ -223,13 +223,7 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     if (d->stale) {
         aot_canvas_put(c, y + used, 3, AOT_STYLE_NOTICE, "Comparing ...");
     } else if (d->trouble[0]) {
-        aot_lines text;
-        aot_lines_init(&text, 0);
-        aot_lines_wrap(&text, c->cols - 6, AOT_STYLE_NOTICE, d->trouble);
-        for (size_t i = 0; i < text.rows.n && (int)i < rows - used; i++) {
-            aot_canvas_put(c, y + used + (int)i, 3, AOT_STYLE_NOTICE, text.rows.d[i].text);
-        }
-        aot_lines_done(&text);
+        aot_lines_draw_text(c, y + used, 2, rows - used, c->cols - 4, AOT_STYLE_NOTICE, d->trouble);
     } else if (d->lines.list.filter.text && aot_list_n_shown(&d->lines.list) == 0 && d->lines.list.filtered >= d->lines.list.n) {
         aot_canvas_put(c, y + used, 3, AOT_STYLE_NOTICE, "No line matches the filter; Esc drops it.");
     } else {

@@ -408,13 +408,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     memory_view *s = state(v);
     refresh(s);
     if (!s->p || n_rows(s) == 0) {
-        aot_lines text;
-        aot_lines_init(&text, 0);
-        aot_lines_wrap(&text, c->cols - 4, AOT_STYLE_NOTICE,
-                       s->p ? "The forward and the backward of this unit compute nothing." : s->trouble);
-        aot_lines_end(&text, 0);
-        aot_list_draw(&text.list, c, y + 1, 1, rows - 1, c->cols - 2, false);
-        aot_lines_done(&text);
+        aot_lines_draw_text(c, y + 1, 1, rows - 1, c->cols - 2, AOT_STYLE_NOTICE,
+                            s->p ? "The forward and the backward of this unit compute nothing." : s->trouble);
         return;
     }
     make_rows(s);

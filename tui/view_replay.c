@@ -375,22 +375,12 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     }
 }
 
-static void draw_trouble(aot_canvas *c, int y, int x, int rows, int cols, const char *words)
-{
-    aot_lines text;
-    aot_lines_init(&text, 0);
-    aot_lines_wrap(&text, cols, AOT_STYLE_NOTICE, words);
-    aot_lines_end(&text, 0);
-    aot_list_draw(&text.list, c, y, x, rows, cols, false);
-    aot_lines_done(&text);
-}
-
 static void draw(aot_view *v, aot_canvas *c, int y, int rows)
 {
     replay_view *s = state(v);
     refresh(s);
     if (s->u == NULL) {
-        draw_trouble(c, y + 1, 1, rows - 1, c->cols - 2, s->trouble);
+        aot_lines_draw_text(c, y + 1, 1, rows - 1, c->cols - 2, AOT_STYLE_NOTICE, s->trouble);
         return;
     }
     int left = c->cols * 2 / 5, right = c->cols - left - 2;
@@ -404,8 +394,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     if (f == NULL && aot_replay_complete(replay_of(s), &err)) {
         char words[1000];
         aot_err_text(err, words, sizeof words);
-        draw_trouble(c, y, left + 2, rows, right,
-                     err->code != AOT_OK ? words : "This node is not run.");
+        aot_lines_draw_text(c, y, left + 2, rows, right, AOT_STYLE_NOTICE,
+                            err->code != AOT_OK ? words : "This node is not run.");
         return;
     }
     if (f == NULL) {
