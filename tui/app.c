@@ -1,6 +1,6 @@
 /* The application without a terminal: a stack of views over one model. A key goes to the prompt if
- * one is open, else through the key table to an action, which is offered to the view, then to its list,
- * then done here. Drawing puts a bar, the view and a foot on a canvas. */
+ * one is open, else through the key table to an action, which is offered to the view, then to its
+ * list, then done here. Drawing puts a bar, the view and a foot on a canvas. */
 #include "tui/app.h"
 
 #include <stdarg.h>
@@ -255,7 +255,8 @@ aot_marks *aot_app_marks(aot_app *app)
     char side[4096];
     aot_err err = {0};
     if (!app->marks) {
-        app->marks = aot_marks_open(app->model, aot_marks_side_path(side, sizeof side) ? side : NULL, &err);
+        app->marks =
+            aot_marks_open(app->model, aot_marks_side_path(side, sizeof side) ? side : NULL, &err);
         if (err.code != AOT_OK) {
             aot_app_fail(app, &err);
         }
@@ -307,6 +308,14 @@ static void open_over_unit(aot_app *app, const aot_view_ops *ops)
     }
     if (v->ops != ops) {
         aot_app_push(app, ops, unit, stage);
+    }
+}
+
+/* A view that is about no unit in particular. */
+static void open_of_all(aot_app *app, const aot_view_ops *ops)
+{
+    if (aot_app_top(app)->ops != ops) {
+        aot_app_push(app, ops, AOT_NO_UNIT, AOT_N_STAGES);
     }
 }
 
@@ -362,15 +371,12 @@ static void do_own(aot_app *app, aot_action a)
     case AOT_ACT_MARK:
     case AOT_ACT_MARK_JUMP:
         app->pending = a;
-        aot_app_say(app, a == AOT_ACT_MARK ? "Mark: which letter?"
-                                           : "Jump to mark: which letter? (' lists marks and notes)");
+        aot_app_say(app, a == AOT_ACT_MARK
+                             ? "Mark: which letter?"
+                             : "Jump to mark: which letter? (' lists marks and notes)");
         break;
     case AOT_ACT_NOTE: open_note(app); break;
-    case AOT_ACT_MARKS:
-        if (aot_app_top(app)->ops != &view_marks_ops) {
-            aot_app_push(app, &view_marks_ops, AOT_NO_UNIT, AOT_N_STAGES);
-        }
-        break;
+    case AOT_ACT_MARKS: open_of_all(app, &view_marks_ops); break;
     case AOT_ACT_SEARCH: open_prompt(app, PROMPT_SEARCH); break;
     case AOT_ACT_FILTER: open_prompt(app, PROMPT_FILTER); break;
     case AOT_ACT_COMMAND: open_prompt(app, PROMPT_COMMAND); break;
@@ -391,28 +397,18 @@ static void do_own(aot_app *app, aot_action a)
     case AOT_ACT_REPLAY: open_over_unit(app, &view_replay_ops); break;
     case AOT_ACT_FINDINGS: open_over_unit(app, &view_findings_ops); break;
     case AOT_ACT_SETTINGS: open_over_unit(app, &view_settings_ops); break;
-    case AOT_ACT_RANKS:
-        if (aot_app_top(app)->ops != &view_ranks_ops) {
-            aot_app_push(app, &view_ranks_ops, AOT_NO_UNIT, AOT_N_STAGES);
-        }
-        break;
-    case AOT_ACT_NOTES:
-        if (aot_app_top(app)->ops != &view_notes_ops) {
-            aot_app_push(app, &view_notes_ops, AOT_NO_UNIT, AOT_N_STAGES);
-        }
-        break;
-    case AOT_ACT_HELP:
-        if (aot_app_top(app)->ops != &view_help_ops) {
-            aot_app_push(app, &view_help_ops, AOT_NO_UNIT, AOT_N_STAGES);
-        }
-        break;
+    case AOT_ACT_RANKS: open_of_all(app, &view_ranks_ops); break;
+    case AOT_ACT_NOTES: open_of_all(app, &view_notes_ops); break;
+    case AOT_ACT_HELP: open_of_all(app, &view_help_ops); break;
     case AOT_ACT_CANCEL: cancel(app); break;
     case AOT_ACT_BACK: cancel(app); break;
     case AOT_ACT_CLOSE: aot_app_pop(app); break;
     case AOT_ACT_QUIT: leave(app); break;
     case AOT_ACT_REDRAW: if (app->live) { screen_redraw(); } break;
     case AOT_ACT_SUSPEND: if (app->live) { screen_suspend(); } break;
-    default: aot_app_say(app, "'%s' does nothing here; ? shows the keys", aot_action_name(a)); break;
+    default:
+        aot_app_say(app, "'%s' does nothing here; ? shows the keys", aot_action_name(a));
+        break;
     }
 }
 
@@ -563,8 +559,9 @@ aot_app *aot_app_new(aot_model *model, bool ascii, bool live, aot_err *err)
     if (kept.code != AOT_OK) {
         aot_app_fail(app, &kept);
     } else if (n_kept > 0) {
-        aot_app_say(app, "Edits of %zu unit%s are in force again, as kept in the session; u lists them", n_kept,
-                    n_kept == 1 ? "" : "s");
+        aot_app_say(app,
+                    "Edits of %zu unit%s are in force again, as kept in the session; u lists them",
+                    n_kept, n_kept == 1 ? "" : "s");
     }
     return app;
 }

@@ -1,5 +1,5 @@
-/* The application: model, key table, stack of views, prompt. The main loop feeds it keys and shows its
- * canvas; a script does the same without a terminal. */
+/* The application: model, key table, stack of views, prompt. The main loop feeds it keys and shows
+ * its canvas; a script does the same without a terminal. */
 #ifndef AOT_TUI_APP_H
 #define AOT_TUI_APP_H
 
@@ -16,7 +16,8 @@ int aot_tui_run(const aot_args *a);
 /* A command after ':' that takes an argument. */
 typedef struct aot_app_command {
     const char *name, *arg, *doc;
-    bool (*run)(aot_app *app, const char *arg); /* false: the argument is wrong, and that was said */
+    bool (*run)(aot_app *app,
+                const char *arg); /* false: the argument is wrong, and that was said */
     /* Offers what may stand as its argument, of which arg was typed; NULL: nothing is known. */
     void (*offer)(aot_app *app, const char *arg, prompt_words *words);
 } aot_app_command;
@@ -49,8 +50,8 @@ aot_budget *aot_app_budget(aot_app *app);
 /* The view on top, for commands. */
 aot_view *aot_app_top(aot_app *app);
 void aot_app_do(aot_app *app, aot_action a);
-/* Something that takes a while: done after the next drawing, so that `what` is seen meanwhile, and before
- * the next key. run frees arg. */
+/* Something that takes a while: done after the next drawing, so that `what` is seen meanwhile, and
+ * before the next key. run frees arg. */
 void aot_app_later(aot_app *app, const char *what, void (*run)(aot_app *app, void *arg), void *arg);
 /* Runs what stands after ':'. */
 void aot_app_run_command(aot_app *app, const char *text);
@@ -66,7 +67,8 @@ void aot_offer_units(aot_app *app, const char *arg, prompt_words *words);
 void aot_offer_columns(aot_app *app, const char *arg, prompt_words *words);
 void aot_offer_viewers(aot_app *app, const char *arg, prompt_words *words);
 void aot_offer_themes(aot_app *app, const char *arg, prompt_words *words);
-void aot_offer_settings(aot_app *app, const char *arg, prompt_words *words); /* NAME, then its values */
+void aot_offer_settings(aot_app *app, const char *arg,
+                        prompt_words *words); /* NAME, then its values */
 void aot_offer_selection(aot_app *app, const char *arg, prompt_words *words);
 #define EDIT(id, word, arg, doc) \
     void aot_offer_edit_##id(aot_app *app, const char *arg_typed, prompt_words *words);

@@ -1,4 +1,5 @@
-/* What the application has done by others: the editor opens a source line, the terminal keeps a text. */
+/* What the application has done by others: the editor opens a source line, the terminal keeps a
+ * text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

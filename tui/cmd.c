@@ -126,7 +126,8 @@ static const aot_option *find_letter(const aot_cmd *cmd, char letter)
     return letter == 'h' ? &help_option : NULL;
 }
 
-/* A value that would be dropped without a word is an error; a switch given twice says nothing new. */
+/* A value that would be dropped without a word is an error; a switch given twice says nothing
+ * new. */
 static aot_status add_option(aot_args *a, const aot_option *o, const char *value, aot_err *err)
 {
     if (o->arg != NULL && !o->repeats && aot_args_has(a, o->name)) {
@@ -134,9 +135,10 @@ static aot_status add_option(aot_args *a, const aot_option *o, const char *value
                         aot_args_get(a, o->name), value);
     }
     bool file = o->arg != NULL && strcmp(o->arg, "FILE") == 0;
-    if (value != NULL && *value == '\0' && (file || (o->arg != NULL && strcmp(o->arg, "DIR") == 0))) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--%s has an empty value: it needs the name of a %s", o->name,
-                        file ? "file" : "folder");
+    if (value != NULL && *value == '\0' &&
+        (file || (o->arg != NULL && strcmp(o->arg, "DIR") == 0))) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--%s has an empty value: it needs the name of a %s",
+                        o->name, file ? "file" : "folder");
     }
     a->opts = aot_xrealloc(a->opts, (a->n_opts + 1) * sizeof *a->opts);
     a->opts[a->n_opts].name = o->name;

@@ -29,7 +29,8 @@ typedef struct aot_args {
     size_t n_inputs;
     struct { const char *name, *value; } *opts; /* in order; value NULL for a switch */
     size_t n_opts;
-    struct aot_unit_edits *edits; /* the lines of --policy (partition/edits.h); NULL: none was given */
+    struct aot_unit_edits
+        *edits; /* the lines of --policy (partition/edits.h); NULL: none was given */
 } aot_args;
 
 struct aot_cmd {
@@ -55,7 +56,8 @@ int aot_cmd_usage(const aot_cmd *cmd, const char *fmt, ...) __attribute__((forma
 /* A progress bar on stderr if that is a terminal; signature fits aot_model_options.progress. */
 void aot_cmd_progress(void *arg, const char *what, uint64_t done, uint64_t total);
 void aot_cmd_progress_end(void);
-/* Whether escape sequences may be written to f: a terminal, not dumb, and NO_COLOR unset or empty. */
+/* Whether escape sequences may be written to f: a terminal, not dumb, and NO_COLOR unset or
+ * empty. */
 bool aot_cmd_color(FILE *f);
 
 /* The commands, in the order of commands.def. */
@@ -67,8 +69,8 @@ const aot_cmd *aot_cmd_near(const char *name);
 
 /* Parses what follows the command's name. *out borrows from argv; free it with aot_args_free.
  * --help and -h are not an error: they become the option "help" and nothing else is checked.
- * Errors: E_USAGE (unknown option with the nearest one, missing or unwanted value, number of inputs);
- * of a policy file E_IO, E_USAGE. */
+ * Errors: E_USAGE (unknown option with the nearest one, missing or unwanted value, number of
+ * inputs); of a policy file E_IO, E_USAGE. */
 AOT_NODISCARD aot_status aot_args_parse(aot_args *out, const aot_cmd *cmd, int argc, char **argv,
                                         aot_err *err);
 void aot_args_free(aot_args *a);

@@ -174,7 +174,8 @@ static int run(const aot_args *a)
         json_object_set_new(j, "inputs", inputs);
         aot_cmd_print_json(tally_json(j, &sum));
     } else if (a->n_inputs > 1 || !sum.failed) {
-        print_tally(a->n_inputs > 1 ? "all inputs" : aot_cmd_shown_input(a, 0, shown, sizeof shown), &sum);
+        print_tally(a->n_inputs > 1 ? "all inputs" : aot_cmd_shown_input(a, 0, shown, sizeof shown),
+                    &sum);
     }
     return exit_code(&sum, aot_args_has(a, "strict"));
 }
@@ -182,7 +183,8 @@ static int run(const aot_args *a)
 static const aot_option options[] = {
     {"json", 0, NULL, false, "Print the results as JSON."},
     {"no-trace", 0, NULL, false,
-     "Trace no Dynamo graph: compare only forward and backward with what the recorded joint graph gives."},
+     "Trace no Dynamo graph: compare only forward and backward with what the recorded joint graph "
+     "gives."},
     {"trace", 0, NULL, false, "Trace each Dynamo graph, too: so it is without this option."},
     {"verbose", 'v', NULL, false, "Name the graphs that are the same, too."},
     {"strict", 0, NULL, false,
@@ -201,15 +203,22 @@ const aot_cmd cmd_check = {
         "forward and backward that the input recorded. Comment lines, blank lines and trailing "
         "blanks do "
         "not count. Then traces each recorded Dynamo graph and compares with the recorded joint or "
-        "inference graph, names of intermediate values aside, and with the recorded metadata of inputs "
-        "and outputs, field by field (stage runtime). The first difference is shown with its line in the "
+        "inference graph, names of intermediate values aside, and with the recorded metadata of "
+        "inputs "
+        "and outputs, field by field (stage runtime). The first difference is shown with its line "
+        "in the "
         "input.\n\n"
-        "Graphs of Inductor are derived through its joint-graph passes, and so are those that only go "
-        "that way. Left out, with the reason: graphs without a recorded joint graph, and graphs that "
-        "other passes changed, what cannot be traced, and differences of a known kind, which are shown "
-        "all the same: another PyTorch than 2.11 wrote the log, whose rules differ, or its text does not "
+        "Graphs of Inductor are derived through its joint-graph passes, and so are those that only "
+        "go "
+        "that way. Left out, with the reason: graphs without a recorded joint graph, and graphs "
+        "that "
+        "other passes changed, what cannot be traced, and differences of a known kind, which are "
+        "shown "
+        "all the same: another PyTorch than 2.11 wrote the log, whose rules differ, or its text "
+        "does not "
         "say which inputs require grad.\n\n"
-        "Exit status: 0 no difference, which includes that nothing was compared (the last line says "
+        "Exit status: 0 no difference, which includes that nothing was compared (the last line "
+        "says "
         "so; --strict makes it 1), 1 a difference, 2 an input or a graph that cannot be used.",
     .examples = "aotscope check train.log\n"
                 "aotscope check logs/*.log --json\n",

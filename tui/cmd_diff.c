@@ -24,7 +24,7 @@ typedef struct job {
     unsigned n_compared, n_differ;
 } job;
 
-/* ---- telling ---------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static json_t *edit_json(const aot_compared *c, const aot_edit *e)
 {
@@ -49,10 +49,11 @@ static json_t *compared_json(const aot_compared *c)
             json_array_append_new(edits, edit_json(c, &c->edits.d[i]));
         }
     }
-    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:o}", "what", c->title, "renamed", (int)c->counts.renamed, "same",
-                     (int)c->counts.n[AOT_EDIT_SAME], "changed", (int)c->counts.n[AOT_EDIT_CHANGED],
-                     "removed", (int)c->counts.n[AOT_EDIT_REMOVED], "added",
-                     (int)c->counts.n[AOT_EDIT_ADDED], "edits", edits);
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:o}", "what", c->title, "renamed",
+                     (int)c->counts.renamed, "same", (int)c->counts.n[AOT_EDIT_SAME], "changed",
+                     (int)c->counts.n[AOT_EDIT_CHANGED], "removed",
+                     (int)c->counts.n[AOT_EDIT_REMOVED], "added", (int)c->counts.n[AOT_EDIT_ADDED],
+                     "edits", edits);
 }
 
 static void print_counts(const aot_compared *c)
@@ -66,7 +67,8 @@ static void print_counts(const aot_compared *c)
                n[AOT_EDIT_REMOVED], n[AOT_EDIT_ADDED]);
     }
     if (c->counts.renamed != 0) {
-        printf("; %u input%s of another name", c->counts.renamed, c->counts.renamed == 1 ? "" : "s");
+        printf("; %u input%s of another name", c->counts.renamed,
+               c->counts.renamed == 1 ? "" : "s");
     }
     putchar('\n');
 }
@@ -90,7 +92,7 @@ static void report(job *j, const aot_compared *c)
     }
 }
 
-/* ---- what is compared ------------------------------------------------------------------------- */
+/* ---- what is compared ------------------------------------------------------------------------ */
 
 /* "[0/0]", with the unit's number where another one of its side is called that, too. */
 static const char *label_of(char *buf, size_t n, const aot_model *m, size_t unit)
@@ -99,7 +101,8 @@ static const char *label_of(char *buf, size_t n, const aot_model *m, size_t unit
     bool alone = true;
     aot_unit_label(&aot_model_unit(m, unit)->key, mine, sizeof mine);
     for (size_t i = 0; i < aot_model_n_units(m) && alone; i++) {
-        alone = i == unit || strcmp(mine, aot_unit_label(&aot_model_unit(m, i)->key, other, sizeof other)) != 0;
+        alone = i == unit ||
+                strcmp(mine, aot_unit_label(&aot_model_unit(m, i)->key, other, sizeof other)) != 0;
     }
     if (alone) {
         snprintf(buf, n, "%s", mine);
@@ -203,7 +206,8 @@ static json_t *saved_json(const saved_diff *d, const char *label)
                       sides[i]->recompute_flops, "forward_peak", (json_int_t)d->m[i].forward.peak,
                       "backward_peak", (json_int_t)d->m[i].backward.peak));
         json_t *side = json_object_get(o, names[i]);
-        json_object_set_new(side, "saved_tensor_bytes", json_integer(aot_saved_tensor_bytes(sides[i])));
+        json_object_set_new(side, "saved_tensor_bytes",
+                            json_integer(aot_saved_tensor_bytes(sides[i])));
         json_object_set_new(side, "saved_symbols", json_integer(sides[i]->n_saved_sym));
     }
     return o;
@@ -213,7 +217,8 @@ static void print_saved(const saved_diff *d, const char *label, bool stat)
 {
     char a[64], b[64], c[32], e[32], f[32], h[32];
     printf("%s saved: %s, then %s; %u value%s of one side only\n", label,
-           aot_saved_text(d->p, a, sizeof a), aot_saved_text(d->q, b, sizeof b), d->n, d->n == 1 ? "" : "s");
+           aot_saved_text(d->p, a, sizeof a), aot_saved_text(d->q, b, sizeof b), d->n,
+           d->n == 1 ? "" : "s");
     if (d->n == 0 && d->p->saved_bytes == d->q->saved_bytes) {
         return;
     }
@@ -281,7 +286,8 @@ static aot_status compare_units(job *j, size_t left, size_t right, aot_err *err)
         return compare_stages(j, left, s, right, other != AOT_N_STAGES ? other : s, err);
     }
     for (int i = 0; i < AOT_N_STAGES; i++) {
-        if (i != AOT_STAGE_RUNTIME && has_stage(j->left, left, (aot_stage)i) && has_stage(j->right, right, (aot_stage)i)) {
+        if (i != AOT_STAGE_RUNTIME && has_stage(j->left, left, (aot_stage)i) &&
+            has_stage(j->right, right, (aot_stage)i)) {
             aot_err own = {0};
             if (compare_stages(j, left, (aot_stage)i, right, (aot_stage)i, &own) != AOT_OK) {
                 fprintf(stderr, "aotscope: %s: %s\n", aot_stage_get((aot_stage)i)->name, own.msg);
@@ -296,7 +302,7 @@ static aot_status compare_units(job *j, size_t left, size_t right, aot_err *err)
     return AOT_OK;
 }
 
-/* ---- heads ------------------------------------------------------------------------------------ */
+/* ---- heads ----------------------------------------------------------------------------------- */
 
 /* The PyTorch that wrote a side; "" unknown, "several" where its units differ. */
 static const char *version_of(const aot_model *m)
@@ -316,10 +322,11 @@ static void print_heads(const job *j)
     const aot_args *a = j->a;
     const aot_model *const sides[] = {j->left, j->right};
     for (int i = 0; i < 2; i++) {
-        const char *path = a->inputs[i == 0 ? 0 : a->n_inputs - 1], *version = version_of(sides[i]), *value;
+        const char *path = a->inputs[i == 0 ? 0 : a->n_inputs - 1], *version = version_of(sides[i]),
+                   *value;
         printf("%s %s%s%s", i == 0 ? "---" : "+++",
-               j->redactor != NULL ? aot_redact_input(j->redactor, path) : path, version[0] != '\0' ? "  PyTorch " : "",
-               version);
+               j->redactor != NULL ? aot_redact_input(j->redactor, path) : path,
+               version[0] != '\0' ? "  PyTorch " : "", version);
         for (size_t k = 0; i == 1 && k < sizeof asked / sizeof *asked; k++) {
             for (size_t n = 0; (value = aot_args_nth(a, asked[k], n)) != NULL; n++) {
                 printf("  --%s %s", asked[k], value);
@@ -332,11 +339,12 @@ static void print_heads(const job *j)
 static json_t *head_json(const job *j, int side)
 {
     const char *path = j->a->inputs[side == 0 ? 0 : j->a->n_inputs - 1];
-    return json_pack("{s:s, s:s}", "input", j->redactor != NULL ? aot_redact_input(j->redactor, path) : path,
+    return json_pack("{s:s, s:s}", "input",
+                     j->redactor != NULL ? aot_redact_input(j->redactor, path) : path,
                      "torch_version", version_of(side == 0 ? j->left : j->right));
 }
 
-/* ---- which units ------------------------------------------------------------------------------ */
+/* ---- which units ----------------------------------------------------------------------------- */
 
 /* Whether a unit of the right side has the label of one of the left; ranks are what is compared, so
  * where both sides name one it does not count. */
@@ -352,8 +360,9 @@ static bool same_label(const aot_model *l, size_t left, const aot_model *r, size
     return strcmp(a, b) == 0;
 }
 
-/* The unit of the right side with the label of one of the left; of several the one that stands where
- * the left's stands among those of its label. Where nothing is called so, the one at its place. */
+/* The unit of the right side with the label of one of the left; of several the one that stands
+ * where the left's stands among those of its label. Where nothing is called so, the one at its
+ * place. */
 static size_t partner(const job *j, size_t left)
 {
     size_t before = 0, found = 0;
@@ -538,12 +547,14 @@ const aot_cmd cmd_diff = {
     .synopsis = "INPUT [INPUT] [--stage STAGE] [--unit N|LABEL] [--saved] [--stat | "
                 "--side-by-side] [--json]",
     .summary = "Compare graphs, stages, units, settings, ranks or versions by structure",
-    .doc = "Nodes are matched by what they compute, not by name: a graph whose values were renamed "
-           "is the same graph. "
-           "With one INPUT the right side is the same input with another stage (--other-stage), "
-           "unit (--other-unit), "
-           "setting (--other-set) or policy (--other-policy). Without --stage every stage that both "
-           "have is compared, and then what the two partitions save. Exit code 0 where all is the same, 1 where something differs.",
+    .doc =
+        "Nodes are matched by what they compute, not by name: a graph whose values were renamed "
+        "is the same graph. "
+        "With one INPUT the right side is the same input with another stage (--other-stage), "
+        "unit (--other-unit), "
+        "setting (--other-set) or policy (--other-policy). Without --stage every stage that both "
+        "have is compared, and then what the two partitions save. Exit code 0 where all is the "
+        "same, 1 where something differs.",
     .examples = "aotscope diff train.log --stage joint --other-stage joint_cse\n"
                 "aotscope diff train.log --saved --other-set activation_memory_budget=0.5\n"
                 "aotscope diff train.log --other-policy mine.policy --stage forward\n"

@@ -63,7 +63,8 @@ static void print_items(const aot_explain *x)
     }
     print_line("this", &words);
     if (p->over_capacity) {
-        printf("  fault    the solver saves more than the budget: PyTorch's hirschberg is known for it\n");
+        printf("  fault    the solver saves more than the budget: PyTorch's hirschberg is known "
+               "for it\n");
     }
     aot_table *t = aot_table_new();
     for (int i = 0; i < 5; i++) {
@@ -200,9 +201,9 @@ static void print_text(const aot_explain *x)
     if (x->changes.n == 0) {
         return;
     }
-    printf(
-        "\nWhat would change it (now: saved in all %s, recompute %s; * another verdict)\n",
-        aot_saved_text(x->p, bytes, sizeof bytes), aot_format_flops(flops, sizeof flops, x->p->recompute_flops));
+    printf("\nWhat would change it (now: saved in all %s, recompute %s; * another verdict)\n",
+           aot_saved_text(x->p, bytes, sizeof bytes),
+           aot_format_flops(flops, sizeof flops, x->p->recompute_flops));
     print_limits(x);
     print_changes(x);
 }
@@ -257,13 +258,14 @@ static json_t *network_json(const aot_explain *x)
     }
     for (size_t i = 0; i < x->path.n; i++) {
         const aot_net_edge *e = &x->path.d[i];
-        json_array_append_new(path, json_pack("{s:o, s:o, s:b, s:o, s:b, s:s}", "from", name_or_end(g, e->from, "source"),
-                                              "to", name_or_end(g, e->to, "sink"), "own", (int)(e->from == e->to),
-                                              "capacity", weight_json(e->capacity), "cut", (int)e->cut, "why",
-                                              e->why != NULL ? e->why : ""));
+        json_array_append_new(
+            path, json_pack("{s:o, s:o, s:b, s:o, s:b, s:s}", "from",
+                            name_or_end(g, e->from, "source"), "to", name_or_end(g, e->to, "sink"),
+                            "own", (int)(e->from == e->to), "capacity", weight_json(e->capacity),
+                            "cut", (int)e->cut, "why", e->why != NULL ? e->why : ""));
     }
-    return json_pack("{s:o, s:o, s:b, s:b}", "cut_around", names_json(g, x->around.d, x->around.n), "chain", path,
-                     "from_source", (int)x->has_source, "to_sink", (int)x->has_sink);
+    return json_pack("{s:o, s:o, s:b, s:b}", "cut_around", names_json(g, x->around.d, x->around.n),
+                     "chain", path, "from_source", (int)x->has_source, "to_sink", (int)x->has_sink);
 }
 
 static json_t *source_json(const aot_explain *x)
@@ -273,9 +275,9 @@ static json_t *source_json(const aot_explain *x)
         return json_null();
     }
     const aot_src *src = &g->srcs.d[aot_node_at(g, x->source.d[x->source.n - 1])->src];
-    return json_pack("{s:s, s:i, s:s, s:s, s:o}", "file", aot_text(g->ctx, src->file), "line", (int)src->line, "func",
-                     aot_text(g->ctx, src->func), "code", aot_text(g->ctx, src->code), "chain",
-                     names_json(g, x->source.d, x->source.n));
+    return json_pack("{s:s, s:i, s:s, s:s, s:o}", "file", aot_text(g->ctx, src->file), "line",
+                     (int)src->line, "func", aot_text(g->ctx, src->func), "code",
+                     aot_text(g->ctx, src->code), "chain", names_json(g, x->source.d, x->source.n));
 }
 
 static json_t *knapsack_json(const aot_explain *x)
@@ -289,15 +291,16 @@ static json_t *knapsack_json(const aot_explain *x)
     for (uint32_t i = 0; i < p->n_items; i++) {
         const aot_budget_item *item = &p->items[i];
         if (explain_shows_item(x, i)) {
-            json_array_append_new(items, json_pack("{s:i, s:s, s:f, s:f, s:b}", "row", (int)i + 1, "name",
-                                                   aot_node_name(p->cut, item->node), "memory", item->memory, "runtime",
-                                                   item->runtime, "saved", (int)item->saved));
+            json_array_append_new(items, json_pack("{s:i, s:s, s:f, s:f, s:b}", "row", (int)i + 1,
+                                                   "name", aot_node_name(p->cut, item->node),
+                                                   "memory", item->memory, "runtime", item->runtime,
+                                                   "saved", (int)item->saved));
         }
     }
     return json_pack("{s:o, s:I, s:f, s:b, s:o}", "row",
-                     x->item != UINT32_MAX ? json_integer((json_int_t)x->item + 1) : json_null(), "n_items",
-                     (json_int_t)p->n_items, "saved_memory", p->items_saved, "over_capacity", (int)p->over_capacity,
-                     "items", items);
+                     x->item != UINT32_MAX ? json_integer((json_int_t)x->item + 1) : json_null(),
+                     "n_items", (json_int_t)p->n_items, "saved_memory", p->items_saved,
+                     "over_capacity", (int)p->over_capacity, "items", items);
 }
 
 /* The least that flips the verdict, of the weight and of a tag or setting. */
@@ -306,8 +309,9 @@ static json_t *flip_json(const aot_explain *x)
     const aot_node_info *n = &x->p->nodes[x->id];
     json_t *weight = json_null(), *change = json_null();
     if (x->flip_weight >= 0) {
-        weight = json_pack("{s:o, s:o, s:s}", "from", weight_json(n->weight), "to", weight_json(x->flip_weight),
-                           "verdict", aot_verdict_name(x->flip_verdict));
+        weight =
+            json_pack("{s:o, s:o, s:s}", "from", weight_json(n->weight), "to",
+                      weight_json(x->flip_weight), "verdict", aot_verdict_name(x->flip_verdict));
     }
     if (x->flip_change != AOT_NO_CHANGE) {
         change = change_json(&x->changes.d[x->flip_change]);
@@ -316,7 +320,8 @@ static json_t *flip_json(const aot_explain *x)
 }
 
 /* The lowest and highest budget with that verdict; null where there is none. */
-static void put_bounds(json_t *o, const aot_explain *x, aot_verdict verdict, const char *lowest, const char *highest)
+static void put_bounds(json_t *o, const aot_explain *x, aot_verdict verdict, const char *lowest,
+                       const char *highest)
 {
     json_t *lo = json_null(), *hi = json_null();
     for (size_t i = 0; i < x->budgets.n; i++) {
@@ -336,8 +341,9 @@ static json_t *budgets_json(const aot_explain *x)
     json_t *o = json_object(), *ranges = json_array();
     for (size_t i = 0; i < x->budgets.n; i++) {
         const aot_budget_range *r = &x->budgets.d[i];
-        json_array_append_new(ranges, json_pack("{s:f, s:f, s:s?}", "from", r->from / 1000.0, "to", r->to / 1000.0,
-                                                "verdict", r->failed ? NULL : aot_verdict_name(r->verdict)));
+        json_array_append_new(ranges, json_pack("{s:f, s:f, s:s?}", "from", r->from / 1000.0, "to",
+                                                r->to / 1000.0, "verdict",
+                                                r->failed ? NULL : aot_verdict_name(r->verdict)));
     }
     put_bounds(o, x, AOT_V_SAVED, "lowest_saved", "highest_saved");
     put_bounds(o, x, AOT_V_RECOMPUTED, "lowest_recomputed", "highest_recomputed");
@@ -354,12 +360,12 @@ static json_t *explain_json(const aot_explain *x)
     for (size_t i = 0; i < x->changes.n; i++) {
         json_array_append_new(changes, change_json(&x->changes.d[i]));
     }
-    json_t *o =
-        json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:I, s:f}", "name", aot_node_name(g, x->id),
-                  "verdict", aot_verdict_name((aot_verdict)n->verdict), "bytes",
-                  (json_int_t)n->bytes, "reason", aot_node_reason(x->p, x->id, a), "rung",
-                  x->p->rung, "tag", aot_policy_name((aot_policy)n->policy), "saved_bytes",
-                  (json_int_t)aot_saved_tensor_bytes(x->p), "recompute_flops", x->p->recompute_flops);
+    json_t *o = json_pack(
+        "{s:s, s:s, s:I, s:s, s:s, s:s, s:I, s:f}", "name", aot_node_name(g, x->id), "verdict",
+        aot_verdict_name((aot_verdict)n->verdict), "bytes", (json_int_t)n->bytes, "reason",
+        aot_node_reason(x->p, x->id, a), "rung", x->p->rung, "tag",
+        aot_policy_name((aot_policy)n->policy), "saved_bytes",
+        (json_int_t)aot_saved_tensor_bytes(x->p), "recompute_flops", x->p->recompute_flops);
     json_object_set_new(o, "saved_symbols", json_integer(x->p->n_saved_sym));
     json_object_set_new(o, "ban", string_or_null(aot_ban_text((aot_ban)n->ban)));
     json_object_set_new(o, "ban_asked", string_or_null(aot_ban_text((aot_ban)n->ban_asked)));
@@ -475,10 +481,15 @@ const aot_cmd cmd_explain = {
            "distance factor "
            "(doubled where the value need not exist in memory), the tag; what it is made of again "
            "and who reads it "
-           "in the backward. The cut edges that hold the value come with a chain of the network from the source "
-           "through the value to the sink: each edge with its capacity, and why one that is infinite cannot be cut. "
-           "At a budget below 1 the knapsack's items stand there with the value's own row. A value without a source "
-           "line has that of the nearest value it is made from. Then the weight below which it would be saved, the smallest change of weight and tag that flips it, the memory budgets at which it is saved and "
+           "in the backward. The cut edges that hold the value come with a chain of the network "
+           "from the source "
+           "through the value to the sink: each edge with its capacity, and why one that is "
+           "infinite cannot be cut. "
+           "At a budget below 1 the knapsack's items stand there with the value's own row. A value "
+           "without a source "
+           "line has that of the nearest value it is made from. Then the weight below which it "
+           "would be saved, the smallest change of weight and tag that flips it, the memory "
+           "budgets at which it is saved and "
            "recomputed (to 0.001), and single changes, "
            "each tried by cutting "
            "again: a tag on the value, each setting that decides about bans; with what all saved "

@@ -14,16 +14,23 @@
 #include "viewers/viewer.h"
 
 static const aot_option options[] = {
-    {"what", 'w', "WHAT", false, "What is shown (`help formats`); without it the partition, else the graph."},
-    {"format", 'f', "FORMAT", false, "How it is written (`help formats`); without it by the ending of -o, else svg."},
+    {"what", 'w', "WHAT", false,
+     "What is shown (`help formats`); without it the partition, else the graph."},
+    {"format", 'f', "FORMAT", false,
+     "How it is written (`help formats`); without it by the ending of -o, else svg."},
     {"output", 'o', "FILE", false, "Where to write; without it, or with -, standard output."},
-    {"unit", 'u', "N|LABEL", false, "The unit, by number or label; without it the first that can be drawn."},
-    {"stage", 's', "STAGE", false, "The stage of --what graph; without it the joint, else the inference graph."},
+    {"unit", 'u', "N|LABEL", false,
+     "The unit, by number or label; without it the first that can be drawn."},
+    {"stage", 's', "STAGE", false,
+     "The stage of --what graph; without it the joint, else the inference graph."},
     {"around", 0, "NODE", false, "Only what is near this node."},
     {"hops", 0, "K", false, "How many lines away --around goes (3)."},
-    {"no-fold", 0, NULL, false, "Draw every repeat and every value; no boxes that stand for several."},
-    {"max-nodes", 0, "N", false, "Boxes at most (400 in pictures, 120 in mermaid); a notice tells what was left out."},
-    {"time-limit", 0, "SECONDS", false, "Time for laying out (20); after it DOT is written instead."},
+    {"no-fold", 0, NULL, false,
+     "Draw every repeat and every value; no boxes that stand for several."},
+    {"max-nodes", 0, "N", false,
+     "Boxes at most (400 in pictures, 120 in mermaid); a notice tells what was left out."},
+    {"time-limit", 0, "SECONDS", false,
+     "Time for laying out (20); after it DOT is written instead."},
     {"color", 0, "SCHEME", false, "light, dark or mono."},
     AOT_OPTIONS_INPUT,
     {0},
@@ -37,7 +44,8 @@ static aot_status number(double *out, const aot_args *a, const char *name, doubl
     char *end = NULL;
     *out = text ? strtod(text, &end) : def;
     if (text && (end == text || *end || !(*out >= least) || *out > 1e9)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--%s '%s': expected a number from %g", name, text, least);
+        return AOT_FAIL(err, AOT_E_USAGE, "--%s '%s': expected a number from %g", name, text,
+                        least);
     }
     return AOT_OK;
 }
@@ -60,30 +68,35 @@ static aot_status read_options(aot_draw_options *opt, const aot_args *a, aot_err
     return AOT_OK;
 }
 
-// --format, else the ending of -o. An ending that names no format would promise what the file is not.
+// --format, else the ending of -o. An ending that names no format would promise what the
+// file is not.
 static aot_status find_format(const aot_format **out, const aot_args *a, aot_err *err)
 {
     const char *f = aot_args_get(a, "format"), *o = aot_args_get(a, "output");
     const char *name = o ? aot_file_name(o) : NULL;
     const char *dot = name ? strrchr(name, '.') : NULL;
-    *out = f ? aot_format_find(f) : dot && dot[1] ? aot_format_of_path(name) : aot_format_find("svg");
+    *out = f               ? aot_format_find(f)
+           : dot && dot[1] ? aot_format_of_path(name)
+                           : aot_format_find("svg");
     aot_sb words = {0};
     aot_status s = AOT_OK;
     aot_format_names(&words, AOT_SHOWS_ANY, f == NULL);
     if (!*out && f) {
         s = AOT_FAIL(err, AOT_E_USAGE, "-f %s: expected %s", f, aot_sb_text(&words));
     } else if (!*out) {
-        s = AOT_FAIL(err, AOT_E_USAGE, "-o %s: the name should end in %s, or -f should name the format", o,
+        s = AOT_FAIL(err, AOT_E_USAGE,
+                     "-o %s: the name should end in %s, or -f should name the format", o,
                      aot_sb_text(&words));
     }
     aot_sb_free(&words);
     return s;
 }
 
-/* ---- what to draw ------------------------------------------------------------------------------- */
+/* ---- what to draw ---------------------------------------------------------------------------- */
 
 // What is shown if --what does not say: the first that the format takes and the unit has.
-static size_t candidates(const aot_viewer *out[], const aot_format *f, const char *what, const char *stage)
+static size_t candidates(const aot_viewer *out[], const aot_format *f, const char *what,
+                         const char *stage)
 {
     size_t n = 0;
     if (what || stage) {
@@ -159,7 +172,7 @@ static aot_status check_what(const aot_args *a, const aot_format *f, aot_err *er
     return s;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 // "a.svg" -> "a.dot": where DOT goes if there is no picture.
 static char *dot_name(const char *path)
@@ -245,17 +258,25 @@ const aot_cmd cmd_export = {
     .name = "export",
     .synopsis = "INPUT... [--what WHAT] [--unit N|LABEL] [-f FORMAT] [-o FILE]",
     .summary = "Write a graph, a partition, its flow network or saved values as a picture or data",
-    .doc = "partition: the forward on the left, the backward on the right, the saved values between them "
-           "with their bytes on thick lines; what is recomputed stands on both sides. graph: one stage. "
-           "mincut: the flow network with its capacities, infinite ones in red, and the edges that were "
-           "cut; if the cut is infinite, the chain that makes it so.\n\n"
-           "Fill and letter tell what a value is, the frame what a checkpoint policy asks for; each box "
-           "holds its statement, source line and reason as a tooltip, and carries id and class for style "
-           "sheets. saved: the saved values, for csv and markdown. In big graphs repeated layers are folded (\"× 12\"), then each source line becomes "
-           "one box, then only the surroundings of the largest saved value are drawn; a notice in the "
-           "picture and on standard error says so.\n\n"
-           "If laying out takes longer than --time-limit, DOT is written in place of the picture, with "
-           "the ending .dot, and the exit code is 1.",
+    .doc =
+        "partition: the forward on the left, the backward on the right, the saved values between "
+        "them "
+        "with their bytes on thick lines; what is recomputed stands on both sides. graph: one "
+        "stage. "
+        "mincut: the flow network with its capacities, infinite ones in red, and the edges that "
+        "were "
+        "cut; if the cut is infinite, the chain that makes it so.\n\n"
+        "Fill and letter tell what a value is, the frame what a checkpoint policy asks for; each "
+        "box "
+        "holds its statement, source line and reason as a tooltip, and carries id and class for "
+        "style "
+        "sheets. saved: the saved values, for csv and markdown. In big graphs repeated layers are "
+        "folded (\"× 12\"), then each source line becomes "
+        "one box, then only the surroundings of the largest saved value are drawn; a notice in the "
+        "picture and on standard error says so.\n\n"
+        "If laying out takes longer than --time-limit, DOT is written in place of the picture, "
+        "with "
+        "the ending .dot, and the exit code is 1.",
     .examples = "aotscope export train.log -o partition.svg\n"
                 "aotscope export train.log --unit 0/1 --what mincut -f pdf -o cut.pdf\n"
                 "aotscope export train.log --around addmm_3 --hops 2 -o near.svg\n"

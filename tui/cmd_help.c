@@ -38,7 +38,8 @@ static int topic(const char *name)
     }
     const aot_cmd *near = aot_cmd_near(name);
     if (near != NULL) {
-        return aot_cmd_usage(NULL, "there is no command '%s'; did you mean '%s'?", name, near->name);
+        return aot_cmd_usage(NULL, "there is no command '%s'; did you mean '%s'?", name,
+                             near->name);
     }
     return aot_cmd_usage(NULL, "there is no command '%s'", name);
 }
@@ -78,7 +79,8 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"man", 0, NULL, false, "Print the man page (roff)."},
-    {"markdown", 0, NULL, false, "Print the reference, or the topics diagnosis and keys, as Markdown."},
+    {"markdown", 0, NULL, false,
+     "Print the reference, or the topics diagnosis and keys, as Markdown."},
     {"completion", 0, "SHELL", false, "Print the completion of bash, zsh or fish."},
     {0},
 };

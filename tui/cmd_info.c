@@ -24,7 +24,8 @@ enum { NOTES_SHOWN = 30 };
  */
 
 typedef struct facts {
-    aot_shared_lines versions, settings, budgets, unrecorded, other, missing, restarts, checks, calls, assumed;
+    aot_shared_lines versions, settings, budgets, unrecorded, other, missing, restarts, checks,
+        calls, assumed;
     size_t n_stage[AOT_N_STAGES], n_path[4], n_opaque_units;
 } facts;
 

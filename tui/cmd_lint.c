@@ -73,9 +73,12 @@ static void tell_failed(job *j, aot_model *m, size_t unit, const aot_findings *a
 {
     char label[96];
     const aot_unit *u = aot_model_unit(m, unit);
-    const char *why = err->code != AOT_OK ? err->msg : all->n > 0 ? all->d[0].message : "it cannot be cut";
+    const char *why = err->code != AOT_OK ? err->msg
+                      : all->n > 0        ? all->d[0].message
+                                          : "it cannot be cut";
     aot_err named = {0};
-    aot_status s = AOT_FAIL(&named, err->code != AOT_OK ? err->code : AOT_E_GRAPH, "unit %zu %s failed: %.700s", unit,
+    aot_status s = AOT_FAIL(&named, err->code != AOT_OK ? err->code : AOT_E_GRAPH,
+                            "unit %zu %s failed: %.700s", unit,
                             aot_unit_label(&u->key, label, sizeof label), why);
     (void)s;
     aot_err_in_file(&named, u->input);
@@ -124,15 +127,18 @@ static void lint_unit(job *j, aot_model *m, size_t unit)
     aot_arena_free(arena);
 }
 
-/* What Dynamo gave up and compiled anew never ran: what is wrong in it is told of the next attempt, if there. */
+/* What Dynamo gave up and compiled anew never ran: what is wrong in it is told of the next attempt,
+ * if there. */
 static void pass_over(job *j, aot_model *m, size_t unit)
 {
     char words[160], label[96];
     aot_model_restart_words(m, unit, words, sizeof words);
     aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label);
     if (j->quiet) {
-        json_array_append_new(j->abandoned, json_pack("{s:i, s:s, s:i, s:s}", "unit", (int)unit, "label", label, "restarted_as",
-                                                      (int)aot_model_restarted_as(m, unit), "text", words));
+        json_array_append_new(j->abandoned,
+                              json_pack("{s:i, s:s, s:i, s:s}", "unit", (int)unit, "label", label,
+                                        "restarted_as", (int)aot_model_restarted_as(m, unit),
+                                        "text", words));
     } else {
         printf("# unit %zu %s %s\n", unit, label, words);
     }
@@ -157,7 +163,7 @@ static void lint_input(job *j, const char *input)
     aot_model_free(m);
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static json_t *plain(const job *j)
 {
@@ -195,7 +201,8 @@ static bool is_rule(const char *name)
 
 static int run(const aot_args *a)
 {
-    job j = {.a = a, .only = aot_args_get(a, "rule"), .list = json_array(), .abandoned = json_array()};
+    job j = {
+        .a = a, .only = aot_args_get(a, "rule"), .list = json_array(), .abandoned = json_array()};
     const char *level = aot_args_get(a, "level");
     bool as_sarif = aot_args_has(a, "sarif");
     aot_err err = {0};
@@ -257,7 +264,8 @@ const aot_cmd cmd_lint = {
            "numbers: a random operator "
            "that is recomputed without its generator's state, an input that the backward reads "
            "after the forward has "
-           "overwritten it, a joint graph that cannot be cut (the chain of constraints, or the path from a "
+           "overwritten it, a joint graph that cannot be cut (the chain of constraints, or the "
+           "path from a "
            "tangent, is named). Warnings are requests that did not happen: tags overruled or lost. "
            "Notes are memory. "
            "Exit code 1 if there are errors or warnings, 2 if a unit failed otherwise.",

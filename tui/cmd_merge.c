@@ -21,19 +21,20 @@ static aot_status claim(parts *p, const json_t *j, const char *path, aot_err *er
     json_int_t part = shard != NULL ? json_integer_value(json_object_get(shard, "part")) : 1;
     json_int_t of = shard != NULL ? json_integer_value(json_object_get(shard, "of")) : 1;
     if (part < 1 || of < part || of > 1000000) {
-        return AOT_FAIL(err, AOT_E_PARSE, "\"shard\" says part %lld of %lld", (long long)part, (long long)of);
+        return AOT_FAIL(err, AOT_E_PARSE, "\"shard\" says part %lld of %lld", (long long)part,
+                        (long long)of);
     }
     if (p->n_shards == 0) {
         p->n_shards = (int)of;
         p->file = aot_xcalloc((size_t)of, sizeof *p->file);
     }
     if (of != p->n_shards) {
-        return AOT_FAIL(err, AOT_E_USAGE, "it is one of %lld parts, and the first file one of %d", (long long)of,
-                        p->n_shards);
+        return AOT_FAIL(err, AOT_E_USAGE, "it is one of %lld parts, and the first file one of %d",
+                        (long long)of, p->n_shards);
     }
     if (p->file[part - 1] != NULL) {
-        return AOT_FAIL(err, AOT_E_USAGE, "it is part %lld of %lld, and so is %s", (long long)part, (long long)of,
-                        p->file[part - 1]);
+        return AOT_FAIL(err, AOT_E_USAGE, "it is part %lld of %lld, and so is %s", (long long)part,
+                        (long long)of, p->file[part - 1]);
     }
     p->file[part - 1] = path;
     return AOT_OK;
@@ -43,12 +44,14 @@ static aot_status read_file(parts *p, const char *path, aot_err *err)
 {
     json_error_t bad;
     if (strcmp(path, "-") != 0 && aot_session_sniff(path)) {
-        return AOT_FAIL(err, AOT_E_UNSUPPORTED, "sessions are not merged: their logs go into one session at once, "
-                                                "`aotscope import A.log B.log -o S.aots`");
+        return AOT_FAIL(err, AOT_E_UNSUPPORTED,
+                        "sessions are not merged: their logs go into one session at once, "
+                        "`aotscope import A.log B.log -o S.aots`");
     }
     json_t *j = strcmp(path, "-") == 0 ? json_loadf(stdin, 0, &bad) : json_load_file(path, 0, &bad);
     if (j == NULL) {
-        aot_pos at = {bad.line > 0 ? (uint32_t)bad.line : 0, bad.column > 0 ? (uint32_t)bad.column : 0};
+        aot_pos at = {bad.line > 0 ? (uint32_t)bad.line : 0,
+                      bad.column > 0 ? (uint32_t)bad.column : 0};
         return AOT_FAIL_POS(err, bad.line > 0 ? AOT_E_PARSE : AOT_E_IO, at, "%s", bad.text);
     }
     aot_status st = claim(p, j, path, err);
@@ -70,7 +73,8 @@ static aot_status check_complete(const parts *p, aot_err *err)
         }
     }
     aot_status st = n == 0 ? AOT_OK
-                           : AOT_FAIL(err, AOT_E_USAGE, "%d of %d parts are missing: %s%s; --partial goes on without",
+                           : AOT_FAIL(err, AOT_E_USAGE,
+                                      "%d of %d parts are missing: %s%s; --partial goes on without",
                                       n, p->n_shards, aot_sb_text(&missing), n > 20 ? ", ..." : "");
     aot_sb_free(&missing);
     return st;
@@ -103,8 +107,9 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"partial", 0, NULL, false, "Go on where parts are missing."},
-    {"format", 0, "FORMAT", false, "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "
-                                   "files, text to standard output."},
+    {"format", 0, "FORMAT", false,
+     "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "
+     "files, text to standard output."},
     {"no-plot", 0, NULL, false, "The table alone, no plot of characters."},
     AOT_OPTION_COLOR,
     AOT_OPTION_OUTPUT,
@@ -115,8 +120,10 @@ const aot_cmd cmd_merge = {
     .name = "merge",
     .synopsis = "FILE... [--partial] [--format FORMAT] [-o FILE]",
     .summary = "Join the parts that sweep --shard wrote",
-    .doc = "The parts of one sweep, in any order, give what the sweep without --shard gives, byte for byte. "
-           "A part that is missing, there twice or of another sweep or input is an error. docs/cluster.md has "
+    .doc = "The parts of one sweep, in any order, give what the sweep without --shard gives, byte "
+           "for byte. "
+           "A part that is missing, there twice or of another sweep or input is an error. "
+           "docs/cluster.md has "
            "commands for GNU parallel and Slurm.",
     .examples = "aotscope merge part*.json -o sweep.json\n"
                 "aotscope merge part*.json -o sweep.svg\n",

@@ -112,7 +112,8 @@ static const char *source_of_write(char *buf, size_t size, const aot_graph *g, a
 {
     const aot_node *n = aot_node_at(g, id);
     aot_format_source(buf, size, g, id);
-    for (unsigned at = 1; buf[0] == '\0' && n->n_args > at && aot_node_args(g, n)[at].kind == AOT_ARG_NODE; at = 0) {
+    for (unsigned at = 1;
+         buf[0] == '\0' && n->n_args > at && aot_node_args(g, n)[at].kind == AOT_ARG_NODE; at = 0) {
         id = aot_node_args(g, n)[at].u.node;
         n = aot_node_at(g, id);
         aot_format_source(buf, size, g, id);

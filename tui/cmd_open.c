@@ -1,5 +1,5 @@
-/* aotscope INPUT...: the terminal interface; without a terminal, a summary of the input and the batch
- * commands that show the rest. */
+/* aotscope INPUT...: the terminal interface; without a terminal, a summary of the input and the
+ * batch commands that show the rest. */
 #include <string.h>
 #include <unistd.h>
 
@@ -41,10 +41,11 @@ const aot_cmd cmd_open = {
     .name = "open",
     .synopsis = "INPUT... [--set NAME=VALUE]...",
     .summary = "Browse an input in the terminal (the word `open` may be left out)",
-    .doc = "Lists the units of the input; from there to the stages of a unit, to a graph, to a node. "
-           "`?` shows the keys.\n\n"
-           "Where standard input or output is no terminal, prints a summary of the input and the "
-           "commands that show the rest.",
+    .doc =
+        "Lists the units of the input; from there to the stages of a unit, to a graph, to a node. "
+        "`?` shows the keys.\n\n"
+        "Where standard input or output is no terminal, prints a summary of the input and the "
+        "commands that show the rest.",
     .examples = "aotscope train.log\n"
                 "aotscope logs/ --set activation_memory_budget=0.5\n"
                 "python train.py 2>&1 | aotscope -\n",

@@ -1,6 +1,7 @@
 /* aotscope ops: the operator table as a person asks it. Without arguments the families and what is
- * missing in each; with a name one operator in full; with a pattern the operators that match.
- * Asks ops/optab.h and ops/schema.h, and exec/run_unit.h for what wrappers do not do; docs/tables.md is `aotscope ops --markdown`. */
+ * missing in each; with a name one operator in full; with a pattern the operators that match. Asks
+ * ops/optab.h and ops/schema.h, and exec/run_unit.h for what wrappers do not do; docs/tables.md is
+ * `aotscope ops --markdown`. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>

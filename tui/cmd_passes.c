@@ -1,4 +1,5 @@
-/* aotscope passes: Inductor's joint-graph passes over each joint and inference graph of an input. */
+/* aotscope passes: Inductor's joint-graph passes over each joint and inference graph of an
+ * input. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@ typedef struct job {
 
 static json_t *rewrite_json(const aot_ctx *c, const aot_joint_rewrite *r)
 {
-    json_t *o = json_pack("{s:s, s:s, s:s}", "pass", r->pass, "rule", r->rule, "what", aot_joint_what_name(r->what));
+    json_t *o = json_pack("{s:s, s:s, s:s}", "pass", r->pass, "rule", r->rule, "what",
+                          aot_joint_what_name(r->what));
     json_object_set_new(o, "node", r->node != 0 ? json_string(aot_text(c, r->node)) : json_null());
     if (r->what == AOT_JOINT_REPLACED) {
         json_object_set_new(o, "by", json_string(aot_text(c, r->other)));
@@ -38,16 +40,19 @@ static void tell(const job *j, const aot_ctx *c, int k, const char *stage, const
         const aot_joint_rewrite *r = &log->d[i];
         json_array_append_new(all, rewrite_json(c, r));
         if (r->what == AOT_JOINT_NOTE) {
-            fprintf(stderr, "aotscope: %s graph %d: %s: %s\n", stage, k, aot_text(c, r->node), r->text);
+            fprintf(stderr, "aotscope: %s graph %d: %s: %s\n", stage, k, aot_text(c, r->node),
+                    r->text);
         }
     }
     if (j->graphs != NULL) {
-        json_array_append_new(j->graphs, json_pack("{s:i, s:s, s:O}", "unit", k, "stage", stage, "rewrites", all));
+        json_array_append_new(
+            j->graphs, json_pack("{s:i, s:s, s:O}", "unit", k, "stage", stage, "rewrites", all));
     }
     json_decref(all);
 }
 
-static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int k, const char *stage, aot_err *err)
+static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int k,
+                            const char *stage, aot_err *err)
 {
     aot_config config;
     AOT_TRY(aot_cmd_unit_config(&config, j->a, u, err));
@@ -59,7 +64,9 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
     if (s == AOT_OK) {
         aot_partition_in storage = {0};
         aot_partition_inputs(&storage, u, g);
-        aot_joint_in in = {.joint = g, .primal_storage = storage.primal_storage, .n_primal_storage = storage.n_primal_storage};
+        aot_joint_in in = {.joint = g,
+                           .primal_storage = storage.primal_storage,
+                           .n_primal_storage = storage.n_primal_storage};
         s = aot_joint_run(&out, &in, &config, &log, err);
     }
     if (s == AOT_OK) {
@@ -110,7 +117,8 @@ static int finish(job *j)
         json_object_set(o, "graphs", j->graphs);
         aot_cmd_print_json(o);
     }
-    fprintf(stderr, "%d graph%s through the joint-graph passes, into %s\n", j->done, j->done == 1 ? "" : "s", j->dir);
+    fprintf(stderr, "%d graph%s through the joint-graph passes, into %s\n", j->done,
+            j->done == 1 ? "" : "s", j->dir);
     return j->failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
 }
 
@@ -136,8 +144,10 @@ static int run(const aot_args *a)
 }
 
 static const aot_option options[] = {
-    {"output", 'o', "DIR", false, "Folder for k.joint_passes.txt and k.inference_passes.txt; made if missing."},
-    {"json", 0, NULL, false, "Every rewrite to standard output: pass, rule, what was done to which node."},
+    {"output", 'o', "DIR", false,
+     "Folder for k.joint_passes.txt and k.inference_passes.txt; made if missing."},
+    {"json", 0, NULL, false,
+     "Every rewrite to standard output: pass, rule, what was done to which node."},
     AOT_OPTIONS_INPUT,
     {0},
 };
@@ -146,12 +156,16 @@ const aot_cmd cmd_passes = {
     .name = "passes",
     .synopsis = "INPUT [--json] [--set NAME=VALUE]... -o DIR",
     .summary = "Run Inductor's joint-graph passes, as PyTorch 2.11 does",
-    .doc = "For the k-th joint graph of the input, writes DIR/k.joint_passes.txt: the graph after Inductor's joint-graph "
+    .doc = "For the k-th joint graph of the input, writes DIR/k.joint_passes.txt: the graph after "
+           "Inductor's joint-graph "
            "passes, which is what the partitioner is then given. For the k-th inference graph, "
            "DIR/k.inference_passes.txt. PyTorch never prints the former.\n\n"
-           "Passes remove what gives back its argument, fold tensors of one value, put attention kernels where attention "
-           "is written by hand, and draw random numbers from Inductor's generator (unless fallback_random is set). "
-           "--json tells which pass and which pattern made, removed or replaced each node; a note says where a pattern "
+           "Passes remove what gives back its argument, fold tensors of one value, put attention "
+           "kernels where attention "
+           "is written by hand, and draw random numbers from Inductor's generator (unless "
+           "fallback_random is set). "
+           "--json tells which pass and which pattern made, removed or replaced each node; a note "
+           "says where a pattern "
            "matched and was not applied.",
     .examples = "aotscope passes train.log -o out\n"
                 "aotscope passes train.log --json -o out > rewrites.json\n"

@@ -45,7 +45,8 @@ static json_t *unit_json(const aot_ranks *r, const aot_rank_unit *u)
     }
     json_object_set_new(o, "unit", json_integer((json_int_t)u->unit));
     json_object_set_new(o, "saved", json_integer(u->n_saved));
-    json_object_set_new(o, "saved_bytes", u->saved_bytes < 0 ? json_null() : json_integer(u->saved_bytes));
+    json_object_set_new(o, "saved_bytes",
+                        u->saved_bytes < 0 ? json_null() : json_integer(u->saved_bytes));
     json_object_set_new(o, "collectives", json_integer((json_int_t)u->n_collectives));
     if (u->first) {
         return o;
@@ -110,8 +111,9 @@ static int run(const aot_args *a)
     }
     aot_ranks_init(&r, m);
     if (r.ranks.n < 2) {
-        (void)AOT_FAIL(&err, AOT_E_USAGE, "the input holds one rank only: give the folder of all ranks' "
-                                          "logs, or the log of each");
+        (void)AOT_FAIL(&err, AOT_E_USAGE,
+                       "the input holds one rank only: give the folder of all ranks' "
+                       "logs, or the log of each");
         aot_ranks_free(&r);
         aot_model_free(m);
         return aot_cmd_fail(&err);
@@ -141,11 +143,13 @@ const aot_cmd cmd_ranks = {
     .name = "ranks",
     .synopsis = "INPUT... [--set NAME=VALUE]... [--json]",
     .summary = "Whether all ranks have the same graphs, saved values and collectives in order",
-    .doc = "Each unit of the first rank that has it is the measure for the other ranks' unit of its "
-           "compile id. Graphs are matched by structure; where operators and operands are the same and "
-           "only sizes are others, as with shards of different length, that is said and is no "
-           "difference. Logs that tell no rank are compared file by file. "
-           "Exit code 1 where graphs, saved sets or collectives differ, or a rank lacks a unit.",
+    .doc =
+        "Each unit of the first rank that has it is the measure for the other ranks' unit of its "
+        "compile id. Graphs are matched by structure; where operators and operands are the same "
+        "and "
+        "only sizes are others, as with shards of different length, that is said and is no "
+        "difference. Logs that tell no rank are compared file by file. "
+        "Exit code 1 where graphs, saved sets or collectives differ, or a rank lacks a unit.",
     .examples = "aotscope ranks trace_folder\n"
                 "aotscope ranks rank0.log rank1.log --json\n",
     .options = options,

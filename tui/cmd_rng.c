@@ -62,7 +62,8 @@ static unsigned draw_of_state(const told *x, unsigned state)
     return 0;
 }
 
-/* A state is told by the draw that it stands before, as draws are counted from 1 and states from 0. */
+/* A state is told by the draw that it stands before, as draws are counted from 1 and states from
+ * 0. */
 static void use_cell(aot_table *t, const told *x, const aot_rng_site *s)
 {
     const char *use = aot_rng_use_name((aot_rng_use)s->use);
@@ -101,17 +102,20 @@ static void print_sites(const told *x)
     }
     site_rows(t, x, x->p != NULL ? "forward" : "inference", &x->forward);
     site_rows(t, x, "backward", &x->backward);
-    print_table(t, "Sites in the order in which they run (n: the draw's number, counted from 1 in each graph and for each "
-                   "generator)", 0);
+    print_table(t,
+                "Sites in the order in which they run (n: the draw's number, counted from 1 in "
+                "each graph and for each "
+                "generator)",
+                0);
 }
 
 static const char *drawn_at(aot_arena *a, const char *graph, const aot_rng_sites *s, int i)
 {
     const aot_rng_site *x = &s->d[i];
     const char *name = aot_node_name(x->g, x->node);
-    return x->order > 0
-               ? aot_arena_printf(a, "%s: %s, its draw %u of %s", graph, name, x->order, x->generator)
-               : aot_arena_printf(a, "%s: %s", graph, name);
+    return x->order > 0 ? aot_arena_printf(a, "%s: %s, its draw %u of %s", graph, name, x->order,
+                                           x->generator)
+                        : aot_arena_printf(a, "%s: %s", graph, name);
 }
 
 /* The two sites of a value, and the state that each consumes. */

@@ -33,10 +33,11 @@ static void print_summary(const aot_record_summary *s, const char *path)
     }
     fputs(sep[0] == ',' ? "\n" : "", stderr);
     if (s->n_not_captured > 0) {
-        fprintf(stderr,
-                "not traced: %s\n"
-                "all reasons: sqlite3 %s 'select unit, error from pass_run where error is not null'\n",
-                s->why_not.msg, path);
+        fprintf(
+            stderr,
+            "not traced: %s\n"
+            "all reasons: sqlite3 %s 'select unit, error from pass_run where error is not null'\n",
+            s->why_not.msg, path);
     }
 }
 
@@ -83,14 +84,16 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_run = {
     .name = "run",
-    .synopsis = "INPUT... -o S.aots [--backend NAME] [--path NAME] [--decompose OP,OP] [--keep OP,OP] "
-                "[--opaque] [--set NAME=VALUE]...",
+    .synopsis =
+        "INPUT... -o S.aots [--backend NAME] [--path NAME] [--decompose OP,OP] [--keep OP,OP] "
+        "[--opaque] [--set NAME=VALUE]...",
     .summary = "Run the whole pipeline from the Dynamo graph and keep every stage in a session",
-    .doc = "Traces each Dynamo graph as AOTAutograd 2.11 does, cuts the joint graph, and records "
-           "the stages aten, joint_traced, joint_functional, joint (or inference), joint_cse, "
-           "forward, backward and runtime, with the rule that made each node (view rewrites) and what "
-           "each runtime wrapper does (view wrappers). What the input recorded is kept beside them. "
-           "Stages that changed nothing are named at the end.",
+    .doc =
+        "Traces each Dynamo graph as AOTAutograd 2.11 does, cuts the joint graph, and records "
+        "the stages aten, joint_traced, joint_functional, joint (or inference), joint_cse, "
+        "forward, backward and runtime, with the rule that made each node (view rewrites) and what "
+        "each runtime wrapper does (view wrappers). What the input recorded is kept beside them. "
+        "Stages that changed nothing are named at the end.",
     .examples = "aotscope run train.log -o train.aots\n"
                 "aotscope run train.log -o decomp.aots --backend decomp\n"
                 "sqlite3 train.aots 'select * from rewrites where stage = \"joint\"'\n",

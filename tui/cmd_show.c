@@ -14,222 +14,10 @@
 #include "tui/show_calls.h"
 #include "tui/show_engine.h"
 #include "tui/show_marks.h"
+#include "tui/show_saved.h"
 #include "tui/summary.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
-
-typedef struct want {
-    bool json, csv, several; /* several: more than one unit, so each gets a head */
-    const char *by;          /* --by: saved bytes in groups; NULL */
-    const char *sort;        /* --sort: order of the saved values; NULL: PyTorch's */
-    json_t *units;           /* JSON collects here */
-} want;
-
-/* ---- saved values ------------------------------------------------------------------------------
- */
-
-static const char *short_source(const aot_saved_row *r, char *buf, size_t size)
-{
-    const char *slash = strrchr(r->file, '/');
-    if (r->file[0] == 0) {
-        buf[0] = 0;
-    } else {
-        snprintf(buf, size, "%s:%u", slash != NULL ? slash + 1 : r->file, r->line);
-    }
-    return buf;
-}
-
-/* A joint graph that was traced again under --set is not what the recorded graphs were cut from. */
-static void warn_passes(aot_model *m, size_t unit, const aot_partition *p)
-{
-    if (aot_model_stage(m, unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED) {
-        aot_cmd_warn_passes(aot_model_unit(m, unit), unit, p->cut, p->config.backend);
-    }
-}
-
-static json_t *saved_json(const aot_partition *p, const aot_saved_row *rows, size_t n)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) {
-        const aot_saved_row *r = &rows[i];
-        json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:s, s:b}", "name", r->name,
-                              "type", r->type, "dtype", r->dtype, "shape", r->shape, "bytes",
-                              (json_int_t)r->bytes, "op", r->op, "reason", r->reason, "used_by",
-                              r->used_by, "symbol", (int)r->is_symbol);
-        if (r->file[0] != 0) {
-            json_object_set_new(j, "file", json_string(r->file));
-            json_object_set_new(j, "line", json_integer(r->line));
-            json_object_set_new(j, "code", json_string(r->code));
-        }
-        json_object_set_new(j, "own_bytes", json_integer((json_int_t)r->own_bytes));
-        if (r->primal != AOT_NO_NODE) {
-            json_object_set_new(j, "alias_of", json_string(aot_node_name(p->cut, r->primal)));
-        }
-        json_array_append_new(list, j);
-    }
-    return json_pack("{s:o, s:I, s:I, s:s}", "saved", list, "saved_bytes",
-                     (json_int_t)p->saved_bytes, "saved_new_bytes", (json_int_t)p->saved_new_bytes,
-                     "rung", p->rung);
-}
-
-/* Whether a size is known when it runs only; PyTorch weighs it as AOT_HINT_ASSUMED. */
-static bool is_unbacked(const aot_graph *g, aot_node_id id)
-{
-    const aot_meta *m = aot_meta_get(g->ctx, g->nodes.d[id].meta);
-    bool assumed = false;
-    for (unsigned i = 0; m->val == AOT_VAL_TENSOR && i < m->ndim; i++) {
-        assumed |= aot_dim_assumed(g->ctx, &aot_meta_sizes(g->ctx, m)[i]) == AOT_HINT_NONE;
-    }
-    return assumed;
-}
-
-static void print_unbacked(const aot_partition *p, const aot_saved_row *rows, size_t n)
-{
-    size_t assumed = 0;
-    for (size_t i = 0; i < n; i++) {
-        assumed += is_unbacked(p->cut, rows[i].node);
-    }
-    if (assumed > 0) {
-        printf("%zu of them with sizes that only a run tells; PyTorch's partitioner takes each as %d\n", assumed,
-               AOT_HINT_ASSUMED);
-    }
-}
-
-static void print_saved_totals(const aot_partition *p, size_t n)
-{
-    char all[64], fresh[32];
-    size_t n_tensors = n - p->n_saved_sym;
-    printf("saved: %zu value%s, %s; without what shares memory with an input or a value before it: %s", n_tensors,
-           n_tensors == 1 ? "" : "s", aot_saved_text(p, all, sizeof all),
-           aot_format_bytes(fresh, sizeof fresh, p->saved_new_bytes));
-    printf("  (%s)\n", p->rung);
-}
-
-static void print_saved_csv(const aot_unit *u, size_t unit, const char *label, const aot_saved_row *rows, size_t n, bool head)
-{
-    aot_table *t = aot_table_new();
-    static const char *const titles[] = {"unit", "label", "function", "position", "name",    "dtype", "shape",
-                                         "bytes", "op", "file", "line", "used_by", "reason", "own_bytes"};
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
-        aot_table_column(t, titles[i], AOT_LEFT, 0);
-    }
-    for (size_t i = 0; i < n; i++) {
-        const aot_saved_row *r = &rows[i];
-        aot_table_row(t);
-        aot_table_cellf(t, "%zu", unit);
-        aot_table_cell(t, label);
-        aot_table_cell(t, u->title);
-        aot_table_cellf(t, "%u", r->place);
-        aot_table_cell(t, r->name);
-        aot_table_cell(t, r->dtype);
-        aot_table_cell(t, r->shape);
-        aot_table_cellf(t, "%" PRId64, r->bytes);
-        aot_table_cell(t, r->op);
-        aot_table_cell(t, r->file);
-        if (r->line > 0) {
-            aot_table_cellf(t, "%u", r->line);
-        } else {
-            aot_table_cell(t, "");
-        }
-        aot_table_cell(t, r->used_by);
-        aot_table_cell(t, r->reason);
-        aot_table_cellf(t, "%" PRId64, r->own_bytes);
-    }
-    aot_sb out = {0};
-    aot_table_print(&out, t, AOT_TABLE_CSV | (head ? 0 : AOT_TABLE_NO_HEAD), 0, 0);
-    fputs(aot_sb_text(&out), stdout);
-    aot_sb_free(&out);
-    aot_table_free(t);
-}
-
-static void print_saved_lines(const aot_partition *p, const aot_saved_row *rows, size_t n)
-{
-    aot_table *t = aot_table_new();
-    aot_table_column(t, "type", AOT_LEFT, 0);
-    aot_table_column(t, "bytes", AOT_RIGHT, 0);
-    aot_table_column(t, "name", AOT_LEFT, 0);
-    aot_table_column(t, "source", AOT_LEFT, 0);
-    aot_table_column(t, "used by", AOT_LEFT, 0);
-    aot_table_column(t, "reason", AOT_LEFT, 0);
-    for (size_t i = 0; i < n; i++) {
-        const aot_saved_row *r = &rows[i];
-        char source[300];
-        aot_table_row(t);
-        aot_table_cell(t, r->type);
-        aot_table_bytes(t, r->bytes);
-        aot_table_cell(t, r->name);
-        aot_table_cell(t, short_source(r, source, sizeof source));
-        aot_table_cellf(t, r->used_by[0] != 0 ? "used by %s" : "%s", r->used_by);
-        aot_table_cell(t, r->reason);
-    }
-    aot_sb out = {0};
-    aot_table_print(&out, t, AOT_TABLE_NO_HEAD, 0, 0);
-    fputs(aot_sb_text(&out), stdout);
-    aot_sb_free(&out);
-    aot_table_free(t);
-    print_saved_totals(p, n);
-    print_unbacked(p, rows, n);
-}
-
-static void print_unit_head(aot_model *m, size_t unit)
-{
-    printf("# unit %zu %s\n", unit, aot_model_unit_line(m, unit));
-}
-
-static aot_status show_saved_groups(const aot_unit *u, const aot_partition *p, const aot_saved_row *rows, size_t n,
-                                    const char *label, want *w, aot_arena *a, aot_err *err)
-{
-    aot_saved_group *groups;
-    uint32_t n_paths;
-    const char *const *paths = aot_unit_param_paths(u, p->cut, &n_paths);
-    const char *const *modules = paths != NULL ? aot_select_modules(p->cut, paths, n_paths, a) : NULL;
-    int n_groups = aot_saved_groups(&groups, p, rows, n, w->by, modules, a);
-    if (n_groups < 0) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--by takes line, op, region, reason, type or module, not '%s'", w->by);
-    }
-    if (w->json) {
-        json_t *list = aot_saved_groups_json(groups, (size_t)n_groups);
-        json_array_append_new(w->units, json_pack("{s:s, s:o}", "label", label, "saved_by", list));
-    } else {
-        aot_saved_groups_print(groups, (size_t)n_groups);
-        print_saved_totals(p, n);
-    }
-    return AOT_OK;
-}
-
-static aot_status show_saved(aot_model *m, size_t unit, want *w, bool first, aot_err *err)
-{
-    const aot_partition *p = NULL;
-    AOT_TRY(aot_model_partition(m, unit, &p, err));
-    warn_passes(m, unit, p);
-    aot_cmd_warn_assumed_of(m, unit);
-    aot_arena *a = aot_arena_new();
-    aot_saved_row *rows = NULL;
-    size_t n = aot_saved_rows(&rows, p, a);
-    char label[96];
-    aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label);
-    if (w->several && !w->json && !w->csv) {
-        print_unit_head(m, unit);
-    }
-    aot_status s = AOT_OK;
-    if (w->sort != NULL && !aot_saved_sort(rows, n, p, w->sort)) {
-        s = AOT_FAIL(err, AOT_E_USAGE, "--sort takes bytes, name, line, op, region, uses or reason, not '%s'",
-                     w->sort);
-    } else if (w->by != NULL) {
-        s = show_saved_groups(aot_model_unit(m, unit), p, rows, n, label, w, a, err);
-    } else if (w->json) {
-        json_t *j = saved_json(p, rows, n);
-        json_object_set_new(j, "unit", json_integer((json_int_t)unit));
-        json_object_set_new(j, "label", json_string(label));
-        json_array_append_new(w->units, j);
-    } else if (w->csv) {
-        print_saved_csv(aot_model_unit(m, unit), unit, label, rows, n, first);
-    } else {
-        print_saved_lines(p, rows, n);
-    }
-    aot_arena_free(a);
-    return s;
-}
 
 /* ---- stages ------------------------------------------------------------------------------------
  */
@@ -277,7 +65,7 @@ static aot_status stage_text(aot_model *m, size_t unit, aot_stage s, aot_sb *out
     if (!aot_stage_is_captured(s)) {
         const aot_partition *p = NULL; // it follows from the cut: that is there
         AOT_TRY(aot_model_partition(m, unit, &p, err));
-        warn_passes(m, unit, p);
+        aot_show_warn_passes(m, unit, p);
     }
     aot_print_graph(out, g, AOT_PRINT_PLAIN);
     return AOT_OK;
@@ -309,7 +97,8 @@ static aot_status no_such_stage(const char *name, aot_err *err)
     return st;
 }
 
-static aot_status show_stage(aot_model *m, size_t unit, const char *name, want *w, aot_err *err)
+static aot_status show_stage(aot_model *m, size_t unit, const char *name, aot_show_want *w,
+                             aot_err *err)
 {
     aot_stage s = name != NULL ? aot_stage_find(name) : best_stage(m, unit);
     if (s == AOT_N_STAGES) {
@@ -340,7 +129,7 @@ static aot_status show_stage(aot_model *m, size_t unit, const char *name, want *
         }
     } else if (st == AOT_OK) {
         if (w->several) {
-            print_unit_head(m, unit);
+            aot_show_unit_head(m, unit);
         }
         fwrite(aot_sb_text(&text), 1, text.n, stdout);
         if (same != NULL) {
@@ -352,7 +141,8 @@ static aot_status show_stage(aot_model *m, size_t unit, const char *name, want *
     return st;
 }
 
-static aot_status show_record(aot_model *m, size_t unit, const char *name, want *w, aot_err *err)
+static aot_status show_record(aot_model *m, size_t unit, const char *name, aot_show_want *w,
+                              aot_err *err)
 {
     const aot_unit *u = aot_model_unit(m, unit);
     size_t n = 0;
@@ -385,7 +175,7 @@ static aot_status show_record(aot_model *m, size_t unit, const char *name, want 
 /* ---- calls -------------------------------------------------------------------------------------
  */
 
-static aot_status show_calls(aot_model *m, size_t unit, want *w, aot_err *err)
+static aot_status show_calls(aot_model *m, size_t unit, aot_show_want *w, aot_err *err)
 {
     const aot_calls *c = NULL;
     AOT_TRY(aot_model_calls(m, unit, &c, err));
@@ -401,7 +191,7 @@ static aot_status show_calls(aot_model *m, size_t unit, want *w, aot_err *err)
                                                                    label, sizeof label)));
         json_array_append_new(w->units, j);
     } else {
-        print_unit_head(m, unit);
+        aot_show_unit_head(m, unit);
         aot_calls_print(c);
     }
     return AOT_OK;
@@ -410,7 +200,7 @@ static aot_status show_calls(aot_model *m, size_t unit, want *w, aot_err *err)
 /* ---- a backward of Compiled Autograd -----------------------------------------------------------
  */
 
-static aot_status show_engine(aot_model *m, size_t unit, want *w, aot_err *err)
+static aot_status show_engine(aot_model *m, size_t unit, aot_show_want *w, aot_err *err)
 {
     aot_engine *e = NULL;
     AOT_TRY(aot_engine_read(&e, m, unit, err));
@@ -422,7 +212,7 @@ static aot_status show_engine(aot_model *m, size_t unit, want *w, aot_err *err)
                                                                    label, sizeof label)));
         json_array_append_new(w->units, j);
     } else {
-        print_unit_head(m, unit);
+        aot_show_unit_head(m, unit);
         aot_engine_print(e, m);
     }
     aot_engine_free(e);
@@ -451,7 +241,8 @@ static aot_status choose(aot_model *m, const aot_args *a, aot_unit_list *out, ao
     return AOT_OK;
 }
 
-static aot_status show_filtered(aot_model *m, size_t unit, const aot_args *a, const want *w, bool first, aot_err *err)
+static aot_status show_filtered(aot_model *m, size_t unit, const aot_args *a,
+                                const aot_show_want *w, bool first, aot_err *err)
 {
     const char *name = aot_args_get(a, "stage");
     aot_filtered f = {.filter = aot_args_get(a, "filter"), .csv = w->csv, .several = w->several,
@@ -465,19 +256,21 @@ static aot_status show_filtered(aot_model *m, size_t unit, const aot_args *a, co
                                       : aot_show_filtered(m, unit, s, &f, err);
 }
 
-static aot_status show_one(aot_model *m, size_t unit, const aot_args *a, want *w, bool first, aot_err *err)
+static aot_status show_one(aot_model *m, size_t unit, const aot_args *a, aot_show_want *w,
+                           bool first, aot_err *err)
 {
     const char *record = aot_args_get(a, "record");
-    return record != NULL               ? show_record(m, unit, record, w, err)
-           : aot_args_has(a, "calls")   ? show_calls(m, unit, w, err)
-           : aot_args_has(a, "engine")  ? show_engine(m, unit, w, err)
+    return record != NULL              ? show_record(m, unit, record, w, err)
+           : aot_args_has(a, "calls")  ? show_calls(m, unit, w, err)
+           : aot_args_has(a, "engine") ? show_engine(m, unit, w, err)
            : aot_args_has(a, "filter") || aot_args_has(a, "fold") || aot_args_has(a, "modules")
                ? show_filtered(m, unit, a, w, first, err)
-           : aot_args_has(a, "saved") || w->by != NULL || w->sort != NULL ? show_saved(m, unit, w, first, err)
-                                        : show_stage(m, unit, aot_args_get(a, "stage"), w, err);
+           : aot_args_has(a, "saved") || w->by != NULL || w->sort != NULL
+               ? aot_show_saved(m, unit, w, first, err)
+               : show_stage(m, unit, aot_args_get(a, "stage"), w, err);
 }
 
-static aot_status show_units(aot_model *m, const aot_args *a, want *w, aot_err *err)
+static aot_status show_units(aot_model *m, const aot_args *a, aot_show_want *w, aot_err *err)
 {
     aot_unit_list units = {0};
     size_t n_shown = 0;
@@ -508,7 +301,7 @@ static int run(const aot_args *a)
     if (aot_cmd_open(&m, a, &err) != AOT_OK) {
         return aot_cmd_fail(&err);
     }
-    want w = {.json = aot_args_has(a, "json"), .csv = aot_args_has(a, "csv")};
+    aot_show_want w = {.json = aot_args_has(a, "json"), .csv = aot_args_has(a, "csv")};
     w.by = aot_args_get(a, "by");
     w.sort = aot_args_get(a, "sort");
     int code = AOT_EXIT_SAME;
@@ -549,17 +342,21 @@ static const aot_option options[] = {
     {"stage", 's', "STAGE", false, "The stage; without it the joint, else the inference graph."},
     {"saved", 0, NULL, false,
      "The values that the forward saves for the backward, with size, source and reason."},
-    {"by", 0, "KEY", false, "With --saved: bytes by line, op, region, reason, type or module, most first."},
+    {"by", 0, "KEY", false,
+     "With --saved: bytes by line, op, region, reason, type or module, most first."},
     {"sort", 0, "KEY", false,
      "With --saved: by bytes, name, line, op, region, uses or reason; else in PyTorch's order."},
     {"calls", 0, NULL, false,
      "What the compiled graphs did when they ran, if tools/aotscope_record.py recorded it."},
     {"filter", 0, "SELECTION", false,
      "The nodes that a selection means (`aotscope help selection`), a line each."},
-    {"fold", 0, NULL, false, "The nodes of the stage or of --filter, layers that look the same once."},
-    {"modules", 0, NULL, false, "Modules of the stage (functions where none is known), with nodes and saved bytes."},
+    {"fold", 0, NULL, false,
+     "The nodes of the stage or of --filter, layers that look the same once."},
+    {"modules", 0, NULL, false,
+     "Modules of the stage (functions where none is known), with nodes and saved bytes."},
     {"engine", 0, NULL, false,
-     "A backward of Compiled Autograd: the engine's node calls, and which unit's backward each part is."},
+     "A backward of Compiled Autograd: the engine's node calls, and which unit's backward each "
+     "part is."},
     {"units", 0, NULL, false, "The list of units."},
     {"marks", 0, NULL, false, "Marks and notes about nodes, as kept from the interface."},
     {"record", 'r', "NAME", false, "A record or artifact of the log, as it is."},
@@ -571,25 +368,30 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_show = {
     .name = "show",
-    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --filter SELECTION | --fold | --modules | --calls | --engine | --units | --marks | --record NAME] "
+    .synopsis = "INPUT... [--unit N|LABEL] [--stage STAGE | --saved | --filter SELECTION | --fold "
+                "| --modules | --calls | --engine | --units | --marks | --record NAME] "
                 "[--json | --csv]",
     .summary = "Print a stage, the units, or what is saved and why",
-    .doc = "Prints the text of a stage as PyTorch prints it: the recorded text where the input has "
-           "it, else "
-           "the derived one. With --saved, one line a value: type, bytes, name, source line, users "
-           "in the "
-           "backward, and why it is saved and not recomputed. The total is given twice, with and "
-           "without what "
-           "shares memory with an input or another saved value and so costs nothing: a storage counts once, "
-           "with the first of its values. With --calls, of a session that a program "
-           "recorded: each call with its time, saved bytes, peak, and what its random nodes drew; what a "
-           "backward drew again is compared with its forward.\n\n"
-           "The stage runtime is no graph: it lists the wrappers of a call in order, outermost first, "
-           "with what each does to the unit, then ViewAndMutationMeta with the indices that PyTorch "
-           "computes from it, and AOTConfig: each field with the setting that changes it, or why there is none.\n\n"
-           "Stages: dynamo, aten, joint_traced, joint_functional, joint, joint_passes, joint_cse, "
-           "forward, "
-           "backward, inference, export, runtime.",
+    .doc =
+        "Prints the text of a stage as PyTorch prints it: the recorded text where the input has "
+        "it, else "
+        "the derived one. With --saved, one line a value: type, bytes, name, source line, users "
+        "in the "
+        "backward, and why it is saved and not recomputed. The total is given twice, with and "
+        "without what "
+        "shares memory with an input or another saved value and so costs nothing: a storage counts "
+        "once, "
+        "with the first of its values. With --calls, of a session that a program "
+        "recorded: each call with its time, saved bytes, peak, and what its random nodes drew; "
+        "what a "
+        "backward drew again is compared with its forward.\n\n"
+        "The stage runtime is no graph: it lists the wrappers of a call in order, outermost first, "
+        "with what each does to the unit, then ViewAndMutationMeta with the indices that PyTorch "
+        "computes from it, and AOTConfig: each field with the setting that changes it, or why "
+        "there is none.\n\n"
+        "Stages: dynamo, aten, joint_traced, joint_functional, joint, joint_passes, joint_cse, "
+        "forward, "
+        "backward, inference, export, runtime.",
     .examples = "aotscope show train.log --units\n"
                 "aotscope show train.log --unit 0/1 --stage forward\n"
                 "aotscope show train.log --unit 0/1 --stage runtime\n"

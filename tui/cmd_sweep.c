@@ -1,5 +1,5 @@
-/* aotscope sweep: each joint graph of an input cut at every budget of a grid, or where bisection finds a
- * change, by each solver. */
+/* aotscope sweep: each joint graph of an input cut at every budget of a grid, or where bisection
+ * finds a change, by each solver. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,8 @@ static aot_status parse_budgets(plan *p, const char *text, aot_err *err)
 {
     double from, to, step;
     if (!parse_range(text, &from, &to, &step)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--budgets takes FROM:TO:STEP within 0 and 1, not '%s'", text);
+        return AOT_FAIL(err, AOT_E_USAGE, "--budgets takes FROM:TO:STEP within 0 and 1, not '%s'",
+                        text);
     }
     int n = (int)floor((to - from) / step + 1e-9);
     for (int i = 0; i <= n; i++) {
@@ -78,7 +79,8 @@ static aot_status parse_shard(aot_sweep *s, const char *text, aot_err *err)
     long part = strtol(text, &end, 10);
     long of = *end == '/' ? strtol(end + 1, &end, 10) : 0;
     if (*end != '\0' || part < 1 || of < part || of > MAX_SHARDS) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--shard takes PART/OF, counted from 1 (2/8), not '%s'", text);
+        return AOT_FAIL(err, AOT_E_USAGE, "--shard takes PART/OF, counted from 1 (2/8), not '%s'",
+                        text);
     }
     s->shard = (int)part;
     s->n_shards = (int)of;
@@ -92,7 +94,8 @@ static aot_status parse_jobs(int *jobs, const char *text, aot_err *err)
         char *end;
         n = strtol(text, &end, 10);
         if (end == text || *end != '\0' || n < 1 || n > MAX_JOBS) {
-            return AOT_FAIL(err, AOT_E_USAGE, "--jobs takes a number from 1 to %d, not '%s'", MAX_JOBS, text);
+            return AOT_FAIL(err, AOT_E_USAGE, "--jobs takes a number from 1 to %d, not '%s'",
+                            MAX_JOBS, text);
         }
     }
     *jobs = (int)(n < 1 ? 1 : n > MAX_JOBS ? MAX_JOBS : n);
@@ -104,8 +107,10 @@ static aot_status parse_step(plan *p, const char *text, aot_err *err)
 {
     char *end;
     p->ask.step = text != NULL ? strtod(text, &end) : 1e-3;
-    if (text != NULL && (end == text || *end != '\0' || !(p->ask.step >= 1e-4 && p->ask.step <= 0.25))) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--step takes a number from 0.0001 to 0.25, not '%s'", text);
+    if (text != NULL &&
+        (end == text || *end != '\0' || !(p->ask.step >= 1e-4 && p->ask.step <= 0.25))) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--step takes a number from 0.0001 to 0.25, not '%s'",
+                        text);
     }
     p->s->budgets = aot_arena_printf(p->s->arena, "bisection to %g", p->ask.step);
     return AOT_OK;
@@ -125,13 +130,16 @@ static aot_status make_plan(plan *p, const aot_args *a, aot_err *err)
         return AOT_FAIL(err, AOT_E_USAGE, "--pareto finds the budgets itself: leave --budgets out");
     }
     if (!p->s->bisected && aot_args_has(a, "step")) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--step is for --pareto; a grid has its step in --budgets");
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "--step is for --pareto; a grid has its step in --budgets");
     }
-    AOT_TRY(p->s->bisected ? parse_step(p, aot_args_get(a, "step"), err) : parse_budgets(p, p->s->budgets, err));
+    AOT_TRY(p->s->bisected ? parse_step(p, aot_args_get(a, "step"), err)
+                           : parse_budgets(p, p->s->budgets, err));
     if (shard != NULL) {
         AOT_TRY(parse_shard(p->s, shard, err));
         if (aot_args_has(a, "format") && strcmp(p->format, "json") != 0) {
-            return AOT_FAIL(err, AOT_E_USAGE, "a shard is written as JSON, `aotscope merge` makes %s of all of them",
+            return AOT_FAIL(err, AOT_E_USAGE,
+                            "a shard is written as JSON, `aotscope merge` makes %s of all of them",
                             p->format);
         }
         p->format = "json";
@@ -170,15 +178,19 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"budgets", 0, "FROM:TO:STEP", false, "Budgets to try; 0:1:0.1 if absent."},
-    {"pareto", 0, NULL, false, "Find every budget at which the answer changes, by bisection to 0.001."},
-    {"step", 0, "S", false, "How far --pareto bisects: 0.01 for a quick look at a large graph; 0.001 if absent."},
+    {"pareto", 0, NULL, false,
+     "Find every budget at which the answer changes, by bisection to 0.001."},
+    {"step", 0, "S", false,
+     "How far --pareto bisects: 0.01 for a quick look at a large graph; 0.001 if absent."},
     {"solvers", 0, "S,...", false, "Knapsack solvers to try; dp if absent."},
     {"unit", 'u', "N|LABEL", false, "One unit, by number or label; all if absent."},
     AOT_OPTIONS_INPUT,
     {"jobs", 'j', "N", false, "Processes at once; as many as there are processors if absent."},
-    {"shard", 0, "PART/OF", false, "Only this part of the points, for a cluster: 2/8; `aotscope merge` joins the parts."},
-    {"format", 0, "FORMAT", false, "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "
-                                   "files, text to standard output."},
+    {"shard", 0, "PART/OF", false,
+     "Only this part of the points, for a cluster: 2/8; `aotscope merge` joins the parts."},
+    {"format", 0, "FORMAT", false,
+     "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "
+     "files, text to standard output."},
     {"no-plot", 0, NULL, false, "The table alone, no plot of characters."},
     AOT_OPTION_COLOR,
     AOT_OPTION_OUTPUT,
@@ -187,14 +199,19 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_sweep = {
     .name = "sweep",
-    .synopsis = "INPUT [--budgets FROM:TO:STEP | --pareto] [--solvers S,...] [--unit N|LABEL] [--jobs N] [--shard PART/OF] "
+    .synopsis = "INPUT [--budgets FROM:TO:STEP | --pareto] [--solvers S,...] [--unit N|LABEL] "
+                "[--jobs N] [--shard PART/OF] "
                 "[--format FORMAT] [-o FILE]",
     .summary = "Cut each joint graph at many memory budgets",
-    .doc = "For each budget and solver: the rung of the ladder that was taken, the saved values and their bytes, "
-           "the flops that are computed twice, the most bytes that live at once in the forward or the backward "
-           "(see `aotscope memory`), and which values are saved that were not at the budget before, or no longer. "
+    .doc = "For each budget and solver: the rung of the ladder that was taken, the saved values "
+           "and their bytes, "
+           "the flops that are computed twice, the most bytes that live at once in the forward or "
+           "the backward "
+           "(see `aotscope memory`), and which values are saved that were not at the budget "
+           "before, or no longer. "
            "Charts show what saving less costs, and the bytes at each budget.\n\n"
-           "The result does not depend on --jobs or --shard: docs/cluster.md has commands for GNU parallel and Slurm.",
+           "The result does not depend on --jobs or --shard: docs/cluster.md has commands for GNU "
+           "parallel and Slurm.",
     .examples = "aotscope sweep train.log --pareto\n"
                 "aotscope sweep train.log --pareto --step 0.01 --solvers dp,greedy\n"
                 "aotscope sweep train.log --budgets 0:1:0.05 --solvers dp,greedy -o sweep.json\n"

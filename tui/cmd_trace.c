@@ -66,7 +66,8 @@ static aot_status one_graph(const job *j, const aot_unit *u, const aot_record *r
         bool joint = c.calling.path == AOT_PATH_AUTOGRAD;
         if (s == AOT_OK && aot_args_has(j->a, "stages")) {
             s = aot_cmd_write_graph(j->a, j->dir, k, "aten.txt", c.graph[AOT_LEVEL_ATEN], err);
-            s = s == AOT_OK ? aot_cmd_write_graph(j->a, j->dir, k, "joint_traced.txt", c.graph[AOT_LEVEL_TRACED], err)
+            s = s == AOT_OK ? aot_cmd_write_graph(j->a, j->dir, k, "joint_traced.txt",
+                                                  c.graph[AOT_LEVEL_TRACED], err)
                             : s;
             s = s == AOT_OK ? aot_cmd_write_graph(j->a, j->dir, k, "joint_functional.txt",
                                           c.graph[AOT_LEVEL_FUNCTIONAL], err)
@@ -149,20 +150,26 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_trace = {
     .name = "trace",
-    .synopsis = "INPUT [--backend NAME] [--path NAME] [--decompose OP,OP] [--keep OP,OP] [--opaque] "
-                "[--set NAME=VALUE]... [--stages] -o DIR",
-    .summary = "Trace each Dynamo graph to its joint or forward-only graph, as AOTAutograd 2.11 does",
-    .doc = "For the k-th Dynamo graph of the input, writes DIR/k.joint.txt, or DIR/k.inference.txt "
-           "where no gradient is wanted, or DIR/k.export.txt for --path export, and DIR/k.metadata.json: which inputs are mutated, what "
-           "outputs alias, which path was taken and why, and the fields of ViewAndMutationMeta "
-           "with the indices that PyTorch computes from them.\n\n"
-           "The recorded backend is the default. The export path gives a functional graph without a "
-           "backward, with the graph signature beside its inputs and outputs; composites are kept "
-           "unless --backend decomp asks for the core ATen table. An exported program (.pt2) is "
-           "decomposed by that table; --backend aot_eager decomposes nothing. Gaps of "
-           "the export path: a tensor constant of a Dynamo graph is an input by its own name (USER_INPUT), where "
-           "PyTorch has c_lifted_tensor_0 (CONSTANT_TENSOR); a program with auto_functionalized_v2 (around a "
-           "custom operator that writes into its inputs) is not traced.",
+    .synopsis =
+        "INPUT [--backend NAME] [--path NAME] [--decompose OP,OP] [--keep OP,OP] [--opaque] "
+        "[--set NAME=VALUE]... [--stages] -o DIR",
+    .summary =
+        "Trace each Dynamo graph to its joint or forward-only graph, as AOTAutograd 2.11 does",
+    .doc =
+        "For the k-th Dynamo graph of the input, writes DIR/k.joint.txt, or DIR/k.inference.txt "
+        "where no gradient is wanted, or DIR/k.export.txt for --path export, and "
+        "DIR/k.metadata.json: which inputs are mutated, what "
+        "outputs alias, which path was taken and why, and the fields of ViewAndMutationMeta "
+        "with the indices that PyTorch computes from them.\n\n"
+        "The recorded backend is the default. The export path gives a functional graph without a "
+        "backward, with the graph signature beside its inputs and outputs; composites are kept "
+        "unless --backend decomp asks for the core ATen table. An exported program (.pt2) is "
+        "decomposed by that table; --backend aot_eager decomposes nothing. Gaps of "
+        "the export path: a tensor constant of a Dynamo graph is an input by its own name "
+        "(USER_INPUT), where "
+        "PyTorch has c_lifted_tensor_0 (CONSTANT_TENSOR); a program with auto_functionalized_v2 "
+        "(around a "
+        "custom operator that writes into its inputs) is not traced.",
     .examples = "aotscope trace train.log -o out\n"
                 "aotscope trace train.log --backend aot_eager --stages -o out\n",
     .options = options,

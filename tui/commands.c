@@ -1,5 +1,5 @@
-/* Commands after ':' - those with an argument are rows of the table at the end, every action is one by
- * its name, and a number goes to that line. */
+/* Commands after ':' - those with an argument are rows of the table at the end, every action is one
+ * by its name, and a number goes to that line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +119,8 @@ static bool do_export_screen(aot_app *app, const char *arg)
     aot_err err = {0};
     aot_view *v = aot_app_top(app);
     v->ops->title(v, &title, &right);
-    if (aot_canvas_write(&text, aot_app_draw(app, &cursor), arg, aot_sb_text(&title), &err) != AOT_OK) {
+    if (aot_canvas_write(&text, aot_app_draw(app, &cursor), arg, aot_sb_text(&title), &err) !=
+        AOT_OK) {
         aot_app_fail(app, &err);
     } else if (write_file(app, arg, &text)) {
         aot_app_say(app, "This screen is in %s", arg);
@@ -177,24 +178,29 @@ const aot_app_command aot_app_commands[] = {
     {"diff", "[UNIT] STAGE", "What changed from that stage to this one", aot_diff_command,
      aot_offer_stages},
     {"search", "RE", "As /", do_search, NULL},
-    {"filter", "SELECTION", "As f: terms apart by blanks, ! negates one; a text elsewhere", do_filter,
-     aot_offer_selection},
+    {"filter", "SELECTION", "As f: terms apart by blanks, ! negates one; a text elsewhere",
+     do_filter, aot_offer_selection},
     {"sort", "COLUMN", "Sort the list by a column", do_sort, aot_offer_columns},
-    {"export", "WHAT FILE", "Write it in the format that the ending names, as the command export does",
-     aot_app_export, aot_offer_viewers},
-    {"fits", "SIZE", "Whether the unit fits 24GiB, 500MB or bytes, and at which budget it would", aot_fits_command,
+    {"export", "WHAT FILE",
+     "Write it in the format that the ending names, as the command export does", aot_app_export,
+     aot_offer_viewers},
+    {"fits", "SIZE", "Whether the unit fits 24GiB, 500MB or bytes, and at which budget it would",
+     aot_fits_command, NULL},
+    {"redact", "FILE",
+     "This stage, as recorded, as text without source lines, paths and your names",
+     aot_redact_command, NULL},
+    {"export-screen", "FILE", "Save this screen as .txt, .ansi, .html or .svg", do_export_screen,
      NULL},
-    {"redact", "FILE", "This stage, as recorded, as text without source lines, paths and your names", aot_redact_command,
-     NULL},
-    {"export-screen", "FILE", "Save this screen as .txt, .ansi, .html or .svg", do_export_screen, NULL},
 #define EDIT(id, word, arg, doc) {word, arg, doc, do_edit_##id, aot_offer_edit_##id},
 #include "partition/edit_kinds.def"
 #undef EDIT
-    {"by", "KEY", "Saved bytes in groups: by line, op, region, reason, type or module", aot_groups_command,
-     aot_offer_groups},
-    {"break", "WHAT", "Stop a replay there, too: nan, inf, diff, draws, bytes>8MiB, or a selection of nodes",
+    {"by", "KEY", "Saved bytes in groups: by line, op, region, reason, type or module",
+     aot_groups_command, aot_offer_groups},
+    {"break", "WHAT",
+     "Stop a replay there, too: nan, inf, diff, draws, bytes>8MiB, or a selection of nodes",
      aot_replay_break_command, NULL},
-    {"note", "TEXT", "Keep a note about this node, in the session; - removes it", aot_note_here, NULL},
+    {"note", "TEXT", "Keep a note about this node, in the session; - removes it", aot_note_here,
+     NULL},
     {"theme", "NAME", "Other colours", do_theme, aot_offer_themes},
     {"help", "WORD", "What a key, action, command, setting, stage or letter means", do_help,
      aot_offer_everything},

@@ -37,19 +37,20 @@ const aot_diagnosis *aot_diagnosis_of(const char *message)
 void aot_help_diagnosis(aot_sb *out, bool color)
 {
     for (size_t i = 0; i < N_ROWS; i++) {
-        aot_sb_addf(out, "%s%s%s%s\n  likely cause: %s\n  remedy: %s\n  see: %s\n", i > 0 ? "\n" : "",
-                    color ? "\033[1m" : "", rows[i].symptom, color ? "\033[0m" : "", rows[i].cause,
-                    rows[i].remedy, rows[i].command);
+        aot_sb_addf(out, "%s%s%s%s\n  likely cause: %s\n  remedy: %s\n  see: %s\n",
+                    i > 0 ? "\n" : "", color ? "\033[1m" : "", rows[i].symptom,
+                    color ? "\033[0m" : "", rows[i].cause, rows[i].remedy, rows[i].command);
     }
 }
 
 void aot_help_diagnosis_markdown(aot_sb *out)
 {
-    aot_sb_addz(out, "# Diagnosis\n\nFrom a symptom to its likely cause and the command that shows it. "
-                     "Made from `tui/diagnosis.def` by `make docs`; `aotscope help diagnosis` prints "
-                     "the same.\n\n| symptom | likely cause | remedy | see |\n|---|---|---|---|\n");
+    aot_sb_addz(out,
+                "# Diagnosis\n\nFrom a symptom to its likely cause and the command that shows it. "
+                "Made from `tui/diagnosis.def` by `make docs`; `aotscope help diagnosis` prints "
+                "the same.\n\n| symptom | likely cause | remedy | see |\n|---|---|---|---|\n");
     for (size_t i = 0; i < N_ROWS; i++) {
-        aot_sb_addf(out, "| %s | %s | %s | `%s` |\n", rows[i].symptom, rows[i].cause, rows[i].remedy,
-                    rows[i].command);
+        aot_sb_addf(out, "| %s | %s | %s | `%s` |\n", rows[i].symptom, rows[i].cause,
+                    rows[i].remedy, rows[i].command);
     }
 }

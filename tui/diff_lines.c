@@ -120,8 +120,9 @@ static void mark_changes(aot_sb *out, const char *text, const char *other)
     }
 }
 
-/* A statement as it is shown: what is done first, its type last, as the type is long and seldom what
- * changed. "add: "f32[2]" = torch.ops.aten.add.Tensor(a, b)" is "add = aten.add.Tensor(a, b)  f32[2]". */
+/* A statement as it is shown: what is done first, its type last, as the type is long and seldom
+ * what changed. "add: "f32[2]" = torch.ops.aten.add.Tensor(a, b)" is "add = aten.add.Tensor(a, b)
+ * f32[2]". */
 static void print(aot_sb *out, aot_sb *scratch, const aot_graph *g, aot_node_id id)
 {
     static const char ops[] = "torch.ops.";
@@ -131,7 +132,8 @@ static void print(aot_sb *out, aot_sb *scratch, const aot_graph *g, aot_node_id 
         return;
     }
     aot_print_node(scratch, g, id);
-    const char *text = aot_sb_text(scratch), *type = strstr(text, ": \""), *does = strstr(text, " = ");
+    const char *text = aot_sb_text(scratch), *type = strstr(text, ": \""),
+               *does = strstr(text, " = ");
     if (type && does && type > does) {
         type = NULL;
     }
@@ -149,8 +151,8 @@ static void print(aot_sb *out, aot_sb *scratch, const aot_graph *g, aot_node_id 
 }
 
 /* Draws a text with the marks of mark_changes, shifted and cut to the field. */
-static void draw_marked(const diff_lines *d, aot_canvas *c, int y, int x, int cols, const char *text,
-                        aot_style plain, aot_style marked)
+static void draw_marked(const diff_lines *d, aot_canvas *c, int y, int x, int cols,
+                        const char *text, aot_style plain, aot_style marked)
 {
     int skip = d->list.shift, at = 0;
     aot_style style = plain;
@@ -174,7 +176,8 @@ static void draw_marked(const diff_lines *d, aot_canvas *c, int y, int x, int co
     }
 }
 
-static void draw_side(diff_lines *d, aot_canvas *c, int y, int x, int cols, const aot_edit *e, bool old)
+static void draw_side(diff_lines *d, aot_canvas *c, int y, int x, int cols, const aot_edit *e,
+                      bool old)
 {
     aot_edit_kind kind = (aot_edit_kind)e->kind;
     aot_style plain = kind == AOT_EDIT_ADDED     ? AOT_STYLE_ADDED
@@ -189,7 +192,8 @@ static void draw_side(diff_lines *d, aot_canvas *c, int y, int x, int cols, cons
     }
     aot_sb marked = {0};
     mark_changes(&marked, text, aot_sb_text(old ? &d->new_text : &d->old_text));
-    draw_marked(d, c, y, x, cols, aot_sb_text(&marked), plain, old ? AOT_STYLE_REMOVED : AOT_STYLE_ADDED);
+    draw_marked(d, c, y, x, cols, aot_sb_text(&marked), plain,
+                old ? AOT_STYLE_REMOVED : AOT_STYLE_ADDED);
     aot_sb_free(&marked);
 }
 
@@ -269,7 +273,8 @@ bool diff_lines_next(diff_lines *d, int dir)
 {
     size_t n = aot_list_n_shown(&d->list), pos = d->list.cursor;
     bool left_run = false;
-    for (size_t k = pos; k < n; k += (size_t)dir) { // backwards it ends at 0 - 1; none are shown: at once
+    for (size_t k = pos; k < n;
+         k += (size_t)dir) { // backwards it ends at 0 - 1; none are shown: at once
         uint32_t row = d->list.mapped ? d->list.shown.d[k] : (uint32_t)k;
         const diff_row *r = &d->rows.d[row];
         bool change = r->part != ROW_GAP && is_change(d, r->edit);

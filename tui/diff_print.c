@@ -73,8 +73,10 @@ static size_t piece(const char *text, int width)
     return n;
 }
 
-/* One edit: what differs is shown to its end, in as many lines as it takes; what is the same is cut. */
-static void side_rows(aot_table *t, const char *left, const char *mark, const char *right, int width)
+/* One edit: what differs is shown to its end, in as many lines as it takes; what is the same is
+ * cut. */
+static void side_rows(aot_table *t, const char *left, const char *mark, const char *right,
+                      int width)
 {
     bool same = mark[0] == ' ', more = true;
     for (bool first = true; first || (more && !same); first = false) {

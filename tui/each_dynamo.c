@@ -33,11 +33,14 @@ static aot_status check_found(const walk *w, const char *input)
 {
     aot_status s = AOT_OK;
     if (w->next == 0) {
-        s = AOT_FAIL(w->err, AOT_E_PIPELINE, "no Dynamo graph in it: %s", aot_stage_get(AOT_STAGE_DYNAMO)->how_to_get);
+        s = AOT_FAIL(w->err, AOT_E_PIPELINE, "no Dynamo graph in it: %s",
+                     aot_stage_get(AOT_STAGE_DYNAMO)->how_to_get);
     } else if (w->only >= w->next) {
-        s = AOT_FAIL(w->err, AOT_E_USAGE, "--unit %d: there are %d Dynamo graphs, counted from 0", w->only, w->next);
+        s = AOT_FAIL(w->err, AOT_E_USAGE, "--unit %d: there are %d Dynamo graphs, counted from 0",
+                     w->only, w->next);
     } else if (w->one && w->only < 0 && w->next > 1) {
-        s = AOT_FAIL(w->err, AOT_E_USAGE, "it holds %d Dynamo graphs: say which one with --unit 0 to --unit %d", w->next,
+        s = AOT_FAIL(w->err, AOT_E_USAGE,
+                     "it holds %d Dynamo graphs: say which one with --unit 0 to --unit %d", w->next,
                      w->next - 1);
     }
     if (s != AOT_OK) {
@@ -46,11 +49,16 @@ static aot_status check_found(const walk *w, const char *input)
     return s;
 }
 
-aot_status aot_cmd_each_dynamo(const aot_args *a, bool one, aot_dynamo_fn *fn, void *arg, aot_err *err)
+aot_status aot_cmd_each_dynamo(const aot_args *a, bool one, aot_dynamo_fn *fn, void *arg,
+                               aot_err *err)
 {
     const char *unit = aot_args_get(a, "unit");
     char *end;
-    walk w = {.fn = fn, .arg = arg, .one = one, .only = unit != NULL ? (int)strtol(unit, &end, 10) : -1, .err = err};
+    walk w = {.fn = fn,
+              .arg = arg,
+              .one = one,
+              .only = unit != NULL ? (int)strtol(unit, &end, 10) : -1,
+              .err = err};
     if (unit != NULL && (*end != '\0' || end == unit || w.only < 0)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--unit takes a number from 0 on, not '%s'", unit);
     }

@@ -1,5 +1,5 @@
-/* Edits of a unit. Views that show the unit are told before (they remember what was, to show what flips)
- * and see afterwards by the model's version that what they show is old. */
+/* Edits of a unit. Views that show the unit are told before (they remember what was, to show what
+ * flips) and see afterwards by the model's version that what they show is old. */
 #include "tui/edit.h"
 
 #include <stdio.h>
@@ -12,7 +12,9 @@
 static int64_t saved_bytes(aot_app *app, size_t unit, aot_err *err)
 {
     const aot_partition *p = NULL;
-    return aot_model_partition(aot_app_model(app), unit, &p, err) == AOT_OK ? aot_saved_tensor_bytes(p) : -1;
+    return aot_model_partition(aot_app_model(app), unit, &p, err) == AOT_OK
+               ? aot_saved_tensor_bytes(p)
+               : -1;
 }
 
 static void before_edit(aot_app *app, size_t unit)
@@ -27,8 +29,8 @@ static void before_edit(aot_app *app, size_t unit)
 
 enum { MAX_NAMED = 3 };
 
-/* " (3 nodes match: gelu, gelu_1, gelu_2)" for a selection, which may mean more than was thought of; nothing for
- * a setting, and for one value by its name. To be asked before the edit. */
+/* " (3 nodes match: gelu, gelu_1, gelu_2)" for a selection, which may mean more than was thought
+ * of; nothing for a setting, and for one value by its name. To be asked before the edit. */
 static void what_matches(aot_app *app, size_t unit, const char *line, aot_sb *out)
 {
     const aot_partition *p = NULL;
@@ -48,7 +50,8 @@ static void what_matches(aot_app *app, size_t unit, const char *line, aot_sb *ou
         s->needs_modules ? aot_unit_param_paths(aot_model_unit(m, unit), p->cut, &n_paths) : NULL;
     aot_select_begin(&on, p->cut, p, paths ? aot_select_modules(p->cut, paths, n_paths, a) : NULL);
     for (aot_node_id i = 0; i < p->cut->nodes.n; i++) {
-        bool tagged = aot_node_at(p->cut, i)->kind == AOT_CALL_FUNCTION && !p->nodes[i].backward_made;
+        bool tagged =
+            aot_node_at(p->cut, i)->kind == AOT_CALL_FUNCTION && !p->nodes[i].backward_made;
         if (tagged && aot_select_match(s, &on, i)) {
             if (n++ < MAX_NAMED) {
                 aot_sb_addf(&names, "%s%s", names.n ? ", " : "", aot_node_name(p->cut, i));
@@ -56,8 +59,8 @@ static void what_matches(aot_app *app, size_t unit, const char *line, aot_sb *ou
         }
     }
     if (!aot_starts_with(one.d[0].arg, "node:") || strpbrk(one.d[0].arg, "* ") != NULL) {
-        aot_sb_addf(out, " (%u node%s match%s: %s%s)", n, n == 1 ? "" : "s", n == 1 ? "es" : "", aot_sb_text(&names),
-                    n > MAX_NAMED ? " ..." : "");
+        aot_sb_addf(out, " (%u node%s match%s: %s%s)", n, n == 1 ? "" : "s", n == 1 ? "es" : "",
+                    aot_sb_text(&names), n > MAX_NAMED ? " ..." : "");
     }
     aot_select_end(&on);
     aot_arena_free(a);
@@ -129,9 +132,11 @@ bool aot_edit_would_lose(aot_app *app)
 {
     size_t units, n = aot_kept_edits_lost(aot_app_model(app), &units);
     if (n > 0) {
-        aot_app_say(app, "%zu edit%s of %zu unit%s would be lost: ':export report FILE.policy' writes a unit's "
-                         "for --policy, a session ('aotscope import -o S.aots') keeps them. Again to leave",
-                    n, n == 1 ? "" : "s", units, units == 1 ? "" : "s");
+        aot_app_say(
+            app,
+            "%zu edit%s of %zu unit%s would be lost: ':export report FILE.policy' writes a unit's "
+            "for --policy, a session ('aotscope import -o S.aots') keeps them. Again to leave",
+            n, n == 1 ? "" : "s", units, units == 1 ? "" : "s");
     }
     return n > 0;
 }
@@ -144,7 +149,8 @@ void aot_edit_delta(aot_app *app, size_t unit, aot_sb *out)
     if (aot_model_n_edits(m, unit) == 0) {
         return;
     }
-    int64_t now = saved_bytes(app, unit, &none), plain = now < 0 ? -1 : aot_model_unedited_bytes(m, unit);
+    int64_t now = saved_bytes(app, unit, &none),
+            plain = now < 0 ? -1 : aot_model_unedited_bytes(m, unit);
     if (plain >= 0 && plain != now) {
         aot_sb_addf(out, " (%s)", aot_format_change(change, sizeof change, now - plain));
     }
@@ -276,7 +282,9 @@ void aot_budget_end(aot_app *app, bool keep)
         return;
     }
     if (*text && budget_of(text) < 0) {
-        aot_app_say(app, "A budget is a number from 0 (save inputs only) to 1 (the default cut), not '%s'", text);
+        aot_app_say(
+            app, "A budget is a number from 0 (save inputs only) to 1 (the default cut), not '%s'",
+            text);
         take_back(app, b);
         return;
     }

@@ -1,5 +1,5 @@
-/* Edits in the interface: one line of text each (partition/edits.h), from keys and commands alike. Each
- * says what it did to the saved bytes, or why not. */
+/* Edits in the interface: one line of text each (partition/edits.h), from keys and commands alike.
+ * Each says what it did to the saved bytes, or why not. */
 #ifndef AOT_TUI_EDIT_H
 #define AOT_TUI_EDIT_H
 
@@ -15,8 +15,8 @@ void aot_edit_redo(aot_app *app, size_t unit);
 void aot_edit_go(aot_app *app, size_t unit, size_t n);
 /* Before leaving: says that edits would be lost, and how to keep them. False if there are none. */
 bool aot_edit_would_lose(aot_app *app);
-/* "(+32.0 KiB)" against the unit without edits, behind a blank; nothing where it has none, saves the same
- * or that is not known. */
+/* "(+32.0 KiB)" against the unit without edits, behind a blank; nothing where it has none, saves
+ * the same or that is not known. */
 void aot_edit_delta(aot_app *app, size_t unit, aot_sb *out);
 
 /* The line at the foot where a budget is typed: it is in force while one types, + and - move it. */

@@ -13,9 +13,11 @@ void explain_ban_words(aot_sb *out, const aot_explain *x)
         const char *text = aot_ban_text((aot_ban)n->ban);
         aot_sb_addf(out, "%s: %s", text != NULL ? text : "", aot_ban_sentence((aot_ban)n->ban));
     } else if (n->ban_asked != AOT_BAN_NONE) {
-        aot_sb_addf(out, "%s: %s", aot_ban_text((aot_ban)n->ban_asked), aot_ban_overruled(x->p, x->id));
+        aot_sb_addf(out, "%s: %s", aot_ban_text((aot_ban)n->ban_asked),
+                    aot_ban_overruled(x->p, x->id));
     } else {
-        aot_sb_addf(out, "none: %s", n->required_fw ? "it may be recomputed" : "it is no part of the forward");
+        aot_sb_addf(out, "none: %s",
+                    n->required_fw ? "it may be recomputed" : "it is no part of the forward");
     }
 }
 
@@ -34,8 +36,9 @@ void explain_limit_words(aot_sb *out, const aot_explain *x)
     if (x->weight_limit == 0) {
         aot_sb_addz(out, "it would not be saved even if it were free");
     } else if (x->weight_limit > 0 && x->weight_limit == n->weight) {
-        aot_sb_addf(out, "a tie: at %s another cut costs as much; the one nearest to the backward is taken",
-                    aot_format_count(limit, sizeof limit, x->weight_limit));
+        aot_sb_addf(
+            out, "a tie: at %s another cut costs as much; the one nearest to the backward is taken",
+            aot_format_count(limit, sizeof limit, x->weight_limit));
     } else if (x->weight_limit > 0) {
         bool saved = n->verdict == AOT_V_SAVED; // at a tie either cut may be the one taken
         bool at_limit = x->flip_weight == x->weight_limit + (saved ? 1 : 0);
@@ -61,11 +64,14 @@ void explain_edge_words(aot_sb *out, const aot_explain *x, const aot_net_edge *e
 void explain_capacity_words(aot_sb *out, const aot_net_edge *e)
 {
     char count[32];
-    aot_sb_addf(out, "%s%s", e->capacity == AOT_WEIGHT_INF ? "inf" : aot_format_count(count, sizeof count, e->capacity),
+    aot_sb_addf(out, "%s%s",
+                e->capacity == AOT_WEIGHT_INF ? "inf"
+                                              : aot_format_count(count, sizeof count, e->capacity),
                 e->cut ? " cut" : "");
 }
 
-static void add_names(aot_sb *out, const aot_graph *g, const aot_node_id *ids, size_t n, const char *between)
+static void add_names(aot_sb *out, const aot_graph *g, const aot_node_id *ids, size_t n,
+                      const char *between)
 {
     enum { MOST = 8 };
     for (size_t i = 0; i < n && i < MOST; i++) {
@@ -83,7 +89,8 @@ void explain_around_words(aot_sb *out, const aot_explain *x)
         return;
     }
     if (!x->has_source && x->has_sink) {
-        aot_sb_addz(out, "none: nothing that it is made from is banned, so making it again costs the cut nothing");
+        aot_sb_addz(out, "none: nothing that it is made from is banned, so making it again costs "
+                         "the cut nothing");
     } else if (!x->has_sink) {
         aot_sb_addz(out, "none: no chain leads from it to the backward");
     } else if (x->p->cut_edge[x->id]) {
@@ -104,8 +111,8 @@ void explain_source_words(aot_sb *out, const aot_explain *x)
         aot_node_id last = x->source.d[x->source.n - 1];
         const aot_src *src = &g->srcs.d[aot_node_at(g, last)->src];
         add_names(out, g, x->source.d, x->source.n, " <- ");
-        aot_sb_addf(out, ", made at %s%s%s", aot_format_source(place, sizeof place, g, last), src->code != 0 ? ": " : "",
-                    src->code != 0 ? aot_text(g->ctx, src->code) : "");
+        aot_sb_addf(out, ", made at %s%s%s", aot_format_source(place, sizeof place, g, last),
+                    src->code != 0 ? ": " : "", src->code != 0 ? aot_text(g->ctx, src->code) : "");
     }
 }
 
@@ -119,12 +126,17 @@ void explain_item_words(aot_sb *out, const aot_explain *x)
     const aot_partition *p = x->p;
     if (x->item != UINT32_MAX) {
         const aot_budget_item *item = &p->items[x->item];
-        aot_sb_addf(out, "%s: row %u of %u by memory, %.4f of the memory, runtime %.6g; %.4f of %.4f are saved",
-                    item->saved ? "saved" : "to be recomputed", x->item + 1, p->n_items, item->memory, item->runtime,
-                    p->items_saved, p->config.activation_memory_budget);
+        aot_sb_addf(
+            out,
+            "%s: row %u of %u by memory, %.4f of the memory, runtime %.6g; %.4f of %.4f are saved",
+            item->saved ? "saved" : "to be recomputed", x->item + 1, p->n_items, item->memory,
+            item->runtime, p->items_saved, p->config.activation_memory_budget);
     } else if (p->n_items != 0) {
-        aot_sb_addf(out, "none of the %u items: only what the third cut bans, the backward needs, no tag saves and no "
-                    "input holds is one", p->n_items);
+        aot_sb_addf(out,
+                    "none of the %u items: only what the third cut bans, the backward needs, no "
+                    "tag saves and no "
+                    "input holds is one",
+                    p->n_items);
     } else if (p->config.activation_memory_budget < 1) {
         aot_sb_addf(out, "none was needed: %s", p->rung);
     }
@@ -134,8 +146,10 @@ void explain_flip_weight_words(aot_sb *out, const aot_explain *x)
 {
     char from[32], to[32];
     if (x->flip_weight >= 0) {
-        aot_sb_addf(out, "weight from %s to %s: %s", aot_format_count(from, sizeof from, x->p->nodes[x->id].weight),
-                    aot_format_count(to, sizeof to, x->flip_weight), aot_verdict_name(x->flip_verdict));
+        aot_sb_addf(out, "weight from %s to %s: %s",
+                    aot_format_count(from, sizeof from, x->p->nodes[x->id].weight),
+                    aot_format_count(to, sizeof to, x->flip_weight),
+                    aot_verdict_name(x->flip_verdict));
     }
 }
 
@@ -150,7 +164,8 @@ void explain_flip_change_words(aot_sb *out, const aot_explain *x)
     bool tag = strchr(c->what, '=') == NULL;
     bool tagged = n->policy != AOT_POLICY_NONE;
     if (tag) {
-        aot_sb_addf(out, "tag from %s to %s", tagged ? aot_policy_name((aot_policy)n->policy) : "none",
+        aot_sb_addf(out, "tag from %s to %s",
+                    tagged ? aot_policy_name((aot_policy)n->policy) : "none",
                     aot_starts_with(c->what, "tag ") ? c->what + 4 : "none");
     } else {
         aot_sb_addz(out, c->what);
@@ -168,7 +183,8 @@ static void add_ranges(aot_sb *out, const aot_explain *x, size_t first)
             return;
         }
     }
-    aot_sb_addf(out, "%s%s at ", out->n != 0 ? "; " : "", r[first].failed ? "impossible" : aot_verdict_name(r[first].verdict));
+    aot_sb_addf(out, "%s%s at ", out->n != 0 ? "; " : "",
+                r[first].failed ? "impossible" : aot_verdict_name(r[first].verdict));
     for (size_t i = first, n = 0; i < x->budgets.n; i++) {
         if (r[i].verdict == r[first].verdict && r[i].failed == r[first].failed) {
             aot_sb_addf(out, "%s%g", n++ != 0 ? ", " : "", r[i].from / 1000.0);
@@ -182,7 +198,9 @@ static void add_ranges(aot_sb *out, const aot_explain *x, size_t first)
 void explain_budget_words(aot_sb *out, const aot_explain *x)
 {
     if (x->budgets.n == 1) {
-        aot_sb_addf(out, "%s at every budget", x->budgets.d[0].failed ? "impossible" : aot_verdict_name(x->budgets.d[0].verdict));
+        aot_sb_addf(out, "%s at every budget",
+                    x->budgets.d[0].failed ? "impossible"
+                                           : aot_verdict_name(x->budgets.d[0].verdict));
         return;
     }
     for (size_t i = 0; i < x->budgets.n; i++) {

@@ -17,8 +17,8 @@ void explain_edge_words(aot_sb *out, const aot_explain *x, const aot_net_edge *e
 void explain_capacity_words(aot_sb *out, const aot_net_edge *e);
 /* Which cut edges hold the value, in one sentence; or why none does. */
 void explain_around_words(aot_sb *out, const aot_explain *x);
-/* "mm <- t, made at model.py:12: y = x @ w" for a value without a line of its own; "" for others and for
- * inputs. */
+/* "mm <- t, made at model.py:12: y = x @ w" for a value without a line of its own; "" for others
+ * and for inputs. */
 void explain_source_words(aot_sb *out, const aot_explain *x);
 /* The value among the knapsack's items, or why it is none of them; "" at a budget of 1. */
 void explain_item_words(aot_sb *out, const aot_explain *x);
@@ -28,7 +28,8 @@ bool explain_shows_item(const aot_explain *x, uint32_t item);
 /* The least change of weight and of tag that flips it, from what to what; "" if there is none. */
 void explain_flip_weight_words(aot_sb *out, const aot_explain *x);
 void explain_flip_change_words(aot_sb *out, const aot_explain *x);
-/* "saved at 0.426 to 1; recomputed at 0 to 0.425": the verdict at each memory budget; "" if it was not asked. */
+/* "saved at 0.426 to 1; recomputed at 0 to 0.425": the verdict at each memory budget; "" if it was
+ * not asked. */
 void explain_budget_words(aot_sb *out, const aot_explain *x);
 /* Whether a change leads to another verdict. */
 bool explain_flips(const aot_explain *x, const aot_change *c);

@@ -54,8 +54,13 @@ static void place(job *j, finding_row *r, const aot_graph *g, aot_node_id node, 
 
 static finding_row row_of(finding_kind kind)
 {
-    return (finding_row){
-        .kind = kind, .rule = "", .title = "", .remedy = "", .stage = AOT_N_STAGES, .source = "", .file = ""};
+    return (finding_row){.kind = kind,
+                         .rule = "",
+                         .title = "",
+                         .remedy = "",
+                         .stage = AOT_N_STAGES,
+                         .source = "",
+                         .file = ""};
 }
 
 /* ---- lint ---- */
@@ -113,8 +118,8 @@ static void add_sites(job *j, aot_stage stage)
         finding_row r = row_of(FINDING_RANDOM);
         const char *nth = s->order > 0 ? aot_arena_printf(j->a, ", draw %u", s->order) : "";
         r.message = aot_arena_printf(j->a, "%s: %s %s, generator %s%s", aot_stage_get(stage)->name,
-                                     aot_node_name(s->g, s->node), aot_rng_use_name((aot_rng_use)s->use),
-                                     s->generator, nth);
+                                     aot_node_name(s->g, s->node),
+                                     aot_rng_use_name((aot_rng_use)s->use), s->generator, nth);
         r.rule = copy(j, s->op);
         r.title = aot_arena_printf(j->a, "It %s.", aot_rng_use_sentence((aot_rng_use)s->use));
         r.remedy = aot_rng_kind_sentence((aot_rng_kind)s->kind);

@@ -1,4 +1,5 @@
-/* Rows of the findings view: what lint finds in a unit, its random sites, its mutations and aliases. */
+/* Rows of the findings view: what lint finds in a unit, its random sites, its mutations and
+ * aliases. */
 #ifndef AOT_TUI_FINDING_ROWS_H
 #define AOT_TUI_FINDING_ROWS_H
 
@@ -20,7 +21,7 @@ typedef struct finding_row {
     finding_kind kind;
     const char *message;
     const char *rule;             /* its name; of a random site the operator; "": none */
-    const char *title, *remedy;   /* what it means; what to do, or since when it holds; "": nothing */
+    const char *title, *remedy; /* what it means; what to do, or since when it holds; "": nothing */
     const char *node;             /* Enter goes to it; NULL: to the stage */
     aot_stage stage;              /* AOT_N_STAGES: it has no place */
     const char *source, *file;    /* "model.py:12" and its path; "" */
@@ -35,6 +36,7 @@ aot_style finding_kind_style(finding_kind k);
 
 /* Appends the rows, the worst first; texts belong to a.
  * Errors: why lint could not look at the unit; other rows are there all the same. */
-aot_status finding_rows_of(finding_rows *out, aot_model *m, size_t unit, aot_arena *a, aot_err *err);
+aot_status finding_rows_of(finding_rows *out, aot_model *m, size_t unit, aot_arena *a,
+                           aot_err *err);
 
 #endif

@@ -38,8 +38,8 @@ static void find_peaks(fitter *k, aot_fit_point *point, const aot_partition *p)
     aot_memory_free(&m);
 }
 
-static aot_status cut_at(aot_partition **out, aot_fit_point *point, fitter *k, const aot_config *config,
-                         aot_err *err)
+static aot_status cut_at(aot_partition **out, aot_fit_point *point, fitter *k,
+                         const aot_config *config, aot_err *err)
 {
     aot_partition *p;
     *point = (aot_fit_point){.budget = config->activation_memory_budget, .rung = "not cut"};
@@ -66,7 +66,8 @@ static int by_bytes(const void *a, const void *b)
                                 : strcmp(x->name, y->name);
 }
 
-/* What the partition saves, a mark for each node of its graph. The graph is the same at every budget. */
+/* What the partition saves, a mark for each node of its graph. The graph is the same at every
+ * budget. */
 static uint8_t *saved_in(const aot_partition *p)
 {
     uint8_t *marks = aot_xcalloc(p->cut->nodes.n + 1, 1);
@@ -128,7 +129,9 @@ aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *join
                          const aot_config *config, const aot_fit_ask *ask, aot_err *err)
 {
     aot_fit f = {.best = -1};
-    fitter k = {.ask = ask, .cutter = aot_cutter_new(u, joint), .walker = aot_walker_new(u, joint, &ask->walk)};
+    fitter k = {.ask = ask,
+                .cutter = aot_cutter_new(u, joint),
+                .walker = aot_walker_new(u, joint, &ask->walk)};
     aot_partition *now = NULL;
     aot_status s = cut_at(&now, &f.now, &k, config, err);
     if (s == AOT_OK) {
@@ -143,7 +146,8 @@ aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *join
     return s;
 }
 
-aot_status aot_fits_of_model(aot_fit *out, aot_model *m, size_t unit, const aot_fit_ask *ask, aot_err *err)
+aot_status aot_fits_of_model(aot_fit *out, aot_model *m, size_t unit, const aot_fit_ask *ask,
+                             aot_err *err)
 {
     const aot_unit *u = aot_model_unit(m, unit);
     const aot_record *recorded = aot_unit_stage(u, AOT_STAGE_JOINT);
@@ -156,7 +160,11 @@ aot_status aot_fits_of_model(aot_fit *out, aot_model *m, size_t unit, const aot_
     AOT_TRY(aot_model_graph(m, unit, AOT_STAGE_JOINT, &joint, err));
     aot_sb text = {0};
     aot_print_graph(&text, joint, 0);
-    aot_record derived = {.name = "joint", .text = aot_sb_text(&text), .len = text.n, .line = 1, .stage = AOT_STAGE_JOINT};
+    aot_record derived = {.name = "joint",
+                          .text = aot_sb_text(&text),
+                          .len = text.n,
+                          .line = 1,
+                          .stage = AOT_STAGE_JOINT};
     aot_status s = aot_fits_unit(out, u, &derived, &config, ask, err);
     aot_sb_free(&text);
     return s;
@@ -173,10 +181,11 @@ void aot_fit_free(aot_fit *f)
 
 static json_t *point_json(const aot_fit_point *x)
 {
-    json_t *o = json_pack("{s:f, s:b, s:I, s:I, s:I, s:f, s:s}", "budget", x->budget, "fits",
-                          (int)x->fits, "forward_peak", (json_int_t)x->forward_peak, "backward_peak",
-                          (json_int_t)x->backward_peak, "saved_bytes", (json_int_t)x->saved_bytes,
-                          "recompute_flops", x->recompute_flops, "rung", x->rung);
+    json_t *o =
+        json_pack("{s:f, s:b, s:I, s:I, s:I, s:f, s:s}", "budget", x->budget, "fits", (int)x->fits,
+                  "forward_peak", (json_int_t)x->forward_peak, "backward_peak",
+                  (json_int_t)x->backward_peak, "saved_bytes", (json_int_t)x->saved_bytes,
+                  "recompute_flops", x->recompute_flops, "rung", x->rung);
     json_object_set_new(o, "tensor_bytes", json_integer(x->tensor_bytes));
     json_object_set_new(o, "saved_symbols", json_integer(x->n_symbols));
     if (x->newly_saved != NULL) {
@@ -198,16 +207,20 @@ json_t *aot_fit_json(const aot_fit *f)
     return o;
 }
 
-/* "-gelu 32.0 KiB, +t_3 16.0 KiB and 3 more": what is no longer saved first, as the budget falls. */
+/* "-gelu 32.0 KiB, +t_3 16.0 KiB and 3 more": what is no longer saved first, as the budget
+ * falls. */
 static void flip_words(aot_sb *out, const aot_fit_point *x)
 {
     enum { MOST = 2 };
     size_t gone = json_array_size(x->no_longer_saved), n = gone + json_array_size(x->newly_saved);
     char bytes[32];
     for (size_t i = 0; i < n && i < MOST; i++) {
-        json_t *v = i < gone ? json_array_get(x->no_longer_saved, i) : json_array_get(x->newly_saved, i - gone);
-        aot_sb_addf(out, "%s%s%s %s", i > 0 ? ", " : "", i < gone ? "-" : "+", json_string_value(json_array_get(v, 0)),
-                    aot_format_bytes(bytes, sizeof bytes, json_integer_value(json_array_get(v, 1))));
+        json_t *v = i < gone ? json_array_get(x->no_longer_saved, i)
+                             : json_array_get(x->newly_saved, i - gone);
+        aot_sb_addf(
+            out, "%s%s%s %s", i > 0 ? ", " : "", i < gone ? "-" : "+",
+            json_string_value(json_array_get(v, 0)),
+            aot_format_bytes(bytes, sizeof bytes, json_integer_value(json_array_get(v, 1))));
     }
     if (n > MOST) {
         aot_sb_addf(out, " and %zu more", n - MOST);
@@ -241,7 +254,8 @@ static bool same_point(const aot_fit_point *a, const aot_fit_point *b)
 {
     return a->forward_peak == b->forward_peak && a->backward_peak == b->backward_peak &&
            a->saved_bytes == b->saved_bytes && a->recompute_flops == b->recompute_flops &&
-           strcmp(a->rung, b->rung) == 0 && json_array_size(a->newly_saved) + json_array_size(a->no_longer_saved) == 0;
+           strcmp(a->rung, b->rung) == 0 &&
+           json_array_size(a->newly_saved) + json_array_size(a->no_longer_saved) == 0;
 }
 
 static void print_flips(aot_sb *out, const aot_fit *f)

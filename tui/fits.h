@@ -18,8 +18,8 @@ typedef struct aot_fit_point {
     double recompute_flops;
     const char *rung;
     bool fits;
-    /* [name, bytes] of what is saved and was not at the budget before (the next higher one) or no longer is,
-     * largest first; NULL for the first and where it cannot be cut */
+    /* [name, bytes] of what is saved and was not at the budget before (the next higher one) or no
+     * longer is, largest first; NULL for the first and where it cannot be cut */
     json_t *newly_saved, *no_longer_saved;
 } aot_fit_point;
 
@@ -41,11 +41,12 @@ typedef struct aot_fit_ask {
 /* Cuts and walks the unit at each budget.
  * Errors: those of the partition as configured. A budget that cannot be cut does not fit. */
 AOT_NODISCARD aot_status aot_fits_unit(aot_fit *out, const aot_unit *u, const aot_record *joint,
-                                       const aot_config *config, const aot_fit_ask *ask, aot_err *err);
+                                       const aot_config *config, const aot_fit_ask *ask,
+                                       aot_err *err);
 /* The same of a unit of a model under its settings and edits, recorded or derived.
  * Errors: besides, those of the derivation. */
-AOT_NODISCARD aot_status aot_fits_of_model(aot_fit *out, aot_model *m, size_t unit, const aot_fit_ask *ask,
-                                           aot_err *err);
+AOT_NODISCARD aot_status aot_fits_of_model(aot_fit *out, aot_model *m, size_t unit,
+                                           const aot_fit_ask *ask, aot_err *err);
 void aot_fit_free(aot_fit *f);
 json_t *aot_fit_json(const aot_fit *f);
 void aot_fit_print(aot_sb *out, const aot_fit *f, int64_t limit);

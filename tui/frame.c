@@ -1,5 +1,5 @@
-/* What surrounds a view: the bar above it, and below it the hints, which are made from the key table,
- * or a message. */
+/* What surrounds a view: the bar above it, and below it the hints, which are made from the key
+ * table, or a message. */
 #include "tui/frame.h"
 
 #include <stdlib.h>
@@ -48,10 +48,12 @@ static const char *last_dot(const char *text)
 static void add_assumed(aot_view *v, aot_sb *right)
 {
     aot_model *m = aot_app_model(v->app);
-    const char *text = m != NULL && v->unit < aot_model_n_units(m) ? aot_model_assumed(m, v->unit) : NULL;
+    const char *text =
+        m != NULL && v->unit < aot_model_n_units(m) ? aot_model_assumed(m, v->unit) : NULL;
     if (text != NULL) {
         aot_sb both = {0};
-        aot_sb_addf(&both, "%.*s%s%s", (int)strcspn(text, "(") - 1, text, right->n > 0 ? " · " : "", aot_sb_text(right));
+        aot_sb_addf(&both, "%.*s%s%s", (int)strcspn(text, "(") - 1, text, right->n > 0 ? " · " : "",
+                    aot_sb_text(right));
         aot_sb_free(right);
         *right = both;
     }

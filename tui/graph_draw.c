@@ -1,6 +1,6 @@
-/* How the main screen is laid out: a bar of stages; below it the nodes of the stage, the selected node
- * in detail, and the saved values. What fits is shown side by side; a narrow screen shows two lines about the node,
- * and Tab brings a hidden pane in front.
+/* How the main screen is laid out: a bar of stages; below it the nodes of the stage, the selected
+ * node in detail, and the saved values. What fits is shown side by side; a narrow screen shows two
+ * lines about the node, and Tab brings a hidden pane in front.
  *
  *   graph ------------------+ node ---------      80 x 24:  graph
  *   nodes                   | details                       nodes
@@ -69,7 +69,9 @@ static void draw_nodes(graph_view *gv, aot_canvas *c, int y, int x, int rows, in
     if (st->g || shows_text) {
         aot_sb_addf(&text, ": %s", info->sentence);
         if (status->origin == AOT_ORIGIN_DERIVED) {
-            aot_sb_addf(&text, status->same_as ? " (derived; changed nothing: the same as %s)" : " (derived)",
+            aot_sb_addf(&text,
+                        status->same_as ? " (derived; changed nothing: the same as %s)"
+                                        : " (derived)",
                         status->same_as);
         }
         list_note(shows_text ? &gv->runtime.list : &gv->nodes, &note);
@@ -84,7 +86,8 @@ static void draw_nodes(graph_view *gv, aot_canvas *c, int y, int x, int rows, in
     } else if (st->g->nodes.n == 0) {
         aot_canvas_put(c, y + 2, x + 2, AOT_STYLE_NORMAL, "This graph has no nodes.");
     } else if (aot_list_n_shown(&gv->nodes) == 0 && gv->nodes.filtered >= gv->nodes.n) {
-        aot_canvas_put(c, y + 2, x + 2, AOT_STYLE_NOTICE, "No node matches the filter; Esc drops it.");
+        aot_canvas_put(c, y + 2, x + 2, AOT_STYLE_NOTICE,
+                       "No node matches the filter; Esc drops it.");
     } else {
         graph_fit_listing(gv, cols - 1);
         aot_list_draw(&gv->nodes, c, y + 1, x, rows - 1, cols, gv->focus == PANE_NODES);

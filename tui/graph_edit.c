@@ -1,5 +1,6 @@
-/* Edits as the graph view sees them: which values a key means, what was before (so that what flips is
- * marked; the title's change is from no edits at all), and showing the same place again afterwards. */
+/* Edits as the graph view sees them: which values a key means, what was before (so that what flips
+ * is marked; the title's change is from no edits at all), and showing the same place again
+ * afterwards. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +88,8 @@ static void find_flips(graph_view *gv)
         flips_by_name(gv, b->names, b->n);
     } else {
         for (uint32_t i = 0; i < b->n; i++) {
-            gv->flips[i] = (int8_t)((p->nodes[i].verdict == AOT_V_SAVED) - ((b->names[i] & 7) == 7));
+            gv->flips[i] =
+                (int8_t)((p->nodes[i].verdict == AOT_V_SAVED) - ((b->names[i] & 7) == 7));
         }
     }
     for (uint32_t i = 0; i < p->cut->nodes.n; i++) {
@@ -184,7 +186,8 @@ static size_t add_name(graph_view *gv, aot_sb *out, aot_node_id id)
     return 1;
 }
 
-/* Names of what is meant: the saved value, the node, or all nodes between the start of a range and it. */
+/* Names of what is meant: the saved value, the node, or all nodes between the start of a range and
+ * it. */
 static size_t meant(graph_view *gv, aot_sb *out)
 {
     uint32_t row = aot_list_row(gv->focus == PANE_SAVED ? &gv->saved : &gv->nodes);
@@ -202,7 +205,8 @@ static size_t meant(graph_view *gv, aot_sb *out)
     size_t n = 0, from, to;
     graph_range(gv, &from, &to);
     for (size_t pos = from; pos <= to; pos++) {
-        aot_listing_row r = aot_listing_row_at(graph_now(gv)->listing, aot_list_row_at(&gv->nodes, pos));
+        aot_listing_row r =
+            aot_listing_row_at(graph_now(gv)->listing, aot_list_row_at(&gv->nodes, pos));
         aot_node_kind kind = (aot_node_kind)aot_node_at(graph_now(gv)->g, r.node)->kind;
         if (!r.is_source && kind != AOT_PLACEHOLDER && kind != AOT_OUTPUT) {
             n += add_name(gv, out, r.node);
@@ -216,7 +220,8 @@ static void force(graph_view *gv, const char *word)
     aot_sb names = {0}, line = {0};
     size_t n = meant(gv, &names);
     if (n == 0) {
-        aot_app_say(gv->v->app, "%s is for values of the graph that is cut: joint, joint_cse or forward", word);
+        aot_app_say(gv->v->app,
+                    "%s is for values of the graph that is cut: joint, joint_cse or forward", word);
     } else {
         aot_sb_addf(&line, "%s node:%s", word, aot_sb_text(&names));
         gv->range = false;

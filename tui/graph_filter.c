@@ -1,6 +1,6 @@
-/* Filters of the graph view: the selection language (partition/select.h) over the nodes of the stage that is
- * shown, and over the saved values. What a selection needs to know of a graph is made when the first row
- * is asked about, and again when the graph is another one. */
+/* Filters of the graph view: the selection language (partition/select.h) over the nodes of the
+ * stage that is shown, and over the saved values. What a selection needs to know of a graph is made
+ * when the first row is asked about, and again when the graph is another one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +37,8 @@ static aot_status set(graph_view *gv, aot_select *s, const char *text, aot_err *
     AOT_TRY(aot_select_parse(&now, text, err));
     if (now.needs_partition && !graph_partition(gv)) {
         aot_select_free(&now);
-        return AOT_FAIL(err, AOT_E_USAGE, "'%.200s' asks what a partition tells, and there is none: %s", text,
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "'%.200s' asks what a partition tells, and there is none: %s", text,
                         gv->part_err.msg);
     }
     aot_select_free(s);

@@ -1,6 +1,6 @@
-/* Folding in the node list: layers that look the same are shown once, with their number; or a module of the
- * user's as one line, with what is in it. + and - open and close the one under the cursor, and a search or a
- * jump opens what hides the node. */
+/* Folding in the node list: layers that look the same are shown once, with their number; or a
+ * module of the user's as one line, with what is in it. + and - open and close the one under the
+ * cursor, and a search or a jump opens what hides the node. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,7 +30,8 @@ static void find_modules(graph_view *gv, graph_stage *st)
     const char *const *paths = aot_unit_param_paths(u, st->g, &n);
     const aot_partition *p = graph_partition(gv);
     aot_node_id *cut = aot_view_map(st->g, p);
-    aot_module_folds_find(&st->modules, st->g, p, cut, paths ? aot_select_modules(st->g, paths, n, a) : NULL);
+    aot_module_folds_find(&st->modules, st->g, p, cut,
+                          paths ? aot_select_modules(st->g, paths, n, a) : NULL);
     free(cut);
     aot_progress_end();
     aot_arena_free(a);
@@ -72,7 +73,8 @@ static aot_node_id stand_in(graph_view *gv, aot_node_id id)
     return shut >= 0 ? m->folds.d[shut].first : id;
 }
 
-/* A head goes with the nodes under it: the list drops one that has none left. A filter looks into modules. */
+/* A head goes with the nodes under it: the list drops one that has none left. A filter looks into
+ * modules. */
 bool graph_hides(void *arg, size_t row)
 {
     graph_view *gv = arg;
@@ -114,7 +116,8 @@ void graph_reveal(void *arg, size_t row)
 static void draw_module(aot_canvas *c, int y, int x, int cols, const aot_module_fold *m)
 {
     char bytes[32], text[120], count[32];
-    int saved = snprintf(text, sizeof text, "%s nodes", aot_format_count(count, sizeof count, m->n_nodes));
+    int saved =
+        snprintf(text, sizeof text, "%s nodes", aot_format_count(count, sizeof count, m->n_nodes));
     if (m->n_saved > 0) {
         snprintf(text + saved, sizeof text - (size_t)saved, ", %s saved: %s",
                  aot_format_count(count, sizeof count, m->n_saved),
@@ -175,7 +178,8 @@ static void say_repeats(graph_view *gv, const aot_repeats *r)
     if (r->folds.n == 0) {
         aot_app_say(gv->v->app, "Nothing repeats in this stage");
     } else {
-        aot_app_say(gv->v->app, "%zu repeat%s: %u nodes are folded away; + opens the one under the cursor",
+        aot_app_say(gv->v->app,
+                    "%zu repeat%s: %u nodes are folded away; + opens the one under the cursor",
                     r->folds.n, r->folds.n == 1 ? "" : "s", hidden);
     }
 }
@@ -190,9 +194,11 @@ static void toggle(graph_view *gv, graph_folding to)
     if (r) {
         say_repeats(gv, r);
     } else if (m && m->folds.n == 0) {
-        aot_app_say(gv->v->app, "No two nodes of this stage stand together in a module or function");
+        aot_app_say(gv->v->app,
+                    "No two nodes of this stage stand together in a module or function");
     } else if (m) {
-        aot_app_say(gv->v->app, "%zu module%s or function%s; + opens one, - closes it, / looks into all",
+        aot_app_say(gv->v->app,
+                    "%zu module%s or function%s; + opens one, - closes it, / looks into all",
                     m->folds.n, m->folds.n == 1 ? "" : "s", m->folds.n == 1 ? "" : "s");
     }
 }
@@ -216,7 +222,10 @@ static bool open_module(graph_view *gv, aot_node_id id, bool open)
 {
     aot_module_folds *m = modules(gv);
     int32_t shut = m && id != AOT_NO_NODE ? aot_module_folds_shut(m, id) : -1;
-    int32_t k = open ? shut : shut >= 0 ? m->folds.d[shut].parent : m && id != AOT_NO_NODE ? m->of[id] : -1;
+    int32_t k = open                     ? shut
+                : shut >= 0              ? m->folds.d[shut].parent
+                : m && id != AOT_NO_NODE ? m->of[id]
+                                         : -1;
     if (k < 0) {
         return false;
     }
@@ -229,10 +238,11 @@ static void open_one(graph_view *gv, bool open)
 {
     aot_node_id id = graph_node_now(gv);
     if (!open_repeat(gv, id, open) && !open_module(gv, id, open)) {
-        aot_app_say(gv->v->app, "%s", gv->folding == FOLD_REPEATS   ? "This node is in no repeat"
-                                      : gv->folding == FOLD_NOTHING ? "Nothing is folded: t folds repeats, w modules"
-                                      : open                        ? "Nothing is folded here"
-                                                                    : "This node is in no module");
+        aot_app_say(gv->v->app, "%s",
+                    gv->folding == FOLD_REPEATS   ? "This node is in no repeat"
+                    : gv->folding == FOLD_NOTHING ? "Nothing is folded: t folds repeats, w modules"
+                    : open                        ? "Nothing is folded here"
+                                                  : "This node is in no module");
     }
 }
 

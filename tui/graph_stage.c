@@ -1,8 +1,9 @@
 /* Stages of the graph view: loading them from the model, the bar that names them, submodules, and
  * finding the same node again in another stage.
  *
- * The same node: by name, else the first node of the same source line, else the same relative place.
- * The anchor outlives stages that lack the node, so stepping there and back returns to it. */
+ * The same node: by name, else the first node of the same source line, else the same relative
+ * place. The anchor outlives stages that lack the node, so stepping there and back returns to
+ * it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +98,8 @@ static void ask_status(graph_view *gv)
 static bool follow_stage(graph_view *gv, graph_stage *st, aot_stage s)
 {
     const aot_graph *g;
-    bool same = aot_model_graph(aot_app_model(gv->v->app), gv->v->unit, s, &g, NULL) == AOT_OK && g == st->g;
+    bool same = aot_model_graph(aot_app_model(gv->v->app), gv->v->unit, s, &g, NULL) == AOT_OK &&
+                g == st->g;
     const aot_partition *p = same && follows_cut(s) ? graph_partition(gv) : NULL;
     if (!same || !aot_listing_follow(st->listing, p)) {
         return false;
@@ -243,7 +245,8 @@ bool graph_load_near(graph_view *gv)
     const aot_graph *g = graph_now(gv)->g;
     for (int i = 0; i < 2 && g && g->nodes.n < MAX_NODES; i++) {
         aot_stage s = graph_near_stage(gv, i ? -1 : 1);
-        if (s != AOT_N_STAGES && !gv->stages[s].loaded && gv->status[s].origin != AOT_ORIGIN_MISSING) {
+        if (s != AOT_N_STAGES && !gv->stages[s].loaded &&
+            gv->status[s].origin != AOT_ORIGIN_MISSING) {
             load_stage(gv, s);
             return true;
         }
@@ -465,7 +468,8 @@ void graph_draw_bar(graph_view *gv, aot_canvas *c, int y)
     for (int i = 0; i < gv->n_bar; i++) {
         now = gv->bar[i] == gv->v->stage ? i : now;
     }
-    while (first < now && bar_cols(gv, first, now + 2 < gv->n_bar ? now + 2 : gv->n_bar) > c->cols - 4) {
+    while (first < now &&
+           bar_cols(gv, first, now + 2 < gv->n_bar ? now + 2 : gv->n_bar) > c->cols - 4) {
         first++;
     }
     if (first > 0) {
@@ -524,7 +528,8 @@ void graph_draw_missing(graph_view *gv, aot_canvas *c, int y, int x, int rows, i
         aot_lines_wrap(&text, w, AOT_STYLE_NORMAL, aot_err_text(&st->err, why, sizeof why));
     }
     aot_lines_add(&text, AOT_STYLE_NORMAL, "");
-    aot_lines_addf(&text, AOT_STYLE_DIM, "%s: other stages%s", c->ascii ? "Left and Right" : "← and →",
+    aot_lines_addf(&text, AOT_STYLE_DIM, "%s: other stages%s",
+                   c->ascii ? "Left and Right" : "← and →",
                    st->stopped ? "; Enter: go on with this one" : "");
     aot_lines_end(&text, 0);
     int top = rows > (int)text.rows.n + 4 ? 2 : 0;

@@ -1,5 +1,5 @@
-/* State of the graph view, shared by its files: view_graph.c (actions), graph_draw.c (layout), graph_stage.c
- * (stages, finding a node again), pane_node.c and pane_saved.c. */
+/* State of the graph view, shared by its files: view_graph.c (actions), graph_draw.c (layout),
+ * graph_stage.c (stages, finding a node again), pane_node.c and pane_saved.c. */
 #ifndef AOT_TUI_GRAPH_VIEW_H
 #define AOT_TUI_GRAPH_VIEW_H
 
@@ -44,7 +44,8 @@ typedef struct graph_place {
 
 /* Verdicts before the last edit. */
 typedef struct graph_base {
-    uint64_t *names; /* by node: hash of its name, the verdict in the lowest bits; NULL: there is none */
+    uint64_t
+        *names; /* by node: hash of its name, the verdict in the lowest bits; NULL: there is none */
     uint32_t n;
     const aot_graph *cut;   /* only compared */
     unsigned graph_version; /* of the model, when it was taken */
@@ -157,7 +158,8 @@ bool graph_hides_any(void *arg);
 void graph_reveal(void *arg, size_t row);
 bool graph_stands_alone(void *arg, size_t row);
 void graph_drop_folds(graph_stage *st);
-size_t graph_fold_row(graph_view *gv, aot_node_id id); /* of the node, or of the one that stands for it */
+size_t graph_fold_row(graph_view *gv,
+                      aot_node_id id); /* of the node, or of the one that stands for it */
 /* "x 12" beside the first node of a fold. */
 void graph_draw_fold(graph_view *gv, aot_canvas *c, int y, int x, int cols, aot_node_id id);
 

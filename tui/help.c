@@ -1,6 +1,6 @@
-/* Help on the terminal: pages wrapped at 80 columns from the tables of commands, settings, stages and
- * keys. A command's doc is paragraphs apart by blank lines; a line that starts with a blank stays as
- * it is written. */
+/* Help on the terminal: pages wrapped at 80 columns from the tables of commands, settings, stages
+ * and keys. A command's doc is paragraphs apart by blank lines; a line that starts with a blank
+ * stays as it is written. */
 #include "tui/help.h"
 
 #include <string.h>
@@ -72,7 +72,8 @@ static void paragraphs(aot_sb *out, const char *text)
             aot_sb_add(out, text, n);
             aot_sb_addc(out, '\n');
         } else {
-            while (text[n] == '\n' && text[n + 1] != '\n' && text[n + 1] != ' ' && text[n + 1] != '\0') {
+            while (text[n] == '\n' && text[n + 1] != '\n' && text[n + 1] != ' ' &&
+                   text[n + 1] != '\0') {
                 n += 1 + strcspn(text + n + 1, "\n");
             }
             wrap(out, text, n, 0, 0);
@@ -154,7 +155,10 @@ void aot_help_overview(aot_sb *out, bool color)
 
 const char *aot_help_range_word(const aot_config_row *r)
 {
-    return r->type == 'S' ? "one of" : r->type == 'L' && r->range[0] == 'o' ? "a list of" : r->type == 'L' ? "value" : "range";
+    return r->type == 'S'                         ? "one of"
+           : r->type == 'L' && r->range[0] == 'o' ? "a list of"
+           : r->type == 'L'                       ? "value"
+                                                  : "range";
 }
 
 void aot_help_settings(aot_sb *out, bool color)
@@ -204,12 +208,15 @@ void aot_help_formats(aot_sb *out, bool color)
 
 void aot_help_selection(aot_sb *out, bool color)
 {
-    static const char how[] =
-        "Terms stand apart by blanks and all must hold; ! in front negates one. Any other word is a regular "
-        "expression that the name or operator must contain (small letters fit capitals). Commas give alternatives; "
-        "\"...\" keeps blanks and makes a word of the list a plain text. Numbers may end in K, M, G, T (1024) or KB, "
-        "MB (1000). So `save mul` means mul, mul_1 and every other product, `save node:mul` the one value of that "
-        "name; the interface says how many nodes match.";
+    static const char how[] = "Terms stand apart by blanks and all must hold; ! in front negates "
+                              "one. Any other word is a regular "
+                              "expression that the name or operator must contain (small letters "
+                              "fit capitals). Commas give alternatives; "
+                              "\"...\" keeps blanks and makes a word of the list a plain text. "
+                              "Numbers may end in K, M, G, T (1024) or KB, "
+                              "MB (1000). So `save mul` means mul, mul_1 and every other product, "
+                              "`save node:mul` the one value of that "
+                              "name; the interface says how many nodes match.";
     heading(out, "Selections (show --filter, policies)", color);
     wrap(out, how, sizeof how - 1, 0, 0);
     for (size_t i = 0; i < aot_select_count(); i++) {

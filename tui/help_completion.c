@@ -1,6 +1,6 @@
-/* Completion scripts of bash, zsh and fish, from the command and settings tables. All three complete
- * the command first, then its options, the values of those that take known ones (stages, formats,
- * settings), and files for everything else. */
+/* Completion scripts of bash, zsh and fish, from the command and settings tables. All three
+ * complete the command first, then its options, the values of those that take known ones (stages,
+ * formats, settings), and files for everything else. */
 #include <string.h>
 
 #include "pipeline/config.h"
@@ -111,7 +111,8 @@ static void bash(aot_sb *out)
 {
     aot_sb_addz(out, "# Made by `aotscope help --completion bash`; do not edit.\n"
                      "_aotscope()\n{\n"
-                     "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= values= key\n"
+                     "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} "
+                     "words= values= key\n"
                      "    COMPREPLY=()\n"
                      "    # bash takes NAME=VALUE apart at the sign\n"
                      "    if [[ $cur == = ]]; then\n        cur=\n        key==$prev\n"
@@ -126,9 +127,11 @@ static void bash(aot_sb *out)
                      "    [[ $prev == -* && $prev != --set ]] && key=$prev\n"
                      "    case ${COMP_WORDS[1]}$key in\n");
     bash_values(out);
-    aot_sb_addz(out, "    esac\n    if [[ -n $values ]]; then\n"
-                     "        COMPREPLY=($(compgen -W \"$values\" -- \"${cur#*=}\"))\n        return\n    fi\n"
-                     "    if ((COMP_CWORD == 1)); then\n        words='");
+    aot_sb_addz(
+        out,
+        "    esac\n    if [[ -n $values ]]; then\n"
+        "        COMPREPLY=($(compgen -W \"$values\" -- \"${cur#*=}\"))\n        return\n    fi\n"
+        "    if ((COMP_CWORD == 1)); then\n        words='");
     command_names(out);
     aot_sb_addz(out, " --help --version'\n        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\") "
                      "$(compgen -f -- \"$cur\"))\n        return\n    fi\n"
@@ -160,9 +163,10 @@ static void zsh(aot_sb *out)
         const aot_config_row *r = aot_config_row_at(i);
         aot_sb_addf(out, "%s '%s' ", r->name, setting_values(r));
     }
-    aot_sb_addz(out, ")\n    if [[ $PREFIX == *=* ]]; then\n        local name=${PREFIX%%=*}\n"
-                     "        compset -P '*='\n        compadd -- ${=values[$name]}\n        return\n"
-                     "    fi\n    compadd -S '' -- ");
+    aot_sb_addz(out,
+                ")\n    if [[ $PREFIX == *=* ]]; then\n        local name=${PREFIX%%=*}\n"
+                "        compset -P '*='\n        compadd -- ${=values[$name]}\n        return\n"
+                "    fi\n    compadd -S '' -- ");
     settings(out);
     aot_sb_addz(out, "\n}\n_aotscope() {\n    local -a commands\n    commands=(\n");
     for (size_t i = 0; i < aot_cmd_count(); i++) {
@@ -175,7 +179,8 @@ static void zsh(aot_sb *out)
                      "    case $words[2] in\n");
     for (size_t i = 0; i < aot_cmd_count(); i++) {
         const aot_cmd *c = aot_cmd_at(i);
-        aot_sb_addf(out, "    %s) shift words; ((CURRENT--)); _arguments '--help[Print this help.]'",
+        aot_sb_addf(out,
+                    "    %s) shift words; ((CURRENT--)); _arguments '--help[Print this help.]'",
                     c->name);
         for (const aot_option *o = c->options; o != NULL && o->name != NULL; o++) {
             aot_sb_addf(out, " \\\n        '%s--%s%s[", o->repeats ? "*" : "", o->name,
@@ -226,8 +231,8 @@ static void fish(aot_sb *out)
         quoted(out, c->summary, false);
         aot_sb_addz(out, "'\n");
         for (const aot_option *o = c->options; o != NULL && o->name != NULL; o++) {
-            aot_sb_addf(out, "complete -c aotscope -n '__fish_seen_subcommand_from %s' -l %s", c->name,
-                        o->name);
+            aot_sb_addf(out, "complete -c aotscope -n '__fish_seen_subcommand_from %s' -l %s",
+                        c->name, o->name);
             if (o->letter != 0) {
                 aot_sb_addf(out, " -s %c", o->letter);
             }

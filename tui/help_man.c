@@ -1,5 +1,5 @@
-/* The man page (roff) and the command reference (Markdown), from the same tables as --help. They are
- * kept in docs/ and made anew by `make docs`; a test compares. */
+/* The man page (roff) and the command reference (Markdown), from the same tables as --help. They
+ * are kept in docs/ and made anew by `make docs`; a test compares. */
 #include <string.h>
 
 #include "pipeline/config.h"
@@ -203,32 +203,38 @@ void aot_help_man(aot_sb *out)
     aot_sb_addf(out, ".\\\" Made by `aotscope help --man`; do not edit.\n"
                      ".TH AOTSCOPE 1 \"\" \"aotscope %s\" \"User Commands\"\n",
                 PACKAGE_VERSION);
-    aot_sb_addz(out, ".SH NAME\naotscope \\- see what AOTAutograd does to compiled PyTorch graphs\n"
-                     ".SH SYNOPSIS\n.B aotscope\n.IR INPUT ...\n.br\n.B aotscope\n.I COMMAND\n"
-                     ".RI [ ARG ]...\n.SH DESCRIPTION\n"
-                     "Reads logs of torch.compile, keeps each intermediate graph, and shows what is "
-                     "saved for the backward and why. Needs no Python and no PyTorch.\n.PP\n.I INPUT\n"
-                     "is a TORCH_TRACE log, the output of a run with TORCH_LOGS, a folder of rank "
-                     "logs, a .pt2 archive (torch.export.save), a session, a graph text, or\n.B \\-\nfor standard input; a .gz of these "
-                     "too. The kind is found from the content.\n.PP\n"
-                     "Without a command the input is opened in the terminal; where there is no "
-                     "terminal a summary is printed.\n.SH COMMANDS\nEach takes\n.BR \\-h ,\n"
-                     ".BR \\-\\-help .\n");
+    aot_sb_addz(out,
+                ".SH NAME\naotscope \\- see what AOTAutograd does to compiled PyTorch graphs\n"
+                ".SH SYNOPSIS\n.B aotscope\n.IR INPUT ...\n.br\n.B aotscope\n.I COMMAND\n"
+                ".RI [ ARG ]...\n.SH DESCRIPTION\n"
+                "Reads logs of torch.compile, keeps each intermediate graph, and shows what is "
+                "saved for the backward and why. Needs no Python and no PyTorch.\n.PP\n.I INPUT\n"
+                "is a TORCH_TRACE log, the output of a run with TORCH_LOGS, a folder of rank "
+                "logs, a .pt2 archive (torch.export.save), a session, a graph text, or\n.B "
+                "\\-\nfor standard input; a .gz of these "
+                "too. The kind is found from the content.\n.PP\n"
+                "Without a command the input is opened in the terminal; where there is no "
+                "terminal a summary is printed.\n.SH COMMANDS\nEach takes\n.BR \\-h ,\n"
+                ".BR \\-\\-help .\n");
     for (size_t i = 0; i < aot_cmd_count(); i++) {
         roff_command(out, aot_cmd_at(i));
     }
     roff_settings(out);
     roff_formats(out);
     roff_interface(out);
-    aot_sb_addz(out, ".SH EXIT STATUS\n.TP\n.B 0\nDone, or the same.\n.TP\n.B 1\nSomething differs, or "
-                     "there are findings.\n.TP\n.B 2\nError: the message is on standard error, with "
-                     "file, line and column where they are known.\n");
-    aot_sb_addz(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty, no colour is used.\n"
-                     ".TP\n.B TERM\nThe terminal;\n.B dumb\nmeans no colour.\n.TP\n.B EDITOR\n"
-                     "What opens a source line.\n.TP\n.B AOTSCOPE_THEME\nThe theme of colours; see\n.BR THEMES .\n"
-                     ".TP\n.B XDG_CONFIG_HOME\nWhere\n.I aotscope/keys\n"
-                     "is looked for.\n.TP\n.B XDG_DATA_HOME\nWhere\n.I aotscope/history\nis kept: lines of the "
-                     "prompts.\n");
+    aot_sb_addz(out,
+                ".SH EXIT STATUS\n.TP\n.B 0\nDone, or the same.\n.TP\n.B 1\nSomething differs, or "
+                "there are findings.\n.TP\n.B 2\nError: the message is on standard error, with "
+                "file, line and column where they are known.\n");
+    aot_sb_addz(
+        out,
+        ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty, no colour is used.\n"
+        ".TP\n.B TERM\nThe terminal;\n.B dumb\nmeans no colour.\n.TP\n.B EDITOR\n"
+        "What opens a source line.\n.TP\n.B AOTSCOPE_THEME\nThe theme of colours; see\n.BR THEMES "
+        ".\n"
+        ".TP\n.B XDG_CONFIG_HOME\nWhere\n.I aotscope/keys\n"
+        "is looked for.\n.TP\n.B XDG_DATA_HOME\nWhere\n.I aotscope/history\nis kept: lines of the "
+        "prompts.\n");
     aot_sb_addz(out, ".SH FILES\n.TP\n.I $XDG_CONFIG_HOME/aotscope/keys\nKeys of the user: lines\n"
                      ".B bind MAP KEY ACTION\nread after the built\\-in ones.\n");
 }
@@ -312,8 +318,10 @@ void aot_help_keys_markdown(aot_sb *out)
 {
     aot_keymap *map = aot_keymap_new();
     const char *group = "";
-    aot_sb_addz(out, "# Keys\n\nMade from `tui/actions.def`, `tui/keys.default` and `tui/commands.c` by `make docs`; "
-                     "`aotscope help keys` prints the same, and `?` shows those of the view. Every action can be "
+    aot_sb_addz(out, "# Keys\n\nMade from `tui/actions.def`, `tui/keys.default` and "
+                     "`tui/commands.c` by `make docs`; "
+                     "`aotscope help keys` prints the same, and `?` shows those of the view. Every "
+                     "action can be "
                      "given by name after `:`. Other keys: `bind MAP KEY ACTION` lines in "
                      "`$XDG_CONFIG_HOME/aotscope/keys`.\n");
     for (int a = AOT_ACT_NONE + 1; a < AOT_N_ACTIONS; a++) {
@@ -325,12 +333,15 @@ void aot_help_keys_markdown(aot_sb *out)
         aot_keymap_all(map, (aot_action)a, keys, sizeof keys);
         aot_sb_addz(out, "| ");
         markdown_keys(out, keys);
-        aot_sb_addf(out, "| `%s` | %s |\n", aot_action_name((aot_action)a), aot_action_doc((aot_action)a));
+        aot_sb_addf(out, "| `%s` | %s |\n", aot_action_name((aot_action)a),
+                    aot_action_doc((aot_action)a));
     }
     aot_sb_addz(out, "\n## Views\n\nEach prints without a terminal, too.\n\n"
                      "| view | opened by | | the same as a command |\n|---|---|---|---|\n");
     for (const aot_view_row *v = aot_view_rows; v->title; v++) {
-        aot_sb_addf(out, *v->opened_by ? "| %s | `:%s` | %s | `aotscope %s` |\n" : "| %s | %s | %s | `aotscope %s` |\n",
+        aot_sb_addf(out,
+                    *v->opened_by ? "| %s | `:%s` | %s | `aotscope %s` |\n"
+                                  : "| %s | %s | %s | `aotscope %s` |\n",
                     v->title, v->opened_by, v->doc, v->twin);
     }
     aot_sb_addz(out, "\n## Commands after :\n\n| command | |\n|---|---|\n");

@@ -1,8 +1,9 @@
-/* Key table: `bind MAP KEY ACTION` lines, read from the text compiled in (keys.default) and from the
- * user's file. Later lines win. The table is a plain array, searched from the end: it has about a
- * hundred rows and is asked once a key.
+/* Key table: `bind MAP KEY ACTION` lines, read from the text compiled in (keys.default) and from
+ * the user's file. Later lines win. The table is a plain array, searched from the end: it has about
+ * a hundred rows and is asked once a key.
  *
- * Example: "bind graph <Left> stage-prev" -> {map "graph", key AOT_KEY_LEFT, AOT_ACT_STAGE_PREV}. */
+ * Example: "bind graph <Left> stage-prev" -> {map "graph", key AOT_KEY_LEFT,
+ * AOT_ACT_STAGE_PREV}. */
 #include "tui/keymap.h"
 
 #include <errno.h>
@@ -197,8 +198,8 @@ static aot_status read_line(aot_keymap *k, char *line, uint32_t number, aot_err 
     const char *rest = key;
     b.key = aot_key_read(&rest);
     if (b.key == AOT_KEY_NONE || *rest) {
-        return AOT_FAIL_POS(err, AOT_E_PARSE, at, "'%s' is no key: expected j, <Enter>, <C-l>, <F1>",
-                            key);
+        return AOT_FAIL_POS(err, AOT_E_PARSE, at,
+                            "'%s' is no key: expected j, <Enter>, <C-l>, <F1>", key);
     }
     snprintf(b.map, sizeof b.map, "%s", map);
     aot_vec_push(&k->rows, b);

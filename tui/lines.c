@@ -89,7 +89,8 @@ void aot_lines_addf(aot_lines *l, aot_style style, const char *fmt, ...)
     aot_lines_add(l, style, buf);
 }
 
-void aot_lines_link(aot_lines *l, uint32_t link, const char *label, aot_style style, const char *text)
+void aot_lines_link(aot_lines *l, uint32_t link, const char *label, aot_style style,
+                    const char *text)
 {
     push(l, link, label, style, text, strlen(text));
 }
@@ -161,7 +162,8 @@ void aot_lines_take(aot_lines *l, aot_sb *text)
 
 void aot_lines_pair(aot_lines *l, int cols, const char *label, aot_style style, const char *text)
 {
-    wrap(l, cols > 0 ? (cols > l->label_cols + 8 ? cols - l->label_cols : 8) : 0, label, style, text);
+    wrap(l, cols > 0 ? (cols > l->label_cols + 8 ? cols - l->label_cols : 8) : 0, label, style,
+         text);
 }
 
 void aot_lines_wrap(aot_lines *l, int cols, aot_style style, const char *text)
@@ -175,7 +177,8 @@ uint32_t aot_lines_link_at(const aot_lines *l)
     return row == AOT_NO_ROW ? AOT_NO_LINK : l->rows.d[row].link;
 }
 
-int aot_lines_draw_text(aot_canvas *c, int y, int x, int rows, int cols, aot_style style, const char *text)
+int aot_lines_draw_text(aot_canvas *c, int y, int x, int rows, int cols, aot_style style,
+                        const char *text)
 {
     aot_lines l;
     aot_lines_init(&l, 0);

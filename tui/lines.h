@@ -1,5 +1,5 @@
-/* Lines of styled text with an optional label column and a link: what the node pane, help, settings,
- * notes and text views show through a list. */
+/* Lines of styled text with an optional label column and a link: what the node pane, help,
+ * settings, notes and text views show through a list. */
 #ifndef AOT_TUI_LINES_H
 #define AOT_TUI_LINES_H
 
@@ -35,9 +35,10 @@ void aot_lines_addf(aot_lines *l, aot_style style, const char *fmt, ...) AOT_PRI
 /* A labelled line, its text wrapped at blanks to cols columns (0: not wrapped). */
 void aot_lines_pair(aot_lines *l, int cols, const char *label, aot_style style, const char *text);
 /* A line that Enter follows; label NULL: the text starts at the left, "": under the other texts. */
-void aot_lines_link(aot_lines *l, uint32_t link, const char *label, aot_style style, const char *text);
-/* The same without a label, folded to cols columns; what goes on below is indented, and Enter follows it
- * too. */
+void aot_lines_link(aot_lines *l, uint32_t link, const char *label, aot_style style,
+                    const char *text);
+/* The same without a label, folded to cols columns; what goes on below is indented, and Enter
+ * follows it too. */
 void aot_lines_link_fold(aot_lines *l, int cols, int indent, uint32_t link, aot_style style,
                          const char *text);
 /* One line for each line of a text, which is taken over; comments get their own style. */
@@ -46,6 +47,7 @@ void aot_lines_take(aot_lines *l, aot_sb *text);
 void aot_lines_wrap(aot_lines *l, int cols, aot_style style, const char *text);
 uint32_t aot_lines_link_at(const aot_lines *l); /* under the cursor */
 /* A text alone in a field, as why there is nothing to show. Rows that it took. */
-int aot_lines_draw_text(aot_canvas *c, int y, int x, int rows, int cols, aot_style style, const char *text);
+int aot_lines_draw_text(aot_canvas *c, int y, int x, int rows, int cols, aot_style style,
+                        const char *text);
 
 #endif

@@ -116,7 +116,8 @@ static void start_scan(aot_list *l)
     l->search_from = at < n ? at : 0;
 }
 
-/* Position of a row in what is shown, n if it is not there: halving where rows stand in their order. */
+/* Position of a row in what is shown, n if it is not there: halving where rows stand in their
+ * order. */
 static size_t position_of(const aot_list *l, size_t row)
 {
     size_t n = l->shown.n, low = 0, high = n;

@@ -19,21 +19,23 @@ typedef struct aot_list_ops {
     void (*draw)(void *arg, aot_canvas *c, int y, int x, int cols, size_t row);
     /* Appends what search and filter look at. */
     void (*text)(void *arg, size_t row, aot_sb *out);
-    /* A head cannot be selected: a search goes to the row under it, a filter keeps it if a row under
-     * it is kept. NULL: no heads. */
+    /* A head cannot be selected: a search goes to the row under it, a filter keeps it if a row
+     * under it is kept. NULL: no heads. */
     bool (*is_head)(void *arg, size_t row);
     /* Whether a row is folded away, and whether any is; NULL: never. */
     bool (*hides)(void *arg, size_t row);
     bool (*hides_any)(void *arg);
-    /* Shows a row that is folded away, as a search found it. NULL: a search looks at what is shown. */
+    /* Shows a row that is folded away, as a search found it. NULL: a search looks at what is
+     * shown. */
     void (*reveal)(void *arg, size_t row);
     /* Whether a row needs no head above it. NULL: none does. */
     bool (*stands_alone)(void *arg, size_t row);
-    /* A filter of the owner's own language: takes it over (or refuses it), then says which rows it keeps.
-     * NULL: a filter is a pattern over the rows' texts. */
+    /* A filter of the owner's own language: takes it over (or refuses it), then says which rows it
+     * keeps. NULL: a filter is a pattern over the rows' texts. */
     aot_status (*select)(void *arg, const char *text, aot_err *err);
     bool (*selects)(void *arg, size_t row);
-    /* Names of the sort columns; columns[0] is the order of the rows themselves. NULL: not sorted. */
+    /* Names of the sort columns; columns[0] is the order of the rows themselves. NULL: not
+     * sorted. */
     const char *const *columns;
     int (*compare)(void *arg, int column, size_t a, size_t b);
 } aot_list_ops;
@@ -63,8 +65,8 @@ typedef struct aot_list {
     bool descending;
     size_t sort_width, sort_at; /* merge sort: runs of this width are in order; 0: not sorting */
     uint32_t *sorted;      /* where runs are merged to */
-    /* Matches among positions, or among rows where some are folded away; scanned from search_from round to it
-     * again. */
+    /* Matches among positions, or among rows where some are folded away; scanned from search_from
+     * round to it again. */
     aot_pattern search;
     uint64_t *matches;
     size_t search_from, searched, n_matches;
@@ -91,7 +93,8 @@ bool aot_list_click(aot_list *l, int y, int x);
 
 /* Sets what is looked for; "" drops it. E_PARSE: what is wrong with the expression.
  * start: row to search from. */
-AOT_NODISCARD aot_status aot_list_search(aot_list *l, const char *pattern, size_t start, aot_err *err);
+AOT_NODISCARD aot_status aot_list_search(aot_list *l, const char *pattern, size_t start,
+                                         aot_err *err);
 AOT_NODISCARD aot_status aot_list_filter(aot_list *l, const char *pattern, aot_err *err);
 bool aot_list_is_match(const aot_list *l, size_t pos);
 /* Appends "match 3/17", "no match", "filter gelu: 12 of 487" ...; nothing if neither is on. */

@@ -15,7 +15,7 @@ static const aot_graph *graph_of(const aot_memory_unit *u, aot_mem_side side)
     return side == AOT_SIDE_FORWARD ? u->p->forward : u->p->backward;
 }
 
-/* ---- asking ----------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static aot_status read_by(aot_memory_ask *out, const char *text, aot_err *err)
 {
@@ -25,7 +25,8 @@ static aot_status read_by(aot_memory_ask *out, const char *text, aot_err *err)
         snprintf(name, sizeof name, "%.*s", (int)(n < 31 ? n : 31), text);
         aot_mem_by by = aot_mem_by_find(name);
         if (by == AOT_N_MEM_BY) {
-            return AOT_FAIL(err, AOT_E_USAGE, "--by '%s': there are kind, line, op, region and module", name);
+            return AOT_FAIL(err, AOT_E_USAGE,
+                            "--by '%s': there are kind, line, op, region and module", name);
         }
         out->by_set[by] = out->any_by = true;
         text += n + (text[n] == ',');
@@ -63,7 +64,8 @@ aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, aot_err *
     return AOT_OK;
 }
 
-/* The i-th way to group that is asked for: kind and line where none is; AOT_N_MEM_BY after the last. */
+/* The i-th way to group that is asked for: kind and line where none is; AOT_N_MEM_BY after the
+ * last. */
 static aot_mem_by asked(const aot_memory_ask *ask, int i)
 {
     for (int by = 0; by < AOT_N_MEM_BY; by++) {
@@ -75,15 +77,15 @@ static aot_mem_by asked(const aot_memory_ask *ask, int i)
     return AOT_N_MEM_BY;
 }
 
-static void make_groups(aot_memgroups *g, const aot_memory_ask *ask, const aot_memory_unit *u, aot_mem_side side,
-                        aot_mem_by by)
+static void make_groups(aot_memgroups *g, const aot_memory_ask *ask, const aot_memory_unit *u,
+                        aot_mem_side side, aot_mem_by by)
 {
     // regions are told apart by their numbers
     bool fold = !ask->no_fold && by != AOT_MEM_BY_REGION;
     aot_memgroups_make(g, u->p, u->m, side, by, u->modules, fold);
 }
 
-/* ---- rows of the timeline --------------------------------------------------------------------- */
+/* ---- rows of the timeline -------------------------------------------------------------------- */
 
 typedef struct changes {
     int64_t *born, *freed; /* by row: made by the node, freed after it */
@@ -92,14 +94,16 @@ typedef struct changes {
 static changes changes_of(const aot_memory_unit *u, aot_mem_side side)
 {
     const aot_memory_side *s = aot_memory_get(u->m, side);
-    changes c = {aot_xcalloc(s->live.n + 1, sizeof *c.born), aot_xcalloc(s->live.n + 1, sizeof *c.freed)};
+    changes c = {aot_xcalloc(s->live.n + 1, sizeof *c.born),
+                 aot_xcalloc(s->live.n + 1, sizeof *c.freed)};
     aot_memory_changes(s, c.born, c.freed);
     return c;
 }
 
 static void timeline_table(aot_sb *out, const aot_memory_unit *u, aot_mem_side side)
 {
-    static const char *const titles[] = {"live", "allocated", "freed after", "  node", "operator", "line"};
+    static const char *const titles[] = {"live",   "allocated", "freed after",
+                                         "  node", "operator",  "line"};
     const aot_memory_side *s = aot_memory_get(u->m, side);
     const aot_graph *g = graph_of(u, side);
     changes c = changes_of(u, side);
@@ -115,7 +119,8 @@ static void timeline_table(aot_sb *out, const aot_memory_unit *u, aot_mem_side s
         for (int k = 0; k < 2; k++) {
             int64_t bytes = k == 0 ? c.born[r] : c.freed[r];
             if (bytes != 0) {
-                aot_table_cellf(t, "%c%s", k == 0 ? '+' : '-', aot_format_bytes(text, sizeof text, bytes));
+                aot_table_cellf(t, "%c%s", k == 0 ? '+' : '-',
+                                aot_format_bytes(text, sizeof text, bytes));
             } else {
                 aot_table_cell(t, "");
             }
@@ -130,16 +135,17 @@ static void timeline_table(aot_sb *out, const aot_memory_unit *u, aot_mem_side s
     free(c.freed);
 }
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-static void group_row(aot_table *t, const aot_memory_unit *u, aot_mem_side side, const aot_memgroup *g,
-                      aot_mem_by by)
+static void group_row(aot_table *t, const aot_memory_unit *u, aot_mem_side side,
+                      const aot_memgroup *g, aot_mem_by by)
 {
     const aot_memory_side *s = aot_memory_get(u->m, side);
     const aot_mem_block *b = g->largest != UINT32_MAX ? &s->blocks.d[g->largest] : NULL;
     aot_table_row(t);
     aot_table_bytes(t, g->peak_bytes);
-    aot_table_cellf(t, "%.0f%%", s->peak != 0 ? 100.0 * (double)g->peak_bytes / (double)s->peak : 0.0);
+    aot_table_cellf(t, "%.0f%%",
+                    s->peak != 0 ? 100.0 * (double)g->peak_bytes / (double)s->peak : 0.0);
     aot_table_cellf(t, "%u", g->n_blocks);
     aot_table_bytes(t, g->most_bytes);
     if (g->n_same > 1) {
@@ -150,7 +156,8 @@ static void group_row(aot_table *t, const aot_memory_unit *u, aot_mem_side side,
     aot_table_cellf(t, "%s to %s", aot_node_name(graph_of(u, side), s->live.d[g->first_row].node),
                     aot_node_name(graph_of(u, side), s->live.d[g->last_row].node));
     if (b != NULL && by != AOT_MEM_BY_KIND && g->detail[0] == '\0') {
-        aot_table_cellf(t, "largest: %s", aot_node_name(aot_mem_block_graph(u->p, side, b), b->node));
+        aot_table_cellf(t, "largest: %s",
+                        aot_node_name(aot_mem_block_graph(u->p, side, b), b->node));
     } else {
         aot_table_cell(t, g->detail);
     }
@@ -166,7 +173,8 @@ static void rest_row(aot_table *t, const aot_memgroups *g, uint32_t from)
     }
     aot_table_row(t);
     aot_table_bytes(t, peak);
-    aot_table_cellf(t, "%.0f%%", g->side->peak != 0 ? 100.0 * (double)peak / (double)g->side->peak : 0.0);
+    aot_table_cellf(t, "%.0f%%",
+                    g->side->peak != 0 ? 100.0 * (double)peak / (double)g->side->peak : 0.0);
     aot_table_cellf(t, "%u", n);
     aot_table_cell(t, "");
     aot_table_cellf(t, "%u more (--top 0)", g->n - from);
@@ -192,22 +200,23 @@ static void regions_at_once(aot_sb *out, const aot_memgroups *g, const aot_graph
         most = count[r] > most ? count[r] : most;
     }
     if (most > 0) {
-        aot_sb_addf(out, "memory of %u checkpoint region%s lives at once, first at %s\n", most, most == 1 ? "" : "s",
-                    aot_node_name(graph, g->side->live.d[at].node));
+        aot_sb_addf(out, "memory of %u checkpoint region%s lives at once, first at %s\n", most,
+                    most == 1 ? "" : "s", aot_node_name(graph, g->side->live.d[at].node));
     }
     free(count);
     free(rows);
 }
 
-static void groups_table(aot_sb *out, const aot_memory_ask *ask, const aot_memory_unit *u, aot_mem_side side,
-                         aot_mem_by by)
+static void groups_table(aot_sb *out, const aot_memory_ask *ask, const aot_memory_unit *u,
+                         aot_mem_side side, aot_mem_by by)
 {
     aot_memgroups g;
     aot_table *t = aot_table_new();
     char by_title[32];
     make_groups(&g, ask, u, side, by);
     snprintf(by_title, sizeof by_title, "by %s", aot_mem_by_name(by));
-    const char *titles[] = {"at the peak", "", "storages", "most at once", by_title, "lives from, to", ""};
+    const char *titles[] = {"at the peak",    "", "storages", "most at once", by_title,
+                            "lives from, to", ""};
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
         aot_table_column(t, titles[i], i < 4 ? AOT_RIGHT : AOT_LEFT, i == 6 ? 60 : 0);
     }
@@ -242,19 +251,22 @@ static void plot(aot_sb *out, const aot_memory_unit *u, aot_mem_side side)
     aot_chart_free(c);
 }
 
-static void print_side(aot_sb *out, const aot_memory_ask *ask, const aot_memory_unit *u, aot_mem_side side)
+static void print_side(aot_sb *out, const aot_memory_ask *ask, const aot_memory_unit *u,
+                       aot_mem_side side)
 {
     const aot_memory_side *s = aot_memory_get(u->m, side);
     const aot_graph *g = graph_of(u, side);
     const aot_reserved *r = side == AOT_SIDE_FORWARD ? &u->forward : &u->backward;
     char peak[32], before[32], end[32], source[512], more[32];
-    aot_sb_addf(out, "\n%s: %s at the peak", side_names[side], aot_format_bytes(peak, sizeof peak, s->peak));
+    aot_sb_addf(out, "\n%s: %s at the peak", side_names[side],
+                aot_format_bytes(peak, sizeof peak, s->peak));
     if (s->peak_node != AOT_NO_NODE) {
         aot_format_source(source, sizeof source, g, s->peak_node);
-        aot_sb_addf(out, ", at %s (%u of %zu%s%s)", aot_node_name(g, s->peak_node), s->peak_row + 1, s->live.n,
-                    source[0] != '\0' ? ", " : "", source);
+        aot_sb_addf(out, ", at %s (%u of %zu%s%s)", aot_node_name(g, s->peak_node), s->peak_row + 1,
+                    s->live.n, source[0] != '\0' ? ", " : "", source);
     }
-    aot_sb_addf(out, "; %s before the first node, %s at the end\n", aot_format_bytes(before, sizeof before, s->inputs),
+    aot_sb_addf(out, "; %s before the first node, %s at the end\n",
+                aot_format_bytes(before, sizeof before, s->inputs),
                 aot_format_bytes(end, sizeof end, s->end));
     if (ask->allocator) {
         aot_sb_addf(out, "the allocator holds %s at most, %s of it in use at once; segments: %u\n",
@@ -286,9 +298,10 @@ void aot_memory_print(aot_sb *out, const aot_memory_ask *ask, const aot_memory_u
     aot_sb_addc(out, '\n');
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *groups_json(const aot_memory_ask *ask, const aot_memory_unit *u, aot_mem_side side, aot_mem_by by)
+static json_t *groups_json(const aot_memory_ask *ask, const aot_memory_unit *u, aot_mem_side side,
+                           aot_mem_by by)
 {
     aot_memgroups g;
     json_t *list = json_array();
@@ -296,10 +309,11 @@ static json_t *groups_json(const aot_memory_ask *ask, const aot_memory_unit *u, 
     int64_t *rows = aot_xcalloc(g.side->live.n + 1, sizeof *rows);
     for (uint32_t i = 0; i < g.n; i++) {
         const aot_memgroup *x = &g.d[i];
-        json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:i, s:i}", "key", x->key, "detail", x->detail,
-                              "peak_bytes", (json_int_t)x->peak_bytes, "most_bytes", (json_int_t)x->most_bytes,
-                              "storages", (int)x->n_blocks, "folded", (int)x->n_same, "first_row", (int)x->first_row,
-                              "last_row", (int)x->last_row);
+        json_t *o =
+            json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:i, s:i}", "key", x->key, "detail",
+                      x->detail, "peak_bytes", (json_int_t)x->peak_bytes, "most_bytes",
+                      (json_int_t)x->most_bytes, "storages", (int)x->n_blocks, "folded",
+                      (int)x->n_same, "first_row", (int)x->first_row, "last_row", (int)x->last_row);
         if (ask->timeline) {
             json_t *over = json_array();
             aot_memgroups_over_time(rows, &g, i);
@@ -321,7 +335,8 @@ static void timeline_json(json_t *o, const aot_memory_unit *u, aot_mem_side side
     changes c = changes_of(u, side);
     json_t *list = json_array();
     for (size_t r = 0; r < s->live.n; r++) {
-        json_array_append_new(list, json_pack("[I, I]", (json_int_t)c.born[r], (json_int_t)c.freed[r]));
+        json_array_append_new(list,
+                              json_pack("[I, I]", (json_int_t)c.born[r], (json_int_t)c.freed[r]));
     }
     json_object_set_new(o, "allocated_and_freed", list);
     free(c.born);
@@ -334,10 +349,14 @@ static json_t *side_json(const aot_memory_ask *ask, const aot_memory_unit *u, ao
     const aot_graph *g = graph_of(u, side);
     json_t *live = json_array();
     for (size_t i = 0; i < s->live.n; i++) {
-        json_array_append_new(live, json_pack("[s, I]", aot_node_name(g, s->live.d[i].node), (json_int_t)s->live.d[i].bytes));
+        json_array_append_new(live, json_pack("[s, I]", aot_node_name(g, s->live.d[i].node),
+                                              (json_int_t)s->live.d[i].bytes));
     }
-    json_t *o = json_pack("{s:I, s:I}", "inputs", (json_int_t)s->inputs, "peak", (json_int_t)s->peak);
-    json_object_set_new(o, "peak_node", s->peak_node != AOT_NO_NODE ? json_string(aot_node_name(g, s->peak_node)) : json_null());
+    json_t *o =
+        json_pack("{s:I, s:I}", "inputs", (json_int_t)s->inputs, "peak", (json_int_t)s->peak);
+    json_object_set_new(o, "peak_node",
+                        s->peak_node != AOT_NO_NODE ? json_string(aot_node_name(g, s->peak_node))
+                                                    : json_null());
     json_object_set_new(o, "live", live);
     json_object_set_new(o, "end", json_integer(s->end));
     if (ask->timeline) {
@@ -353,27 +372,31 @@ static json_t *side_json(const aot_memory_ask *ask, const aot_memory_unit *u, ao
     }
     if (ask->allocator) {
         const aot_reserved *r = side == AOT_SIDE_FORWARD ? &u->forward : &u->backward;
-        json_object_set_new(o, "allocator", json_pack("{s:I, s:I, s:I, s:i}", "allocated_peak", (json_int_t)r->allocated_peak,
-                                                      "reserved_peak", (json_int_t)r->reserved_peak, "reserved_end",
-                                                      (json_int_t)r->reserved_end, "segments", (int)r->n_segments));
+        json_object_set_new(o, "allocator",
+                            json_pack("{s:I, s:I, s:I, s:i}", "allocated_peak",
+                                      (json_int_t)r->allocated_peak, "reserved_peak",
+                                      (json_int_t)r->reserved_peak, "reserved_end",
+                                      (json_int_t)r->reserved_end, "segments", (int)r->n_segments));
     }
     return o;
 }
 
 json_t *aot_memory_json(const aot_memory_ask *ask, const aot_memory_unit *u)
 {
-    return json_pack("{s:i, s:o, s:o}", "unit", u->number, "forward", side_json(ask, u, AOT_SIDE_FORWARD), "backward",
+    return json_pack("{s:i, s:o, s:o}", "unit", u->number, "forward",
+                     side_json(ask, u, AOT_SIDE_FORWARD), "backward",
                      side_json(ask, u, AOT_SIDE_BACKWARD));
 }
 
-/* ---- CSV -------------------------------------------------------------------------------------- */
+/* ---- CSV ------------------------------------------------------------------------------------- */
 
 aot_table *aot_memory_csv_new(const aot_memory_ask *ask)
 {
-    static const char *const rows[] = {"unit", "side", "row", "node", "op", "live_bytes", "allocated_bytes",
-                                       "freed_bytes", "source"};
-    static const char *const groups[] = {"unit", "side", "by", "key", "detail", "peak_bytes", "most_bytes", "storages",
-                                         "folded"};
+    static const char *const rows[] = {
+        "unit",        "side",  "row", "node", "op", "live_bytes", "allocated_bytes",
+        "freed_bytes", "source"};
+    static const char *const groups[] = {"unit",       "side",       "by",       "key",   "detail",
+                                         "peak_bytes", "most_bytes", "storages", "folded"};
     aot_table *t = aot_table_new();
     for (size_t i = 0; i < 9; i++) {
         aot_table_column(t, ask->any_by ? groups[i] : rows[i], AOT_LEFT, 0);
@@ -381,7 +404,8 @@ aot_table *aot_memory_csv_new(const aot_memory_ask *ask)
     return t;
 }
 
-static void csv_groups(aot_table *t, const aot_memory_ask *ask, const aot_memory_unit *u, aot_mem_side side)
+static void csv_groups(aot_table *t, const aot_memory_ask *ask, const aot_memory_unit *u,
+                       aot_mem_side side)
 {
     aot_mem_by by;
     for (int i = 0; (by = asked(ask, i)) != AOT_N_MEM_BY; i++) {
@@ -438,7 +462,7 @@ void aot_memory_csv(aot_table *t, const aot_memory_ask *ask, const aot_memory_un
     }
 }
 
-/* ---- charts ----------------------------------------------------------------------------------- */
+/* ---- charts ---------------------------------------------------------------------------------- */
 
 /* Areas beyond the palette are one: "12 others". */
 enum { MOST_AREAS = 7 };
@@ -472,7 +496,8 @@ static void add_kinds(aot_chart *c, const aot_memgroups *g)
 static void add_areas(aot_chart *c, const aot_memgroups *g)
 {
     size_t n_rows = g->side->live.n;
-    int64_t *rows = aot_xcalloc(n_rows + 1, sizeof *rows), *rest = aot_xcalloc(n_rows + 1, sizeof *rest);
+    int64_t *rows = aot_xcalloc(n_rows + 1, sizeof *rows),
+            *rest = aot_xcalloc(n_rows + 1, sizeof *rest);
     char name[256];
     for (uint32_t i = 0; i < g->n; i++) {
         bool own = i < MOST_AREAS || g->n == MOST_AREAS + 1;
@@ -481,7 +506,8 @@ static void add_areas(aot_chart *c, const aot_memgroups *g)
             rest[r] += rows[r];
         }
         if (own) {
-            snprintf(name, sizeof name, g->d[i].n_same > 1 ? "%s (%u)" : "%s", g->d[i].key, g->d[i].n_same);
+            snprintf(name, sizeof name, g->d[i].n_same > 1 ? "%s (%u)" : "%s", g->d[i].key,
+                     g->d[i].n_same);
             add_area(c, name, rows, n_rows);
         }
     }
@@ -499,7 +525,8 @@ aot_chart *aot_memory_chart(const aot_memory_ask *ask, const aot_memory_unit *u,
     char title[128], about[512], peak[32];
     aot_memgroups g;
     aot_mem_by by = asked(ask, 0);
-    snprintf(title, sizeof title, "Live bytes of the %s by %s", side_names[side], aot_mem_by_name(by));
+    snprintf(title, sizeof title, "Live bytes of the %s by %s", side_names[side],
+             aot_mem_by_name(by));
     snprintf(about, sizeof about, "unit %d %s %s", u->number, u->label, u->title);
     aot_chart *c = aot_chart_new(title, about);
     aot_chart_axes(c, "node", AOT_CHART_INDEX, "live bytes", AOT_CHART_BYTES);

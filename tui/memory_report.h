@@ -18,24 +18,33 @@ typedef struct aot_memory_ask {
     unsigned top; /* groups that a table shows at most; 0: all */
 } aot_memory_ask;
 
-/* Reads --by, --timeline, --no-fold, --top, --in-place-reuse, --donated, --free-saved, --allocator, --first-calls.
- * Errors: E_USAGE. */
+/* Reads --by, --timeline, --no-fold, --top, --in-place-reuse, --donated, --free-saved, --allocator,
+ * --first-calls. Errors: E_USAGE. */
 AOT_NODISCARD aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, aot_err *err);
-#define AOT_OPTIONS_MEMORY                                                                                         \
-    {"by", 0, "WHAT,...", true, "What lives at the peak by kind, line, op, region or module; kind and line if absent."}, \
-    {"timeline", 0, NULL, false, "A row for each node: live bytes, what it allocated, what was freed after it."},       \
-    {"no-plot", 0, NULL, false, "Tables alone, no plot of characters."},                                                \
-    {"no-fold", 0, NULL, false, "Keep equal layers apart (layers.0, layers.1 are layers.* else)."},                     \
-    {"top", 0, "N", false, "Groups in a table at most; 10 if absent, 0 for all."},                                      \
-    {"in-place-reuse", 0, NULL, false,                                                                                  \
-     "A pointwise result takes the memory of an input of its size that dies there."},                                   \
-    {"donated", 0, NULL, false, "Donated saved values are freed at their last use in the backward."},                   \
-    {"free-saved", 0, NULL, false,                                                                                      \
-     "Saved values are freed at their last use in the backward, as autograd does without retain_graph."},               \
-    {"allocator", 0, "NAME", false,                                                                                     \
-     "none, or cuda: sizes rounded as PyTorch's caching allocator does, and what it would reserve."},                   \
-    {"first-calls", 0, NULL, false,                                                                                     \
-     "Repeated copies take what the operator takes, not what PyTorch's cache of fake calls says."}
+#define AOT_OPTIONS_MEMORY                                                                         \
+    {"by", 0, "WHAT,...", true,                                                                    \
+     "What lives at the peak by kind, line, op, region or module; kind and line if absent."},      \
+        {"timeline", 0, NULL, false,                                                               \
+         "A row for each node: live bytes, what it allocated, what was freed after it."},          \
+        {"no-plot", 0, NULL, false, "Tables alone, no plot of characters."},                       \
+        {"no-fold", 0, NULL, false,                                                                \
+         "Keep equal layers apart (layers.0, layers.1 are layers.* else)."},                       \
+        {"top", 0, "N", false, "Groups in a table at most; 10 if absent, 0 for all."},             \
+        {"in-place-reuse", 0, NULL, false,                                                         \
+         "A pointwise result takes the memory of an input of its size that dies there."},          \
+        {"donated", 0, NULL, false,                                                                \
+         "Donated saved values are freed at their last use in the backward."},                     \
+        {"free-saved", 0, NULL, false,                                                             \
+         "Saved values are freed at their last use in the backward, as autograd does without "     \
+         "retain_graph."},                                                                         \
+        {"allocator", 0, "NAME", false,                                                            \
+         "none, or cuda: sizes rounded as PyTorch's caching allocator does, and what it would "    \
+         "reserve."},                                                                              \
+    {                                                                                              \
+        "first-calls", 0, NULL, false,                                                             \
+            "Repeated copies take what the operator takes, not what PyTorch's cache of fake "      \
+            "calls says."                                                                          \
+    }
 
 /* One unit, walked. */
 typedef struct aot_memory_unit {

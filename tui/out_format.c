@@ -30,7 +30,8 @@ aot_status aot_out_format(const char **out, const aot_args *a, const char *forma
     if (format != NULL) {
         *out = listed(formats, format);
         return *out != NULL ? AOT_OK
-                            : AOT_FAIL(err, AOT_E_USAGE, "--format '%s': this command can do %s", format, formats);
+                            : AOT_FAIL(err, AOT_E_USAGE, "--format '%s': this command can do %s",
+                                       format, formats);
     }
     const char *slash = to_file ? strrchr(path, '/') : NULL;
     const char *dot = to_file ? strrchr(slash != NULL ? slash : path, '.') : NULL;
@@ -50,8 +51,8 @@ aot_status aot_out_write(const aot_args *a, const char *format, const aot_sb *da
     return aot_file_write(path, aot_sb_text(data), data->n, err);
 }
 
-aot_status aot_out_charts(const aot_args *a, const char *format, const aot_chart *const *charts, size_t n,
-                          aot_err *err)
+aot_status aot_out_charts(const aot_args *a, const char *format, const aot_chart *const *charts,
+                          size_t n, aot_err *err)
 {
     aot_sb data = {0};
     aot_chart_options opt = {.color = aot_args_get(a, "color")};
@@ -67,7 +68,9 @@ void aot_out_plot(aot_sb *out, const aot_chart *c, int rows)
 {
     struct winsize w;
     bool ascii = !aot_locale_is_utf8();
-    int cols = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col != 0 ? w.ws_col : 80;
+    int cols = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col != 0
+                   ? w.ws_col
+                   : 80;
     aot_canvas canvas;
     cols = cols < 60 ? 60 : cols > 120 ? 120 : cols;
     aot_canvas_init(&canvas, rows, cols, ascii);

@@ -1,5 +1,6 @@
-/* What the command line offers while one types: commands, actions, stages, nodes, settings, themes, each
- * with the line that its table has about it. Which of them fit, and in what order, is the prompt's. */
+/* What the command line offers while one types: commands, actions, stages, nodes, settings, themes,
+ * each with the line that its table has about it. Which of them fit, and in what order, is the
+ * prompt's. */
 #include <stdio.h>
 #include <string.h>
 
@@ -110,7 +111,8 @@ void aot_offer_themes(aot_app *app, const char *arg, prompt_words *words)
     (void)app;
     (void)arg;
     for (int t = 0; t < AOT_N_THEMES; t++) {
-        prompt_add_word(words, aot_theme_get((aot_theme)t)->name, aot_theme_get((aot_theme)t)->sentence);
+        prompt_add_word(words, aot_theme_get((aot_theme)t)->name,
+                        aot_theme_get((aot_theme)t)->sentence);
     }
 }
 
@@ -143,7 +145,8 @@ void aot_offer_settings(aot_app *app, const char *arg, prompt_words *words)
     }
 }
 
-/* The terms of the selection language; of what stands at the cursor, its own name, line ... with it. */
+/* The terms of the selection language; of what stands at the cursor, its own name, line ... with
+ * it. */
 void aot_offer_selection(aot_app *app, const char *arg, prompt_words *words)
 {
     const char *last = strrchr(arg, ' ');
@@ -159,7 +162,8 @@ void aot_offer_selection(aot_app *app, const char *arg, prompt_words *words)
         snprintf(word, sizeof word, "%s%s%s", mark, r.name,
                  r.kind == AOT_SELECT_TEXT ? ":" : r.kind == AOT_SELECT_NUMBER ? ">" : "");
         char doc[400];
-        snprintf(doc, sizeof doc, "%s%s%s", r.arg && *r.arg ? r.arg : "", r.arg && *r.arg ? ": " : "", r.doc);
+        snprintf(doc, sizeof doc, "%s%s%s", r.arg && *r.arg ? r.arg : "",
+                 r.arg && *r.arg ? ": " : "", r.doc);
         prompt_add_word(words, word, doc);
     }
 }

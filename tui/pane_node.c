@@ -1,6 +1,6 @@
 /* The pane of one node: operator, type, bytes, verdict with its reason, weight with how it came
- * about, source, arguments by the schema's names, users. Nodes among them are links. It is made when
- * the selection changes, in time of that node's degree; long lists of users are cut. */
+ * about, source, arguments by the schema's names, users. Nodes among them are links. It is made
+ * when the selection changes, in time of that node's degree; long lists of users are cut. */
 #include <stdio.h>
 #include <string.h>
 
@@ -82,7 +82,8 @@ static void add_what(pane *p)
     aot_sb_clear(&sb);
     aot_lines_pair(p->l, p->cols, "type", AOT_STYLE_TYPE, shape_words(&sb, p->g, p->n));
     if (p->n->desc) {
-        aot_lines_pair(p->l, p->cols, "descriptor", AOT_STYLE_NORMAL, aot_text(p->g->ctx, p->n->desc));
+        aot_lines_pair(p->l, p->cols, "descriptor", AOT_STYLE_NORMAL,
+                       aot_text(p->g->ctx, p->n->desc));
     }
     int64_t bytes = p->info ? p->info->bytes : aot_meta_bytes(p->g->ctx, p->n->meta);
     char count[40];
@@ -133,7 +134,8 @@ static void add_partition(pane *p)
         return;
     }
     const aot_node_info *i = p->info;
-    aot_lines_pair(p->l, p->cols, "verdict", verdict_style(i), aot_verdict_words(p->gv->part, p->cut));
+    aot_lines_pair(p->l, p->cols, "verdict", verdict_style(i),
+                   aot_verdict_words(p->gv->part, p->cut));
     if (i->ban == AOT_BAN_NONE && *aot_reason_words(buf, sizeof buf, p->gv->part, p->cut)) {
         aot_lines_pair(p->l, p->cols, "why", AOT_STYLE_NORMAL, buf);
     }
@@ -164,7 +166,8 @@ static void add_partition(pane *p)
 static void add_note(pane *p)
 {
     aot_marks *k = aot_app_marks(p->gv->v->app);
-    const char *name = aot_node_name(p->g, p->id), *note = aot_marks_note_of(k, p->gv->v->unit, name);
+    const char *name = aot_node_name(p->g, p->id),
+               *note = aot_marks_note_of(k, p->gv->v->unit, name);
     char letter[2] = {aot_marks_letter_of(k, p->gv->v->unit, name), 0};
     if (letter[0]) {
         aot_lines_pair(p->l, p->cols, "mark", AOT_STYLE_NOTICE, letter);
@@ -242,7 +245,9 @@ static void add_node_line(pane *p, const char *label, aot_node_id id)
     aot_style style = aot_class_get(aot_class_of(p->g, id, p->st->p, cut))->style;
     if (cut != AOT_NO_NODE && p->st->p) {
         uint8_t v = p->st->p->nodes[cut].verdict;
-        aot_sb_addz(&sb, v == AOT_V_SAVED ? "  saved" : v == AOT_V_RECOMPUTED ? "  recomputed" : "");
+        aot_sb_addz(&sb, v == AOT_V_SAVED        ? "  saved"
+                         : v == AOT_V_RECOMPUTED ? "  recomputed"
+                                                 : "");
     }
     aot_lines_link(p->l, id, label, style, aot_sb_text(&sb));
     aot_sb_free(&sb);
@@ -329,7 +334,8 @@ static void add_statement(pane *p)
 
 static bool open_pane(pane *p, graph_view *gv, int cols)
 {
-    *p = (pane){.gv = gv, .l = &gv->node, .st = graph_now(gv), .id = graph_node_now(gv), .cols = cols};
+    *p = (pane){.gv = gv, .l = &gv->node, .st = graph_now(gv),
+                .id = graph_node_now(gv), .cols = cols};
     p->g = p->st->g;
     if (p->id == AOT_NO_NODE || !p->g) {
         return false;

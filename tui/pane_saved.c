@@ -1,5 +1,6 @@
-/* The list of saved values (dtype and shape, bytes, name, source line, who uses it, why it is saved),
- * and the rows of the node list: the two lists of the graph view as the list widget sees them. */
+/* The list of saved values (dtype and shape, bytes, name, source line, who uses it, why it is
+ * saved), and the rows of the node list: the two lists of the graph view as the list widget sees
+ * them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,8 @@ static void draw_node(void *arg, aot_canvas *c, int y, int x, int cols, size_t r
     aot_listing_draw(st->listing, c, y, x, cols, row);
     int flip = r.is_source ? 0 : graph_flip(gv, aot_listing_cut_node(st->listing, r.node));
     if (flip != 0) {
-        aot_canvas_put(c, y, x, flip > 0 ? AOT_STYLE_ADDED : AOT_STYLE_REMOVED, flip > 0 ? "+" : "-");
+        aot_canvas_put(c, y, x, flip > 0 ? AOT_STYLE_ADDED : AOT_STYLE_REMOVED,
+                       flip > 0 ? "+" : "-");
     } else if (!r.is_source) {
         draw_kept(gv, c, y, x, aot_node_name(st->g, r.node));
     }
@@ -42,8 +44,8 @@ static void draw_node(void *arg, aot_canvas *c, int y, int x, int cols, size_t r
     }
 }
 
-/* Source lines by their place and code, nodes by everything else; nodes by their place too, so that a
- * filter can keep what one line made. */
+/* Source lines by their place and code, nodes by everything else; nodes by their place too, so that
+ * a filter can keep what one line made. */
 static void text_of_node(void *arg, size_t row, aot_sb *out)
 {
     graph_view *gv = arg;
@@ -104,7 +106,8 @@ static int compare_nodes(void *arg, int column, size_t a, size_t b)
     case 2: {
         bool end_a = aot_node_at(st->g, na)->kind == AOT_OUTPUT;
         bool end_b = aot_node_at(st->g, nb)->kind == AOT_OUTPUT;
-        int names = strverscmp(aot_node_name(st->g, na), aot_node_name(st->g, nb)); // x_2 before x_10
+        int names =
+            strverscmp(aot_node_name(st->g, na), aot_node_name(st->g, nb)); // x_2 before x_10
         // the return line is no value: it stays at the end
         return end_a == end_b ? names : end_a != gv->nodes.descending ? 1 : -1;
     }
@@ -201,7 +204,8 @@ static void measure(graph_view *gv)
         aot_node_id id = graph_saved_node(gv, i);
         int w = aot_text_width(aot_node_name(p->cut, id)) + (graph_flip(gv, id) > 0);
         name = w > name ? w : name;
-        w = aot_text_width(aot_format_type(buf, sizeof buf, p->cut->ctx, aot_node_at(p->cut, id)->meta));
+        w = aot_text_width(
+            aot_format_type(buf, sizeof buf, p->cut->ctx, aot_node_at(p->cut, id)->meta));
         type = w > type ? w : type;
         w = aot_text_width(aot_format_source(buf, sizeof buf, p->cut, id));
         source = w > source ? w : source;
@@ -225,8 +229,8 @@ static int column(aot_canvas *c, int y, int x, int end, int w, aot_style style, 
 }
 
 /* The same columns for a row and for the head. Narrow panes leave out the source line. */
-static void columns(graph_view *gv, aot_canvas *c, int y, int x, int cols, const char *const text[6],
-                    const aot_style style[6])
+static void columns(graph_view *gv, aot_canvas *c, int y, int x, int cols,
+                    const char *const text[6], const aot_style style[6])
 {
     int end = x + cols;
     bool wide = cols >= 100;
@@ -342,7 +346,8 @@ void graph_draw_saved(graph_view *gv, aot_canvas *c, int y, int x, int rows, int
         return;
     }
     if (gv->part->n_saved + gv->part->n_saved_sym == 0) {
-        aot_canvas_put(c, y, x + 2, AOT_STYLE_NORMAL, "The forward saves nothing for the backward.");
+        aot_canvas_put(c, y, x + 2, AOT_STYLE_NORMAL,
+                       "The forward saves nothing for the backward.");
         return;
     }
     if (gv->saved_name_cols == 0) {

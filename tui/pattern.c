@@ -1,5 +1,5 @@
-/* Patterns of search and filter. A text without a sign of regular expressions is looked for as it is, which
- * is much faster. */
+/* Patterns of search and filter. A text without a sign of regular expressions is looked for as it
+ * is, which is much faster. */
 #include "tui/pattern.h"
 
 #include <ctype.h>

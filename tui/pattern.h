@@ -14,9 +14,11 @@ typedef struct aot_pattern {
     regex_t regex;
 } aot_pattern;
 
-/* In place of the pattern before. Smart case: small letters only match both cases; may_invert: a text that
- * begins with ! means what does not match. Errors: E_PARSE: what is wrong with the expression. */
-AOT_NODISCARD aot_status aot_pattern_make(aot_pattern *p, const char *text, bool may_invert, aot_err *err);
+/* In place of the pattern before. Smart case: small letters only match both cases; may_invert: a
+ * text that begins with ! means what does not match. Errors: E_PARSE: what is wrong with the
+ * expression. */
+AOT_NODISCARD aot_status aot_pattern_make(aot_pattern *p, const char *text, bool may_invert,
+                                          aot_err *err);
 void aot_pattern_drop(aot_pattern *p); /* all zero is fine */
 bool aot_pattern_hits(const aot_pattern *p, const char *s);
 

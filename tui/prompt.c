@@ -1,6 +1,6 @@
-/* Line editor: moving, deleting, history with Up and Down (lines that begin with what is written). What
- * may be written is offered above the line while one types, the best fit first; Tab completes to the
- * common beginning, then goes through the offers. */
+/* Line editor: moving, deleting, history with Up and Down (lines that begin with what is written).
+ * What may be written is offered above the line while one types, the best fit first; Tab completes
+ * to the common beginning, then goes through the offers. */
 #include "tui/prompt.h"
 
 #include <ctype.h>
@@ -362,20 +362,24 @@ static void draw_words(const aot_prompt *p, aot_canvas *c, int y)
         bool here = first + i == p->word;
         int row = y - (int)n + (int)i;
         aot_canvas_field(c, row, 0, c->cols, here ? AOT_STYLE_CURSOR : AOT_STYLE_BAR, "");
-        aot_canvas_put(c, row, 0, here ? AOT_STYLE_CURSOR : AOT_STYLE_BAR, here ? (c->ascii ? ">" : "▸") : " ");
+        aot_canvas_put(c, row, 0, here ? AOT_STYLE_CURSOR : AOT_STYLE_BAR,
+                       here ? (c->ascii ? ">" : "▸") : " ");
         aot_canvas_field(c, row, 1, w, here ? AOT_STYLE_CURSOR : AOT_STYLE_BAR, o->word);
         if (c->cols - w - 4 > 8) {
-            aot_canvas_field(c, row, w + 3, c->cols - w - 4, here ? AOT_STYLE_CURSOR : AOT_STYLE_BAR, o->doc);
+            aot_canvas_field(c, row, w + 3, c->cols - w - 4,
+                             here ? AOT_STYLE_CURSOR : AOT_STYLE_BAR, o->doc);
         }
     }
     if (first + n < p->words.n && n > 0) {
-        aot_canvas_putf(c, y - 1, c->cols - 10, AOT_STYLE_BAR, " %4zu more", p->words.n - first - n);
+        aot_canvas_putf(c, y - 1, c->cols - 10, AOT_STYLE_BAR, " %4zu more",
+                        p->words.n - first - n);
     }
 }
 
 int prompt_draw(const aot_prompt *p, aot_canvas *c, int y)
 {
-    static const char *const signs[N_PROMPTS] = {"", "/", "filter: ", ":", "budget (0..1, + and - step): "};
+    static const char *const signs[N_PROMPTS] = {"", "/", "filter: ", ":",
+                                                 "budget (0..1, + and - step): "};
     aot_canvas_field(c, y, 0, c->cols, AOT_STYLE_NORMAL, "");
     int x = p->where ? aot_canvas_putf(c, y, 0, AOT_STYLE_NOTICE, "in %s ", p->where) : 0;
     x = aot_canvas_put(c, y, x, AOT_STYLE_KEY, signs[p->kind]);

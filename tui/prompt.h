@@ -31,11 +31,11 @@ typedef struct prompt_word {
 } prompt_word;
 typedef AOT_VEC(prompt_word) prompt_words;
 void prompt_add_word(prompt_words *words, const char *word, const char *doc);
-/* How well a word fits what is typed: 0 it begins so, then a part of it does, then the letters are in
- * it in this order; -1 if not at all. Small letters match both cases. */
+/* How well a word fits what is typed: 0 it begins so, then a part of it does, then the letters are
+ * in it in this order; -1 if not at all. Small letters match both cases. */
 int prompt_rank(const char *word, const char *typed);
-/* Fills words with what may stand instead of the last word of text (from byte *start on), in the order
- * of the tables; those that do not fit are left out. */
+/* Fills words with what may stand instead of the last word of text (from byte *start on), in the
+ * order of the tables; those that do not fit are left out. */
 typedef void prompt_complete(void *arg, const char *text, size_t *start, prompt_words *words);
 
 typedef struct aot_prompt {

@@ -11,7 +11,8 @@ char rank_sign(const aot_rank_unit *u)
 
 aot_style rank_style(aot_rank_verdict v)
 {
-    static const aot_style styles[] = {AOT_STYLE_NORMAL, AOT_STYLE_SOURCE, AOT_STYLE_ERROR, AOT_STYLE_DIM};
+    static const aot_style styles[] = {AOT_STYLE_NORMAL, AOT_STYLE_SOURCE, AOT_STYLE_ERROR,
+                                       AOT_STYLE_DIM};
     return styles[v];
 }
 

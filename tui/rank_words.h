@@ -6,7 +6,8 @@
 #include "lint/ranks.h"
 #include "viewers/canvas.h"
 
-/* '=' the same, '~' other sizes, '!' differs, '-' not there, '?' unknown; ' ' of the measure itself. */
+/* '=' the same, '~' other sizes, '!' differs, '-' not there, '?' unknown; ' ' of the measure
+ * itself. */
 char rank_sign(const aot_rank_unit *u);
 aot_style rank_style(aot_rank_verdict v);
 /* A few words each, appended: "joint differs: ~2 -1", "same, 6.5 KiB", "2 in the same order". */

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "lint/lint.h"
 
-/* ---- places ----------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 typedef struct folders {
     char here[PATH_MAX];   /* the working directory with a slash behind it; "" unknown */
@@ -87,7 +87,7 @@ static json_t *uri_of(const folders *f, const char *path)
     return uri;
 }
 
-/* ---- the log ---------------------------------------------------------------------------------- */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 static json_t *rules(void)
 {
@@ -95,8 +95,9 @@ static json_t *rules(void)
     for (unsigned i = 0; i < aot_finding_rule_count(); i++) {
         const aot_finding_rule *r = aot_finding_rule_at(i);
         json_array_append_new(list, json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", r->name,
-                                              "shortDescription", "text", r->title, "help", "text", r->remedy,
-                                              "defaultConfiguration", "level", aot_finding_level_name(r->level)));
+                                              "shortDescription", "text", r->title, "help", "text",
+                                              r->remedy, "defaultConfiguration", "level",
+                                              aot_finding_level_name(r->level)));
     }
     return list;
 }
@@ -106,17 +107,18 @@ static json_t *result(const folders *f, const json_t *finding)
     json_int_t line;
     const char *path = place_of(finding, &line);
     const char *node = json_string_value(json_object_get(finding, "node"));
-    json_t *place = json_pack("{s:[{s:s, s:s}]}", "logicalLocations", "name",
-                              node != NULL ? node : json_string_value(json_object_get(finding, "label")), "kind",
-                              node != NULL ? "variable" : "module");
+    json_t *place =
+        json_pack("{s:[{s:s, s:s}]}", "logicalLocations", "name",
+                  node != NULL ? node : json_string_value(json_object_get(finding, "label")),
+                  "kind", node != NULL ? "variable" : "module");
     if (path != NULL) {
         json_object_set_new(place, "physicalLocation",
-                            json_pack("{s:{s:o}, s:{s:I}}", "artifactLocation", "uri", uri_of(f, path), "region",
-                                      "startLine", line));
+                            json_pack("{s:{s:o}, s:{s:I}}", "artifactLocation", "uri",
+                                      uri_of(f, path), "region", "startLine", line));
     }
-    return json_pack("{s:O, s:O, s:{s:O}, s:[o]}", "ruleId", json_object_get(finding, "rule"), "level",
-                     json_object_get(finding, "level"), "message", "text", json_object_get(finding, "message"),
-                     "locations", place);
+    return json_pack("{s:O, s:O, s:{s:O}, s:[o]}", "ruleId", json_object_get(finding, "rule"),
+                     "level", json_object_get(finding, "level"), "message", "text",
+                     json_object_get(finding, "message"), "locations", place);
 }
 
 json_t *aot_sarif(const json_t *findings)
@@ -129,6 +131,7 @@ json_t *aot_sarif(const json_t *findings)
         json_array_append_new(results, result(&f, x));
     }
     return json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:o}]}", "version", "2.1.0", "$schema",
-                     "https://json.schemastore.org/sarif-2.1.0.json", "runs", "tool", "driver", "name", "aotscope",
-                     "version", PACKAGE_VERSION, "rules", rules(), "results", results);
+                     "https://json.schemastore.org/sarif-2.1.0.json", "runs", "tool", "driver",
+                     "name", "aotscope", "version", PACKAGE_VERSION, "rules", rules(), "results",
+                     results);
 }

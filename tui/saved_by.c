@@ -74,8 +74,8 @@ static void by_module(aot_saved_group *g, const aot_partition *p, const aot_save
 static const struct {
     const char *name;
     key_fn *fill;
-} keys[] = {{"line", by_line}, {"op", by_op}, {"region", by_region}, {"reason", by_reason}, {"type", by_type},
-          {"module", by_module}};
+} keys[] = {{"line", by_line},     {"op", by_op},     {"region", by_region},
+            {"reason", by_reason}, {"type", by_type}, {"module", by_module}};
 
 const char *aot_saved_key(size_t i)
 {
@@ -215,7 +215,8 @@ bool aot_saved_sort(aot_saved_row *rows, size_t n, const aot_partition *p, const
         int (*compare)(const void *, const void *);
     } orders[] = {
 #define ORDER(name) {#name, by_##name##_then_place}
-        ORDER(bytes), ORDER(uses), ORDER(name), ORDER(line), ORDER(op), ORDER(region), ORDER(reason),
+        ORDER(bytes), ORDER(uses),   ORDER(name),   ORDER(line),
+        ORDER(op),    ORDER(region), ORDER(reason),
 #undef ORDER
     };
     int (*compare)(const void *, const void *) = NULL;

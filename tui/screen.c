@@ -35,8 +35,8 @@ static struct {
 
 static volatile sig_atomic_t wants_end;
 
-/* Who holds the lock may use curses: the program while it draws and waits for keys, and while it computes
- * the thread that tells so. */
+/* Who holds the lock may use curses: the program while it draws and waits for keys, and while it
+ * computes the thread that tells so. */
 enum { BUSY_MS = 50, MAX_AHEAD = 1024 };
 static struct {
     pthread_t thread;
@@ -128,8 +128,8 @@ static void catch_signals(void)
 
 static attr_t attrs_of(const aot_look *look)
 {
-    return (look->bold ? A_BOLD : 0) | (look->dim ? A_DIM : 0) | (look->underline ? A_UNDERLINE : 0) |
-           (look->reverse ? A_REVERSE : 0);
+    return (look->bold ? A_BOLD : 0) | (look->dim ? A_DIM : 0) |
+           (look->underline ? A_UNDERLINE : 0) | (look->reverse ? A_REVERSE : 0);
 }
 
 static void make_styles(void)

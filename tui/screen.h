@@ -29,17 +29,20 @@ typedef struct screen_mouse {
     bool twice;
 } screen_mouse;
 screen_mouse screen_last_mouse(void);
-/* From here to screen_close a thread tells in the last row what p is at, whenever the program has computed
- * for a twentieth of a second: between screen_busy(true) and screen_busy(false). Keys that come meanwhile wait for
- * screen_key; Esc asks a step that can be stopped to stop. A signal to end ends the program even then. */
+/* From here to screen_close a thread tells in the last row what p is at, whenever the program has
+ * computed for a twentieth of a second: between screen_busy(true) and screen_busy(false). Keys that
+ * come meanwhile wait for screen_key; Esc asks a step that can be stopped to stop. A signal to end
+ * ends the program even then. */
 void screen_watch(aot_progress *p);
 void screen_busy(bool busy);
 enum { AOT_SCREEN_ENDED = 2 }; /* exit code of that */
 bool screen_wants_end(void); /* SIGTERM, SIGINT or SIGHUP came */
 void screen_suspend(void);   /* stops the job; returns when it is continued */
-/* Runs a program on the terminal (argv as execvp takes it); its exit code, -1 if it did not start. */
+/* Runs a program on the terminal (argv as execvp takes it); its exit code, -1 if it did not
+ * start. */
 int screen_run(const char *const *argv);
-/* Hands text to the terminal's clipboard (OSC 52). False if this terminal would print it instead. */
+/* Hands text to the terminal's clipboard (OSC 52). False if this terminal would print it
+ * instead. */
 bool screen_copy(const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* Screens without a terminal: keys from a file, screens on standard output. For tests, and for pictures
- * in documents. Lines of the file:
+/* Screens without a terminal: keys from a file, screens on standard output. For tests, and for
+ * pictures in documents. Lines of the file:
  *     # comment
  *     keys j j <Enter> /gelu<Enter>     keys, blanks between them mean nothing
  *     type :goto addmm<Enter>           keys, a blank is one
@@ -9,7 +9,8 @@
  *     frames N KEYS                     presses KEYS N times and prints how long a frame took: the
  *                                       keys, one drawing and one slice of work, as on a terminal;
  *                                       and in how many a step began that a terminal would tell of
- *     stop                              the next graph that is read is stopped, as by Esc meanwhile */
+ *     stop                              the next graph that is read is stopped, as by Esc
+ * meanwhile */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,8 +81,8 @@ static uint64_t processor_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A frame ends when its drawing is there; the slice of work that follows delays the next key. Of this
- * process alone: what else runs on the machine is not our doing. */
+/* A frame ends when its drawing is there; the slice of work that follows delays the next key. Of
+ * this process alone: what else runs on the machine is not our doing. */
 static aot_status time_frames(aot_app *app, unsigned n, const char *keys, aot_pos at, aot_err *err)
 {
     uint64_t *ns = aot_xcalloc(n + 1, sizeof *ns);
@@ -139,14 +140,15 @@ static aot_status run_line(aot_app *app, char *line, uint32_t number, aot_err *e
         return time_frames(app, times, rest + used, at, err);
     }
     int cols, rows;
-    if (strcmp(line, "size") == 0 && sscanf(rest, "%dx%d", &cols, &rows) == 2 && cols > 0 && rows > 0 &&
-        cols <= 1000 && rows <= 1000) {
+    if (strcmp(line, "size") == 0 && sscanf(rest, "%dx%d", &cols, &rows) == 2 && cols > 0 &&
+        rows > 0 && cols <= 1000 && rows <= 1000) {
         aot_app_resize(app, rows, cols);
         settle(app);
         return AOT_OK;
     }
-    return AOT_FAIL_POS(err, AOT_E_PARSE, at, 
-                        "expected 'keys', 'type', 'size COLSxROWS', 'screen', 'styles', 'stop' or 'frames N KEYS'");
+    return AOT_FAIL_POS(
+        err, AOT_E_PARSE, at,
+        "expected 'keys', 'type', 'size COLSxROWS', 'screen', 'styles', 'stop' or 'frames N KEYS'");
 }
 
 int aot_tui_script(aot_app *app, const char *path, aot_err *err)

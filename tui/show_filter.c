@@ -91,7 +91,8 @@ static void print_table(const found *f, const aot_filtered *how)
         aot_table_row(t);
         aot_table_cell(t, aot_node_name(f->g, id));
         aot_table_cell(t, aot_format_op(op, sizeof op, f->g, id));
-        aot_table_cell(t, aot_format_type(type, sizeof type, f->g->ctx, aot_node_at(f->g, id)->meta));
+        aot_table_cell(t,
+                       aot_format_type(type, sizeof type, f->g->ctx, aot_node_at(f->g, id)->meta));
         if (how->csv) {
             aot_table_cellf(t, "%lld", (long long)bytes_of(f, id));
         } else {
@@ -113,14 +114,16 @@ static void print_table(const found *f, const aot_filtered *how)
         }
         sum += bytes_of(f, id);
     }
-    aot_table_print(&out, t, (how->csv ? AOT_TABLE_CSV : 0) | (how->head ? 0 : AOT_TABLE_NO_HEAD), 0, 0);
+    aot_table_print(&out, t, (how->csv ? AOT_TABLE_CSV : 0) | (how->head ? 0 : AOT_TABLE_NO_HEAD),
+                    0, 0);
     fputs(aot_sb_text(&out), stdout);
     if (!how->csv) {
-        printf("%zu of %zu nodes, %s\n", f->ids.n, f->g->nodes.n, aot_format_bytes(op, sizeof op, sum));
+        printf("%zu of %zu nodes, %s\n", f->ids.n, f->g->nodes.n,
+               aot_format_bytes(op, sizeof op, sum));
     }
     if (!how->csv && f->repeats.of != NULL) {
-        printf("%zu repeat%s: %u nodes are folded away\n", f->repeats.folds.n, f->repeats.folds.n == 1 ? "" : "s",
-               f->n_hidden);
+        printf("%zu repeat%s: %u nodes are folded away\n", f->repeats.folds.n,
+               f->repeats.folds.n == 1 ? "" : "s", f->n_hidden);
     }
     aot_sb_free(&out);
     aot_table_free(t);
@@ -133,20 +136,22 @@ static json_t *to_json(const found *f, size_t unit, const char *filter)
     for (size_t i = 0; i < f->ids.n; i++) {
         aot_node_id id = f->ids.d[i];
         json_array_append_new(
-            nodes, json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:o}", "name", aot_node_name(f->g, id), "op",
-                             aot_format_op(op, sizeof op, f->g, id), "type",
-                             aot_format_type(type, sizeof type, f->g->ctx, aot_node_at(f->g, id)->meta),
-                             "bytes", (json_int_t)bytes_of(f, id), "verdict", verdict_of(f, id),
-                             "source", aot_format_source(source, sizeof source, f->g, id), "tags",
-                             tags_json(f, id)));
+            nodes,
+            json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:o}", "name", aot_node_name(f->g, id), "op",
+                      aot_format_op(op, sizeof op, f->g, id), "type",
+                      aot_format_type(type, sizeof type, f->g->ctx, aot_node_at(f->g, id)->meta),
+                      "bytes", (json_int_t)bytes_of(f, id), "verdict", verdict_of(f, id), "source",
+                      aot_format_source(source, sizeof source, f->g, id), "tags",
+                      tags_json(f, id)));
     }
     json_t *j = json_pack("{s:i, s:s?, s:o}", "unit", (int)unit, "filter", filter, "nodes", nodes);
     json_t *folds = f->repeats.of != NULL ? json_array() : NULL;
     for (size_t i = 0; folds != NULL && i < f->repeats.folds.n; i++) {
         const aot_fold *r = &f->repeats.folds.d[i];
-        json_array_append_new(folds, json_pack("{s:s, s:s, s:i, s:i}", "first", aot_node_name(f->g, r->first),
-                                               "last", aot_node_name(f->g, r->last), "nodes", (int)r->length,
-                                               "times", (int)r->times));
+        json_array_append_new(folds, json_pack("{s:s, s:s, s:i, s:i}", "first",
+                                               aot_node_name(f->g, r->first), "last",
+                                               aot_node_name(f->g, r->last), "nodes",
+                                               (int)r->length, "times", (int)r->times));
     }
     if (folds != NULL) {
         json_object_set_new(j, "repeats", folds);
@@ -175,12 +180,13 @@ static void find(found *f, aot_model *m, size_t unit, const aot_select *s, bool 
     aot_arena_free(a);
 }
 
-aot_status aot_show_graph(aot_model *m, size_t unit, aot_stage stage, bool needs_partition, const aot_graph **g,
-                          const aot_partition **p, aot_err *err)
+aot_status aot_show_graph(aot_model *m, size_t unit, aot_stage stage, bool needs_partition,
+                          const aot_graph **g, const aot_partition **p, aot_err *err)
 {
     aot_err none = {0};
     aot_status st = aot_model_partition(m, unit, p, &none);
-    if (st == AOT_E_USAGE || (st != AOT_OK && needs_partition)) { /* the policy, or terms without an answer */
+    if (st == AOT_E_USAGE ||
+        (st != AOT_OK && needs_partition)) { /* the policy, or terms without an answer */
         *err = none;
         return st;
     }
@@ -205,11 +211,13 @@ aot_status aot_show_filtered(aot_model *m, size_t unit, aot_stage stage, const a
     if (st == AOT_OK) {
         f.cut = aot_view_map(f.g, f.p);
         if (how->fold) {
-            f.n_hidden = aot_repeats_find(&f.repeats, f.g, f.p != NULL && f.g == f.p->cut ? f.p : NULL);
+            f.n_hidden =
+                aot_repeats_find(&f.repeats, f.g, f.p != NULL && f.g == f.p->cut ? f.p : NULL);
         }
         find(&f, m, unit, &s, how->filter == NULL);
         if (f.ids.n == 0 && how->filter != NULL) {
-            st = AOT_FAIL(err, AOT_E_RANGE, "--filter '%.160s' matches no node of the %zu", how->filter, f.g->nodes.n);
+            st = AOT_FAIL(err, AOT_E_RANGE, "--filter '%.160s' matches no node of the %zu",
+                          how->filter, f.g->nodes.n);
         }
     }
     if (st == AOT_OK && how->units != NULL) {

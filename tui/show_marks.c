@@ -44,7 +44,8 @@ void aot_marks_print(aot_model *m, bool csv)
         fputs(aot_sb_text(&out), stdout);
         aot_sb_free(&out);
     } else {
-        fputs("nothing is marked; in the interface m marks a node, M notes a sentence about it\n", stderr);
+        fputs("nothing is marked; in the interface m marks a node, M notes a sentence about it\n",
+              stderr);
     }
     aot_table_free(t);
     aot_marks_close(k);
@@ -58,10 +59,10 @@ json_t *aot_marks_json(aot_model *m)
     for (size_t i = 0; i < n; i++) {
         const aot_mark *mark = aot_marks_at(k, i);
         char label[96], letter[2] = {mark->letter, 0};
-        json_t *j = json_pack("{s:i, s:s, s:s, s:s, s:s}", "unit", (int)mark->unit, "label",
-                              aot_unit_label(&aot_model_unit(m, mark->unit)->key, label, sizeof label),
-                              "stage", aot_stage_get(mark->stage)->name, "node", mark->node, "made",
-                              mark->made);
+        json_t *j = json_pack(
+            "{s:i, s:s, s:s, s:s, s:s}", "unit", (int)mark->unit, "label",
+            aot_unit_label(&aot_model_unit(m, mark->unit)->key, label, sizeof label), "stage",
+            aot_stage_get(mark->stage)->name, "node", mark->node, "made", mark->made);
         json_object_set_new(j, "mark", mark->letter ? json_string(letter) : json_null());
         json_object_set_new(j, "note", mark->letter ? json_null() : json_string(mark->text));
         json_array_append_new(list, j);

@@ -1,4 +1,5 @@
-/* show --modules: the user's modules as they nest, in the order in which the graph runs through them. */
+/* show --modules: the user's modules as they nest, in the order in which the graph runs through
+ * them. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,7 +29,8 @@ static void print_table(const aot_module_folds *f, const aot_filtered *how)
             aot_table_bytes(t, m->saved_bytes);
         }
     }
-    aot_table_print(&out, t, (how->csv ? AOT_TABLE_CSV : 0) | (how->head ? 0 : AOT_TABLE_NO_HEAD), 0, 0);
+    aot_table_print(&out, t, (how->csv ? AOT_TABLE_CSV : 0) | (how->head ? 0 : AOT_TABLE_NO_HEAD),
+                    0, 0);
     fputs(aot_sb_text(&out), stdout);
     aot_sb_free(&out);
     aot_table_free(t);
@@ -40,15 +42,16 @@ static json_t *to_json(const aot_module_folds *f, const aot_graph *g, size_t uni
     for (size_t i = 0; i < f->folds.n; i++) {
         const aot_module_fold *m = &f->folds.d[i];
         json_array_append_new(
-            modules, json_pack("{s:s, s:i, s:s, s:s, s:i, s:i, s:I}", "path", m->path, "depth", (int)m->depth,
-                               "first", aot_node_name(g, m->first), "last", aot_node_name(g, m->last), "nodes",
-                               (int)m->n_nodes, "saved", (int)m->n_saved, "saved_bytes",
-                               (json_int_t)m->saved_bytes));
+            modules, json_pack("{s:s, s:i, s:s, s:s, s:i, s:i, s:I}", "path", m->path, "depth",
+                               (int)m->depth, "first", aot_node_name(g, m->first), "last",
+                               aot_node_name(g, m->last), "nodes", (int)m->n_nodes, "saved",
+                               (int)m->n_saved, "saved_bytes", (json_int_t)m->saved_bytes));
     }
     return json_pack("{s:i, s:o}", "unit", (int)unit, "modules", modules);
 }
 
-aot_status aot_show_modules(aot_model *m, size_t unit, aot_stage stage, const aot_filtered *how, aot_err *err)
+aot_status aot_show_modules(aot_model *m, size_t unit, aot_stage stage, const aot_filtered *how,
+                            aot_err *err)
 {
     const aot_graph *g = NULL;
     const aot_partition *p = NULL;

@@ -128,7 +128,8 @@ json_t *aot_units_json(aot_model *m)
             json_object_set_new(j, "saved_symbols", json_integer(f.partition->n_saved_sym));
         }
         size_t next = aot_model_restarted_as(m, i);
-        json_object_set_new(j, "restarted_as", next != SIZE_MAX ? json_integer((json_int_t)next) : json_null());
+        json_object_set_new(j, "restarted_as",
+                            next != SIZE_MAX ? json_integer((json_int_t)next) : json_null());
         json_t *stages = json_object();
         for (int s = 0; s < AOT_N_STAGES; s++) {
             aot_stage_status st = aot_model_stage(m, i, (aot_stage)s);

@@ -27,7 +27,8 @@ void aot_sweep_free(aot_sweep *s)
     free(s);
 }
 
-aot_sweep_unit *aot_sweep_unit_of(aot_sweep *s, int number, const char *label, const char *title, double budget_now)
+aot_sweep_unit *aot_sweep_unit_of(aot_sweep *s, int number, const char *label, const char *title,
+                                  double budget_now)
 {
     size_t i = 0;
     while (i < s->units.n && s->units.d[i].number < number) {
@@ -47,7 +48,8 @@ aot_sweep_unit *aot_sweep_unit_of(aot_sweep *s, int number, const char *label, c
 void aot_sweep_finish(aot_sweep *s)
 {
     for (size_t i = 0; i < s->units.n; i++) {
-        aot_pareto_finish(s->units.d[i].pareto, s->solvers.d, s->solvers.n, s->bisected && s->n_shards == 1);
+        aot_pareto_finish(s->units.d[i].pareto, s->solvers.d, s->solvers.n,
+                          s->bisected && s->n_shards == 1);
     }
 }
 
@@ -62,7 +64,7 @@ size_t aot_sweep_n_failed(const aot_sweep *s)
     return n;
 }
 
-/* ---- out -------------------------------------------------------------------------------------- */
+/* ---- out ------------------------------------------------------------------------------------- */
 
 static json_t *values_json(const aot_pareto_value *v, uint32_t n)
 {
@@ -90,8 +92,9 @@ json_t *aot_sweep_point_json(const aot_pareto_point *p, bool flips)
     json_object_set_new(o, "saved_bytes", json_integer(p->saved_bytes));
     json_object_set_new(o, "new_bytes", json_integer(p->new_bytes));
     json_object_set_new(o, "recompute_flops", json_integer((json_int_t)p->recompute_flops));
-    json_object_set_new(o, "peak_bytes", json_integer(p->forward_peak > p->backward_peak ? p->forward_peak
-                                                                                         : p->backward_peak));
+    json_object_set_new(
+        o, "peak_bytes",
+        json_integer(p->forward_peak > p->backward_peak ? p->forward_peak : p->backward_peak));
     json_object_set_new(o, "forward_peak", json_integer(p->forward_peak));
     json_object_set_new(o, "backward_peak", json_integer(p->backward_peak));
     json_object_set_new(o, "bytes_of_saved", bytes);
@@ -99,7 +102,8 @@ json_t *aot_sweep_point_json(const aot_pareto_point *p, bool flips)
         json_object_set_new(o, "on_front", json_boolean(!p->dominated));
         json_object_set_new(o, "on_new_front", json_boolean(!p->dominated_new));
         json_object_set_new(o, "newly_saved", values_json(p->newly_saved, p->n_newly_saved));
-        json_object_set_new(o, "no_longer_saved", values_json(p->no_longer_saved, p->n_no_longer_saved));
+        json_object_set_new(o, "no_longer_saved",
+                            values_json(p->no_longer_saved, p->n_no_longer_saved));
     }
     return o;
 }
@@ -110,68 +114,80 @@ json_t *aot_sweep_json(const aot_sweep *s)
     for (size_t i = 0; i < s->solvers.n; i++) {
         json_array_append_new(solvers, json_string(s->solvers.d[i]));
     }
-    json_object_set_new(out, "sweep", json_pack("{s:s, s:o}", "budgets", s->budgets, "solvers", solvers));
+    json_object_set_new(out, "sweep",
+                        json_pack("{s:s, s:o}", "budgets", s->budgets, "solvers", solvers));
     if (s->n_shards > 1) {
-        json_object_set_new(out, "shard", json_pack("{s:i, s:i}", "part", s->shard, "of", s->n_shards));
+        json_object_set_new(out, "shard",
+                            json_pack("{s:i, s:i}", "part", s->shard, "of", s->n_shards));
     }
     for (size_t i = 0; i < s->units.n; i++) {
         const aot_sweep_unit *u = &s->units.d[i];
         json_t *points = json_array();
         for (size_t k = 0; k < u->pareto->points.n; k++) {
-            json_array_append_new(points, aot_sweep_point_json(&u->pareto->points.d[k], s->n_shards == 1));
+            json_array_append_new(points,
+                                  aot_sweep_point_json(&u->pareto->points.d[k], s->n_shards == 1));
         }
-        json_array_append_new(graphs, json_pack("{s:i, s:s, s:s, s:f, s:o}", "unit", u->number, "label", u->label,
-                                                "title", u->title, "budget_now", u->budget_now, "points", points));
+        json_array_append_new(graphs, json_pack("{s:i, s:s, s:s, s:f, s:o}", "unit", u->number,
+                                                "label", u->label, "title", u->title, "budget_now",
+                                                u->budget_now, "points", points));
     }
     json_object_set_new(out, "graphs", graphs);
     return out;
 }
 
-/* ---- in --------------------------------------------------------------------------------------- */
+/* ---- in -------------------------------------------------------------------------------------- */
 
 static aot_status read_saved(aot_pareto_point *p, const json_t *o, size_t at, aot_err *err)
 {
-    const json_t *names = json_object_get(o, "saved"), *bytes = json_object_get(o, "bytes_of_saved");
+    const json_t *names = json_object_get(o, "saved"),
+                 *bytes = json_object_get(o, "bytes_of_saved");
     size_t n = json_array_size(names);
     if (!json_is_array(names) || json_array_size(bytes) != n) {
-        return AOT_FAIL(err, AOT_E_PARSE, "point %zu: \"saved\" and \"bytes_of_saved\" must be lists of one length",
+        return AOT_FAIL(err, AOT_E_PARSE,
+                        "point %zu: \"saved\" and \"bytes_of_saved\" must be lists of one length",
                         at);
     }
     p->saved = aot_xcalloc(n + 1, sizeof *p->saved);
     for (size_t i = 0; i < n; i++) {
         const char *name = json_string_value(json_array_get(names, i));
-        p->saved[i] = (aot_pareto_value){name != NULL ? name : "", json_integer_value(json_array_get(bytes, i))};
+        p->saved[i] = (aot_pareto_value){name != NULL ? name : "",
+                                         json_integer_value(json_array_get(bytes, i))};
     }
     p->n_saved = (uint32_t)n;
     return AOT_OK;
 }
 
-static aot_status read_point(aot_pareto_point *p, const json_t *o, size_t at, const char *const *solvers,
-                             size_t n_solvers, aot_err *err)
+static aot_status read_point(aot_pareto_point *p, const json_t *o, size_t at,
+                             const char *const *solvers, size_t n_solvers, aot_err *err)
 {
-    *p = (aot_pareto_point){.budget = json_number_value(json_object_get(o, "budget")),
-                            .solver = json_string_value(json_object_get(o, "solver")),
-                            .error = json_string_value(json_object_get(o, "error")),
-                            .rung = json_string_value(json_object_get(o, "rung")),
-                            .saved_bytes = json_integer_value(json_object_get(o, "saved_bytes")),
-                            .recompute_flops = json_number_value(json_object_get(o, "recompute_flops")),
-                            .forward_peak = json_integer_value(json_object_get(o, "forward_peak")),
-                            .backward_peak = json_integer_value(json_object_get(o, "backward_peak"))};
+    *p = (aot_pareto_point){
+        .budget = json_number_value(json_object_get(o, "budget")),
+        .solver = json_string_value(json_object_get(o, "solver")),
+        .error = json_string_value(json_object_get(o, "error")),
+        .rung = json_string_value(json_object_get(o, "rung")),
+        .saved_bytes = json_integer_value(json_object_get(o, "saved_bytes")),
+        .recompute_flops = json_number_value(json_object_get(o, "recompute_flops")),
+        .forward_peak = json_integer_value(json_object_get(o, "forward_peak")),
+        .backward_peak = json_integer_value(json_object_get(o, "backward_peak"))};
     // a part that an older program wrote has no bytes of their own
-    p->new_bytes = json_is_integer(json_object_get(o, "new_bytes")) ? json_integer_value(json_object_get(o, "new_bytes"))
-                                                                    : p->saved_bytes;
+    p->new_bytes = json_is_integer(json_object_get(o, "new_bytes"))
+                       ? json_integer_value(json_object_get(o, "new_bytes"))
+                       : p->saved_bytes;
     bool known = false;
     for (size_t i = 0; p->solver != NULL && i < n_solvers; i++) {
         known |= strcmp(solvers[i], p->solver) == 0;
     }
-    if (!known || !json_is_number(json_object_get(o, "budget")) || (p->rung == NULL && p->error == NULL)) {
-        return AOT_FAIL(err, AOT_E_PARSE, "point %zu: \"budget\", \"rung\" or a \"solver\" of the sweep is missing", at);
+    if (!known || !json_is_number(json_object_get(o, "budget")) ||
+        (p->rung == NULL && p->error == NULL)) {
+        return AOT_FAIL(err, AOT_E_PARSE,
+                        "point %zu: \"budget\", \"rung\" or a \"solver\" of the sweep is missing",
+                        at);
     }
     return p->error != NULL ? AOT_OK : read_saved(p, o, at, err);
 }
 
-aot_status aot_sweep_points_read(aot_pareto *x, const json_t *points, const char *const *solvers, size_t n_solvers,
-                                 aot_err *err)
+aot_status aot_sweep_points_read(aot_pareto *x, const json_t *points, const char *const *solvers,
+                                 size_t n_solvers, aot_err *err)
 {
     for (size_t i = 0; i < json_array_size(points); i++) {
         aot_pareto_point p;
@@ -190,8 +206,9 @@ static aot_status read_head(aot_sweep *s, const json_t *sweep, aot_err *err)
     size_t n = json_array_size(solvers);
     bool first = s->budgets == NULL, same = true;
     if (budgets == NULL || n == 0) {
-        return AOT_FAIL(err, AOT_E_FORMAT, "it does not say what was swept (\"sweep\" with \"budgets\" and "
-                                           "\"solvers\"): `aotscope sweep --shard` writes it");
+        return AOT_FAIL(err, AOT_E_FORMAT,
+                        "it does not say what was swept (\"sweep\" with \"budgets\" and "
+                        "\"solvers\"): `aotscope sweep --shard` writes it");
     }
     for (size_t i = 0; i < n; i++) {
         const char *name = json_string_value(json_array_get(solvers, i));
@@ -205,7 +222,8 @@ static aot_status read_head(aot_sweep *s, const json_t *sweep, aot_err *err)
         s->budgets = aot_arena_strndup(s->arena, budgets, strlen(budgets));
         s->bisected = aot_starts_with(budgets, "bisection");
     } else if (!same || n != s->solvers.n || strcmp(s->budgets, budgets) != 0) {
-        return AOT_FAIL(err, AOT_E_USAGE, "it is of another sweep: budgets %s here, %s in the first file", budgets,
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "it is of another sweep: budgets %s here, %s in the first file", budgets,
                         s->budgets);
     }
     return AOT_OK;
@@ -216,7 +234,9 @@ aot_status aot_sweep_read(aot_sweep *s, const json_t *file, aot_err *err)
     const char *format = json_string_value(json_object_get(file, "format"));
     const json_t *graphs = json_object_get(file, "graphs");
     if (format == NULL || strcmp(format, "aotscope/1") != 0 || !json_is_array(graphs)) {
-        return AOT_FAIL(err, AOT_E_FORMAT, "it is no sweep: \"format\" should be \"aotscope/1\", and \"graphs\" a list");
+        return AOT_FAIL(
+            err, AOT_E_FORMAT,
+            "it is no sweep: \"format\" should be \"aotscope/1\", and \"graphs\" a list");
     }
     AOT_TRY(read_head(s, json_object_get(file, "sweep"), err));
     for (size_t i = 0; i < json_array_size(graphs); i++) {
@@ -226,14 +246,16 @@ aot_status aot_sweep_read(aot_sweep *s, const json_t *file, aot_err *err)
         if (!json_is_integer(json_object_get(g, "unit"))) {
             return AOT_FAIL(err, AOT_E_PARSE, "graph %zu: \"unit\" is missing", i);
         }
-        aot_sweep_unit *u = aot_sweep_unit_of(s, (int)json_integer_value(json_object_get(g, "unit")),
-                                              label != NULL ? label : "", title != NULL ? title : "",
-                                              json_number_value(json_object_get(g, "budget_now")));
+        aot_sweep_unit *u = aot_sweep_unit_of(
+            s, (int)json_integer_value(json_object_get(g, "unit")), label != NULL ? label : "",
+            title != NULL ? title : "", json_number_value(json_object_get(g, "budget_now")));
         if (label != NULL && strcmp(u->label, label) != 0) {
-            return AOT_FAIL(err, AOT_E_USAGE, "its unit %d is %s, and %s in the files before: it is of another input",
+            return AOT_FAIL(err, AOT_E_USAGE,
+                            "its unit %d is %s, and %s in the files before: it is of another input",
                             u->number, label, u->label);
         }
-        AOT_TRY(aot_sweep_points_read(u->pareto, json_object_get(g, "points"), s->solvers.d, s->solvers.n, err));
+        AOT_TRY(aot_sweep_points_read(u->pareto, json_object_get(g, "points"), s->solvers.d,
+                                      s->solvers.n, err));
     }
     return AOT_OK;
 }

@@ -10,7 +10,7 @@
 #include "viewers/table.h"
 #include "viewers/unit_charts.h"
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void text_row(aot_table *t, const aot_pareto_point *p, double last, bool many_solvers)
 {
@@ -49,8 +49,9 @@ static void text_row(aot_table *t, const aot_pareto_point *p, double last, bool 
 
 static void text_unit(aot_sb *out, const aot_sweep *s, const aot_sweep_unit *u)
 {
-    static const char *const titles[] = {"saved", "of it new", "values", "forward peak", "backward peak", "recompute", "decided by",
-                                         "against the row above"};
+    static const char *const titles[] = {
+        "saved",         "of it new", "values",     "forward peak",
+        "backward peak", "recompute", "decided by", "against the row above"};
     aot_table *t = aot_table_new();
     const aot_pareto_point *p = u->pareto->points.d;
     size_t n = u->pareto->points.n;
@@ -66,13 +67,13 @@ static void text_unit(aot_sb *out, const aot_sweep *s, const aot_sweep_unit *u)
         }
         text_row(t, &p[i], p[k - 1].budget, s->solvers.n > 1);
     }
-    aot_sb_addf(out, "# unit %d %s %s: %zu point%s, configured budget %g\n", u->number, u->label, u->title, n,
-                n == 1 ? "" : "s",                u->budget_now);
+    aot_sb_addf(out, "# unit %d %s %s: %zu point%s, configured budget %g\n", u->number, u->label,
+                u->title, n, n == 1 ? "" : "s", u->budget_now);
     aot_table_print(out, t, aot_out_table_flags(), 0, 0);
     aot_table_free(t);
 }
 
-/* ---- CSV -------------------------------------------------------------------------------------- */
+/* ---- CSV ------------------------------------------------------------------------------------- */
 
 static void names_cell(aot_table *t, const aot_pareto_value *v, uint32_t n)
 {
@@ -87,8 +88,8 @@ static void names_cell(aot_table *t, const aot_pareto_value *v, uint32_t n)
 static void csv_row(aot_table *t, const aot_sweep_unit *u, const aot_pareto_point *p)
 {
     int64_t peak = p->forward_peak > p->backward_peak ? p->forward_peak : p->backward_peak;
-    const int64_t numbers[] = {p->n_saved, p->saved_bytes, (int64_t)p->recompute_flops, p->forward_peak,
-                               p->backward_peak, peak};
+    const int64_t numbers[] = {p->n_saved,      p->saved_bytes,   (int64_t)p->recompute_flops,
+                               p->forward_peak, p->backward_peak, peak};
     aot_table_row(t);
     aot_table_cellf(t, "%d", u->number);
     aot_table_cell(t, u->label);
@@ -116,10 +117,11 @@ static void csv_row(aot_table *t, const aot_sweep_unit *u, const aot_pareto_poin
 
 static void csv(aot_sb *out, const aot_sweep *s)
 {
-    static const char *const titles[] = {"unit", "label", "solver", "budget", "rung", "saved_values", "saved_bytes",
-                                         "recompute_flops", "forward_peak", "backward_peak", "peak_bytes", "on_front",
-                                         "newly_saved", "no_longer_saved", "error", "new_bytes",
-                                         "on_new_front"};
+    static const char *const titles[] = {
+        "unit",         "label",       "solver",          "budget",          "rung",
+        "saved_values", "saved_bytes", "recompute_flops", "forward_peak",    "backward_peak",
+        "peak_bytes",   "on_front",    "newly_saved",     "no_longer_saved", "error",
+        "new_bytes",    "on_new_front"};
     aot_table *t = aot_table_new();
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
         aot_table_column(t, titles[i], AOT_LEFT, 0);
@@ -133,9 +135,10 @@ static void csv(aot_sb *out, const aot_sweep *s)
     aot_table_free(t);
 }
 
-/* ---- charts ----------------------------------------------------------------------------------- */
+/* ---- charts ---------------------------------------------------------------------------------- */
 
-static aot_chart *chart_of(const aot_sweep_unit *u, aot_chart *(*of)(const aot_pareto *, const char *, double))
+static aot_chart *chart_of(const aot_sweep_unit *u,
+                           aot_chart *(*of)(const aot_pareto *, const char *, double))
 {
     char about[512];
     snprintf(about, sizeof about, "unit %d %s %s", u->number, u->label, u->title);
@@ -162,7 +165,8 @@ static void text(aot_sb *out, const aot_sweep *s, bool plots)
             aot_chart_free(c);
         }
     }
-    aot_sb_addz(out, "* nothing keeps as few new bytes and recomputes as little: \"of it new\" leaves out what inputs "
+    aot_sb_addz(out, "* nothing keeps as few new bytes and recomputes as little: \"of it new\" "
+                     "leaves out what inputs "
                      "hold anyway. + newly saved, - no longer.\n");
 }
 

@@ -1,5 +1,5 @@
-/* `aotscope INPUT...` on a terminal: opens the model with a progress bar, takes the screen over, and
- * runs the loop. One frame: all keys that wait, then one drawing; without keys, slices of work.
+/* `aotscope INPUT...` on a terminal: opens the model with a progress bar, takes the screen over,
+ * and runs the loop. One frame: all keys that wait, then one drawing; without keys, slices of work.
  * With --script the same application runs without a screen. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 
 const aot_option aot_tui_options[] = {
     AOT_OPTIONS_INPUT,
-    {"ascii", 0, NULL, false, "Draw with ASCII characters only (the default unless the locale is UTF-8)."},
+    {"ascii", 0, NULL, false,
+     "Draw with ASCII characters only (the default unless the locale is UTF-8)."},
     {"mouse", 0, NULL, false, "Let the mouse select and scroll (Shift then selects text)."},
     {"theme", 0, "NAME", false,
      "Colours: default, light, colorblind or mono (also AOTSCOPE_THEME; in it :theme NAME)."},
@@ -165,7 +166,8 @@ static int refuse(const aot_args *a, const aot_err *err)
     for (size_t i = 0; i < a->n_inputs; i++) {
         fprintf(stderr, " %s", a->inputs[i]);
     }
-    fputs("', and likewise 'show', 'partition', 'check', 'export'; 'aotscope help' lists them.\n", stderr);
+    fputs("', and likewise 'show', 'partition', 'check', 'export'; 'aotscope help' lists them.\n",
+          stderr);
     return AOT_EXIT_ERROR;
 }
 

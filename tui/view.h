@@ -30,7 +30,8 @@ typedef struct aot_view_ops {
     void (*draw)(aot_view *v, aot_canvas *c, int y, int rows);
     /* Does an action that is neither the application's nor the list's. False: not this view's. */
     bool (*act)(aot_view *v, aot_action a);
-    /* Takes a key before the key table does, as digits that are typed; false: not this one. NULL: none. */
+    /* Takes a key before the key table does, as digits that are typed; false: not this one. NULL:
+     * none. */
     bool (*key)(aot_view *v, aot_key key);
     aot_list *(*list)(aot_view *v);  /* the list that has the focus; NULL if none */
     /* Name of the pane that has the focus, whose keys come first; NULL: only the view's. */

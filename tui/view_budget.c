@@ -1,6 +1,6 @@
-/* The memory budget as a slider: at each place what is saved, what that costs, and which values flip to
- * the next place where anything does; above them the curve, found while no key waits. Enter sets the
- * budget as an edit of the unit.
+/* The memory budget as a slider: at each place what is saved, what that costs, and which values
+ * flip to the next place where anything does; above them the curve, found while no key waits. Enter
+ * sets the budget as an edit of the unit.
  *
  *    budget 0.43  0 ====================o------------------------------ 1   now 1.00
  *    saved 1.20 MiB · peak 3.40 MiB · recompute 2.1 MFLOP · rung ... */
@@ -15,7 +15,15 @@
 #include "viewers/chart_text.h"
 #include "viewers/format.h"
 
-enum { SMALL = 10, BIG = 100, GAP = 4, BYTES_COLS = 10, NAME_COLS = 28, TYPE_COLS = 24, TWO_COLS = 120 };
+enum {
+    SMALL = 10,
+    BIG = 100,
+    GAP = 4,
+    BYTES_COLS = 10,
+    NAME_COLS = 28,
+    TYPE_COLS = 24,
+    TWO_COLS = 120
+};
 
 typedef struct budget_row {
     int dir;          /* -1: what a lower budget drops or adds, +1: a higher one */
@@ -57,7 +65,7 @@ static int64_t peak_of(const aot_budget_point *p)
     return p->forward_peak > p->backward_peak ? p->forward_peak : p->backward_peak;
 }
 
-/* ---- what is derived --------------------------------------------------------------------------- */
+/* ---- what is derived ------------------------------------------------------------------------- */
 
 static void drop_charts(budget_view *s)
 {
@@ -96,7 +104,7 @@ static void refresh(budget_view *s)
     aot_budget_curve_cut(s->curve, s->at);
 }
 
-/* ---- rows: what flips -------------------------------------------------------------------------- */
+/* ---- rows: what flips ------------------------------------------------------------------------ */
 
 static void add_flips(budget_view *s, const aot_budget_point *p, const aot_budget_point *q, int dir)
 {
@@ -167,8 +175,8 @@ static void head_words(const budget_view *s, int dir, aot_sb *out)
     aot_sb_addf(out, "%s %.3g: saved %s (%s%s), recompute %s (%s%s)", dir < 0 ? "down to" : "up to",
                 (double)q->at / AOT_BUDGET_STEPS, aot_format_bytes(a, sizeof a, q->saved_bytes),
                 bytes < 0 ? "-" : "+", aot_format_bytes(b, sizeof b, bytes < 0 ? -bytes : bytes),
-                aot_chart_value(c, sizeof c, AOT_CHART_FLOPS, q->recompute_flops), flops < 0 ? "-" : "+",
-                aot_chart_value(d, sizeof d, AOT_CHART_FLOPS, fabs(flops)));
+                aot_chart_value(c, sizeof c, AOT_CHART_FLOPS, q->recompute_flops),
+                flops < 0 ? "-" : "+", aot_chart_value(d, sizeof d, AOT_CHART_FLOPS, fabs(flops)));
 }
 
 static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t row)
@@ -197,7 +205,8 @@ static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t ro
         at += TYPE_COLS + 1;
     }
     if (at < end) {
-        aot_canvas_field(c, y, at, end - at, AOT_STYLE_SOURCE, aot_format_source(buf, sizeof buf, p->cut, r->node));
+        aot_canvas_field(c, y, at, end - at, AOT_STYLE_SOURCE,
+                         aot_format_source(buf, sizeof buf, p->cut, r->node));
     }
 }
 
@@ -208,7 +217,8 @@ static void text_of_row(void *arg, size_t row, aot_sb *out)
     const aot_graph *g = aot_budget_curve_now(s->curve)->cut;
     char buf[300];
     if (!r->head) {
-        aot_sb_addf(out, "%s %s", aot_node_name(g, r->node), aot_format_source(buf, sizeof buf, g, r->node));
+        aot_sb_addf(out, "%s %s", aot_node_name(g, r->node),
+                    aot_format_source(buf, sizeof buf, g, r->node));
     }
 }
 
@@ -219,7 +229,7 @@ static bool is_head(void *arg, size_t row)
 
 static const aot_list_ops list_ops = {.draw = draw_row, .text = text_of_row, .is_head = is_head};
 
-/* ---- drawing ----------------------------------------------------------------------------------- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 static void make_charts(budget_view *s)
 {
@@ -317,7 +327,8 @@ static void draw_figures(const budget_view *s, aot_canvas *c, int y)
         aot_sb_addf(&text, "cannot be cut: %s", p->failure);
     } else {
         aot_sb_addf(&text, "saved %s in %s values · peak %s · recompute %s · %s",
-                    aot_format_bytes(a, sizeof a, p->saved_bytes), aot_format_count(n, sizeof n, p->n_saved),
+                    aot_format_bytes(a, sizeof a, p->saved_bytes),
+                    aot_format_count(n, sizeof n, p->n_saved),
                     aot_format_bytes(b, sizeof b, peak_of(p)),
                     aot_chart_value(f, sizeof f, AOT_CHART_FLOPS, p->recompute_flops), p->rung);
     }
@@ -356,23 +367,26 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     budget_view *s = state(v);
     char label[64];
     const aot_unit *u = aot_model_unit(aot_app_model(v->app), v->unit);
-    aot_sb_addf(left, "budget · unit %zu %s %s", v->unit, aot_unit_label(&u->key, label, sizeof label),
-                u->title ? u->title : "");
+    aot_sb_addf(left, "budget · unit %zu %s %s", v->unit,
+                aot_unit_label(&u->key, label, sizeof label), u->title ? u->title : "");
     aot_list_status(&s->list, right);
     if (right->n == 0 && s->curve) {
         size_t n = aot_budget_curve_count(s->curve);
-        aot_sb_addf(right, "%s%zu cut%s", s->more ? "finding the curve: " : "", n, n == 1 ? "" : "s");
+        aot_sb_addf(right, "%s%zu cut%s", s->more ? "finding the curve: " : "", n,
+                    n == 1 ? "" : "s");
     }
 }
 
-/* ---- actions ----------------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static aot_status open_view(aot_view *v, aot_err *err)
 {
     budget_view *s = state(v);
-    if (aot_model_stage(aot_app_model(v->app), v->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_MISSING) {
-        return AOT_FAIL(err, AOT_E_PIPELINE, "This unit has no joint graph, so nothing is cut: a budget "
-                                             "changes nothing");
+    if (aot_model_stage(aot_app_model(v->app), v->unit, AOT_STAGE_JOINT).origin ==
+        AOT_ORIGIN_MISSING) {
+        return AOT_FAIL(err, AOT_E_PIPELINE,
+                        "This unit has no joint graph, so nothing is cut: a budget "
+                        "changes nothing");
     }
     s->v = v;
     aot_list_init(&s->list, &list_ops, s);
@@ -425,8 +439,9 @@ static void next_flip(budget_view *s, int dir)
     if (p) {
         go(s, p->at);
     } else {
-        aot_app_say(s->v->app, s->more ? "Nothing is known to flip there yet"
-                               : dir > 0 ? "A higher budget saves the same" : "A lower budget saves the same");
+        aot_app_say(s->v->app, s->more   ? "Nothing is known to flip there yet"
+                               : dir > 0 ? "A higher budget saves the same"
+                                         : "A lower budget saves the same");
     }
 }
 
@@ -435,7 +450,8 @@ static void set_budget(budget_view *s)
     char line[80];
     aot_app *app = s->v->app;
     aot_model *m = aot_app_model(app);
-    snprintf(line, sizeof line, "set activation_memory_budget=%.3g", (double)s->at / AOT_BUDGET_STEPS);
+    snprintf(line, sizeof line, "set activation_memory_budget=%.3g",
+             (double)s->at / AOT_BUDGET_STEPS);
     if (aot_edit_quiet(app, s->v->unit, line)) {
         if (aot_budget_curve_renew(s->curve, m, s->v->unit)) { // else refresh finds another one
             s->version = aot_model_version(m, s->v->unit);

@@ -80,7 +80,8 @@ static aot_status load(diff_view *d, aot_diff_side s, const aot_graph **g, aot_e
         return AOT_FAIL(err, AOT_E_PIPELINE, "the stage runtime is no graph");
     }
     if (s.stage >= AOT_N_STAGES) {
-        return AOT_FAIL(err, AOT_E_PIPELINE, "unit %zu holds no other stage to compare with", s.unit);
+        return AOT_FAIL(err, AOT_E_PIPELINE, "unit %zu holds no other stage to compare with",
+                        s.unit);
     }
     return aot_model_graph(m, s.unit, s.stage, g, err);
 }
@@ -123,7 +124,8 @@ static aot_status open_view(aot_view *v, aot_err *err)
     d->v = v;
     aot_stage s = v->stage < AOT_N_STAGES ? v->stage : telling_stage(m, v->unit);
     if (s == AOT_STAGE_RUNTIME) {
-        return AOT_FAIL(err, AOT_E_PIPELINE, "The stage runtime is no graph: go to another one first");
+        return AOT_FAIL(err, AOT_E_PIPELINE,
+                        "The stage runtime is no graph: go to another one first");
     }
     if (s == AOT_N_STAGES || !is_graph(m, v->unit, s)) {
         return AOT_FAIL(err, AOT_E_PIPELINE, "There is no graph to compare here");
@@ -158,8 +160,8 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
 {
     diff_view *d = state(v);
     char label[64];
-    aot_sb_addf(left, "diff · unit %zu %s %s", d->b.unit, unit_label(d, d->b.unit, label, sizeof label),
-                stage_name(d->b.stage));
+    aot_sb_addf(left, "diff · unit %zu %s %s", d->b.unit,
+                unit_label(d, d->b.unit, label, sizeof label), stage_name(d->b.stage));
     aot_list_status(&d->lines.list, right);
     if (right->n == 0 && !d->stale && !d->trouble[0]) {
         const uint32_t *n = d->lines.counts.n;
@@ -188,7 +190,8 @@ static void side_words(const diff_view *d, aot_diff_side s, aot_sb *out)
     aot_sb_addz(out, stage_name(s.stage));
     if (s.stage < AOT_N_STAGES) {
         bool recorded = aot_model_stage(m, s.unit, s.stage).origin == AOT_ORIGIN_RECORDED;
-        aot_sb_addf(out, " (%s): %s", recorded ? "recorded" : "derived", aot_stage_get(s.stage)->sentence);
+        aot_sb_addf(out, " (%s): %s", recorded ? "recorded" : "derived",
+                    aot_stage_get(s.stage)->sentence);
     }
 }
 
@@ -203,8 +206,8 @@ static int draw_heads(const diff_view *d, aot_canvas *c, int y)
     aot_canvas_field(c, y, 3, left - 2, AOT_STYLE_SOURCE, aot_sb_text(&a));
     int row = d->lines.sides ? y : y + 1, x = d->lines.sides ? left + 4 : 1;
     aot_canvas_put(c, row, d->lines.sides ? left + 2 : 1, AOT_STYLE_ADDED, "+");
-    aot_canvas_field(c, row, d->lines.sides ? x : 3, c->cols - (d->lines.sides ? x : 3), AOT_STYLE_SOURCE,
-                     aot_sb_text(&b));
+    aot_canvas_field(c, row, d->lines.sides ? x : 3, c->cols - (d->lines.sides ? x : 3),
+                     AOT_STYLE_SOURCE, aot_sb_text(&b));
     aot_canvas_hline(c, row + 1, 0, c->cols, AOT_STYLE_BORDER);
     aot_sb_free(&a);
     aot_sb_free(&b);
@@ -224,8 +227,10 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
         aot_canvas_put(c, y + used, 3, AOT_STYLE_NOTICE, "Comparing ...");
     } else if (d->trouble[0]) {
         aot_lines_draw_text(c, y + used, 2, rows - used, c->cols - 4, AOT_STYLE_NOTICE, d->trouble);
-    } else if (d->lines.list.filter.text && aot_list_n_shown(&d->lines.list) == 0 && d->lines.list.filtered >= d->lines.list.n) {
-        aot_canvas_put(c, y + used, 3, AOT_STYLE_NOTICE, "No line matches the filter; Esc drops it.");
+    } else if (d->lines.list.filter.text && aot_list_n_shown(&d->lines.list) == 0 &&
+               d->lines.list.filtered >= d->lines.list.n) {
+        aot_canvas_put(c, y + used, 3, AOT_STYLE_NOTICE,
+                       "No line matches the filter; Esc drops it.");
     } else {
         aot_list_draw(&d->lines.list, c, y + used, 0, rows - used, c->cols, true);
     }

@@ -1,6 +1,7 @@
-/* Why the partitioner did with a value what it did: rules, neighbours, and single changes, each tried by
- * cutting again. Enter on a neighbour explains that one; on a change it makes the change last, as an
- * edit of the unit. The cuts are made while no key waits, in a context that goes with the view. */
+/* Why the partitioner did with a value what it did: rules, neighbours, and single changes, each
+ * tried by cutting again. Enter on a neighbour explains that one; on a change it makes the change
+ * last, as an edit of the unit. The cuts are made while no key waits, in a context that goes with
+ * the view. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static explain_view *state(aot_view *v)
     return v->state;
 }
 
-/* ---- explaining -------------------------------------------------------------------------------- */
+/* ---- explaining ------------------------------------------------------------------------------ */
 
 static void drop(explain_view *s)
 {
@@ -101,7 +102,7 @@ static void show(explain_view *s, const char *name)
     aot_lines_end(&s->lines, 0);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void pair(explain_view *s, const char *label, aot_style style, const char *text)
 {
@@ -123,7 +124,8 @@ static void add_value(explain_view *s)
     const aot_src *src = &g->srcs.d[aot_node_at(g, x->id)->src];
     char type[200], bytes[32], op[160], source[300];
     aot_sb text = {0};
-    aot_sb_addf(&text, "%s = %s  %s  %s", aot_node_name(g, x->id), aot_format_op(op, sizeof op, g, x->id),
+    aot_sb_addf(&text, "%s = %s  %s  %s", aot_node_name(g, x->id),
+                aot_format_op(op, sizeof op, g, x->id),
                 aot_format_type(type, sizeof type, g->ctx, aot_node_at(g, x->id)->meta),
                 aot_format_bytes(bytes, sizeof bytes, x->p->nodes[x->id].bytes));
     pair(s, "value", AOT_STYLE_NAME, aot_sb_text(&text));
@@ -197,8 +199,9 @@ static void add_smallest(explain_view *s)
     if (s->x.flip_change != AOT_NO_CHANGE) { // Enter sets it, as it does below
         aot_sb_addf(&text, "%-*s", LABEL_COLS, "smallest");
         explain_flip_change_words(&text, &s->x);
-        aot_lines_link_fold(&s->lines, s->cols, LABEL_COLS, CHANGE_LINK + (uint32_t)s->x.flip_change,
-                            AOT_STYLE_BOLD, aot_sb_text(&text));
+        aot_lines_link_fold(&s->lines, s->cols, LABEL_COLS,
+                            CHANGE_LINK + (uint32_t)s->x.flip_change, AOT_STYLE_BOLD,
+                            aot_sb_text(&text));
     }
     aot_sb_free(&text);
 }
@@ -214,7 +217,8 @@ static void add_names(explain_view *s, const char *title, const aot_node_id *ids
         const aot_node_info *info = &s->x.p->nodes[ids[i]];
         snprintf(line, sizeof line, "%-24s %-26s %10s  %s", aot_node_name(g, ids[i]),
                  aot_format_type(type, sizeof type, g->ctx, aot_node_at(g, ids[i])->meta),
-                 aot_format_bytes(bytes, sizeof bytes, info->bytes), aot_verdict_words(s->x.p, ids[i]));
+                 aot_format_bytes(bytes, sizeof bytes, info->bytes),
+                 aot_verdict_words(s->x.p, ids[i]));
         aot_lines_link_fold(&s->lines, s->cols, LABEL_COLS, ids[i], AOT_STYLE_NORMAL, line);
     }
     if (n > MOST_NAMES) {
@@ -222,7 +226,8 @@ static void add_names(explain_view *s, const char *title, const aot_node_id *ids
     }
 }
 
-/* Columns by importance: what is saved then is left out where there is no room, as the change tells it. */
+/* Columns by importance: what is saved then is left out where there is no room, as the change tells
+ * it. */
 static void add_change(explain_view *s, uint32_t i)
 {
     const aot_change *c = &s->x.changes.d[i];
@@ -242,7 +247,8 @@ static void add_change(explain_view *s, uint32_t i)
                 aot_verdict_name(c->verdict), d == 0 ? "" : by,
                 aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, c->recompute_flops));
     if (s->cols >= SUM_COLS) {
-        aot_sb_addf(&line, "  saved then %s", aot_format_bytes(bytes, sizeof bytes, c->saved_bytes));
+        aot_sb_addf(&line, "  saved then %s",
+                    aot_format_bytes(bytes, sizeof bytes, c->saved_bytes));
     }
     aot_lines_link_fold(&s->lines, s->cols, LABEL_COLS, CHANGE_LINK + i,
                         flips ? AOT_STYLE_BOLD : AOT_STYLE_NORMAL, aot_sb_text(&line));
@@ -281,15 +287,17 @@ static void fill(explain_view *s, int cols)
     aot_lines_end(&s->lines, row == AOT_NO_ROW ? 0 : row);
 }
 
-/* ---- view -------------------------------------------------------------------------------------- */
+/* ---- view ------------------------------------------------------------------------------------ */
 
 static aot_status open_view(aot_view *v, aot_err *err)
 {
     explain_view *s = state(v);
     aot_view *below = aot_app_top(v->app);
     const char *node = below->ops == &view_graph_ops ? aot_graph_view_node(below) : NULL;
-    if (aot_model_stage(aot_app_model(v->app), v->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_MISSING) {
-        return AOT_FAIL(err, AOT_E_PIPELINE, "This unit has no joint graph, so nothing is saved or recomputed");
+    if (aot_model_stage(aot_app_model(v->app), v->unit, AOT_STAGE_JOINT).origin ==
+        AOT_ORIGIN_MISSING) {
+        return AOT_FAIL(err, AOT_E_PIPELINE,
+                        "This unit has no joint graph, so nothing is saved or recomputed");
     }
     if (!node) {
         return AOT_FAIL(err, AOT_E_USAGE, "Select a value in the graph first");
@@ -333,7 +341,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
         s->stale = true;
     }
     if (s->stale) {
-        aot_canvas_put(c, y + 1, 2, AOT_STYLE_NOTICE, "Trying changes, each with a cut of its own ...");
+        aot_canvas_put(c, y + 1, 2, AOT_STYLE_NOTICE,
+                       "Trying changes, each with a cut of its own ...");
         return;
     }
     if (!s->has) {
@@ -356,7 +365,7 @@ static bool work(aot_view *v)
     return aot_list_work(&s->lines.list, AOT_SLICE_NS);
 }
 
-/* ---- actions ----------------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static void apply(explain_view *s, const aot_change *c)
 {

@@ -1,6 +1,6 @@
 /* What lint finds in the unit, one a line, the worst first, then what draws random numbers, what is
- * mutated and what shares memory; below it what the selected one means and what to do about it. Enter
- * goes to the node. */
+ * mutated and what shares memory; below it what the selected one means and what to do about it.
+ * Enter goes to the node. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,14 +71,16 @@ static void text_of_row(void *arg, size_t row, aot_sb *out)
 {
     findings_view *s = arg;
     const finding_row *f = &s->all.d[row];
-    aot_sb_addf(out, "%s %s %s %s", finding_kind_name(f->kind, false), f->message, f->rule, f->source);
+    aot_sb_addf(out, "%s %s %s %s", finding_kind_name(f->kind, false), f->message, f->rule,
+                f->source);
 }
 
 static int compare(void *arg, int column, size_t a, size_t b)
 {
     findings_view *s = arg;
     const finding_row *x = &s->all.d[a], *y = &s->all.d[b];
-    return column == 1 ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : strverscmp(x->source, y->source);
+    return column == 1 ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
+                       : strverscmp(x->source, y->source);
 }
 
 static const aot_list_ops list_ops = {
@@ -111,11 +113,12 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     findings_view *s = state(v);
     char label[64];
     const aot_unit *u = aot_model_unit(aot_app_model(v->app), v->unit);
-    aot_sb_addf(left, "findings · unit %zu %s %s", v->unit, aot_unit_label(&u->key, label, sizeof label),
-                u->title ? u->title : "");
+    aot_sb_addf(left, "findings · unit %zu %s %s", v->unit,
+                aot_unit_label(&u->key, label, sizeof label), u->title ? u->title : "");
     aot_list_status(&s->list, right);
     bool counts = right->n == 0;
-    bool faults = s->n[FINDING_ERROR] + s->n[FINDING_WARNING] + s->n[FINDING_NOTE] > 0; // then only those
+    bool faults =
+        s->n[FINDING_ERROR] + s->n[FINDING_WARNING] + s->n[FINDING_NOTE] > 0; // then only those
     for (int k = 0; k < (faults ? FINDING_RANDOM : N_FINDING_KINDS); k++) {
         if (counts && s->n[k]) {
             aot_sb_addf(right, "%s%u %s", right->n ? " · " : "", s->n[k],
@@ -146,14 +149,19 @@ static void draw_detail(findings_view *s, aot_canvas *c, int y, int rows)
     aot_lines_init(&text, 10);
     aot_lines_pair(&text, cols, finding_kind_name(f->kind, false), AOT_STYLE_NORMAL, f->message);
     text.rows.d[0].label_style = finding_kind_style(f->kind);
-    pair(&text, cols, fault ? "rule" : f->kind == FINDING_RANDOM ? "operator" : "kind", AOT_STYLE_NORMAL, f->rule);
+    pair(&text, cols,
+         fault                       ? "rule"
+         : f->kind == FINDING_RANDOM ? "operator"
+                                     : "kind",
+         AOT_STYLE_NORMAL, f->rule);
     pair(&text, cols, "", AOT_STYLE_NORMAL, f->title);
     pair(&text, cols, fault ? "remedy" : "", AOT_STYLE_NORMAL, f->remedy);
     if (f->node) {
         aot_lines_pair(&text, cols, "node", AOT_STYLE_NAME, f->node);
     }
     if (f->bytes) {
-        aot_lines_pair(&text, cols, "bytes", AOT_STYLE_BYTES, aot_format_bytes(buf, sizeof buf, f->bytes));
+        aot_lines_pair(&text, cols, "bytes", AOT_STYLE_BYTES,
+                       aot_format_bytes(buf, sizeof buf, f->bytes));
     }
     pair(&text, cols, "source", AOT_STYLE_SOURCE, f->source);
     aot_lines_end(&text, 0);
@@ -170,7 +178,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
         aot_lines text;
         aot_lines_init(&text, 0);
         aot_lines_wrap(&text, c->cols - 4, s->trouble[0] ? AOT_STYLE_NOTICE : AOT_STYLE_NORMAL,
-                       s->trouble[0] ? s->trouble : "Nothing is found in this unit under its settings.");
+                       s->trouble[0] ? s->trouble
+                                     : "Nothing is found in this unit under its settings.");
         aot_lines_end(&text, 0);
         int used = s->all.n ? (int)text.rows.n + 2 : rows;
         used = used > rows / 2 ? (s->all.n ? rows / 2 : rows) : used;
@@ -185,7 +194,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     }
     aot_list_draw(&s->list, c, y, 0, rows - low, c->cols, true);
     if (aot_list_n_shown(&s->list) == 0) {
-        aot_canvas_put(c, y + 1, 2, AOT_STYLE_NOTICE, "No finding matches the filter; Esc drops it.");
+        aot_canvas_put(c, y + 1, 2, AOT_STYLE_NOTICE,
+                       "No finding matches the filter; Esc drops it.");
     }
     aot_canvas_hline(c, y + rows - low, 0, c->cols, AOT_STYLE_BORDER);
     draw_detail(s, c, y + rows - low + 1, low - 1);

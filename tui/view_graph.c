@@ -1,4 +1,5 @@
-/* The main screen: opening, title, actions and what the application asks. How it is drawn: graph_draw.c. */
+/* The main screen: opening, title, actions and what the application asks. How it is drawn:
+ * graph_draw.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,14 +67,16 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     aot_model *m = aot_app_model(v->app);
     const aot_unit *u = aot_model_unit(m, v->unit);
     char buf[64];
-    aot_sb_addf(left, "%s · unit %zu of %zu", aot_base_name(u->input), v->unit, aot_model_n_units(m));
+    aot_sb_addf(left, "%s · unit %zu of %zu", aot_base_name(u->input), v->unit,
+                aot_model_n_units(m));
     aot_sb_addf(left, " %s", aot_unit_label(&u->key, buf, sizeof buf));
     if (u->title && *u->title) {
         aot_sb_addf(left, " %s", u->title);
     }
     graph_stage *st = graph_now(gv);
     if (st->g) {
-        aot_sb_addf(left, " · %s nodes", aot_format_count(buf, sizeof buf, (int64_t)st->g->nodes.n));
+        aot_sb_addf(left, " · %s nodes",
+                    aot_format_count(buf, sizeof buf, (int64_t)st->g->nodes.n));
     }
     graph_title_right(gv, right);
 }
@@ -282,8 +285,10 @@ static bool act(aot_view *v, aot_action a)
 static aot_list *list(aot_view *v)
 {
     graph_view *gv = state(v);
-    return graph_shows_text(gv)    ? &gv->runtime.list
-           : gv->focus == PANE_NODE ? &gv->node.list : gv->focus == PANE_SAVED ? &gv->saved : &gv->nodes;
+    return graph_shows_text(gv)      ? &gv->runtime.list
+           : gv->focus == PANE_NODE  ? &gv->node.list
+           : gv->focus == PANE_SAVED ? &gv->saved
+                                     : &gv->nodes;
 }
 
 static const char *pane(aot_view *v)

@@ -1,5 +1,6 @@
-/* Saved bytes in groups: by source line, operator, region, reason, type or module, the largest first. The
- * same as `aotscope show --saved --by KEY`. Enter opens a group; on one of its values it goes to the node. */
+/* Saved bytes in groups: by source line, operator, region, reason, type or module, the largest
+ * first. The same as `aotscope show --saved --by KEY`. Enter opens a group; on one of its values it
+ * goes to the node. */
 #include "tui/view_groups.h"
 
 #include <stdio.h>
@@ -45,7 +46,8 @@ static void add_group(groups_view *s, const aot_saved_group *g)
     aot_sb text = {0};
     aot_format_bytes(all, sizeof all, g->bytes);
     aot_format_bytes(own, sizeof own, g->fresh);
-    aot_sb_addf(&text, "%10s  %10s  %6u  %s%s%s", all, own, g->n, g->key, *g->detail ? "   " : "", g->detail);
+    aot_sb_addf(&text, "%10s  %10s  %6u  %s%s%s", all, own, g->n, g->key, *g->detail ? "   " : "",
+                g->detail);
     aot_lines_link(l, (uint32_t)s->groups.n, NULL, AOT_STYLE_NORMAL, aot_sb_text(&text));
     aot_vec_push(&s->groups, aot_xstrdup(g->key));
     aot_sb_free(&text);
@@ -59,8 +61,8 @@ static void add_values(groups_view *s, const aot_partition *p, const aot_saved_r
         if (strcmp(aot_saved_group_of(p, &rows[i], s->key, modules, a), s->open) == 0) {
             aot_format_bytes(bytes, sizeof bytes, rows[i].bytes);
             aot_format_bytes(own, sizeof own, rows[i].own_bytes);
-            const char *line =
-                aot_arena_printf(a, "%10s  %10s  %6s    %s  %s", bytes, own, "", rows[i].name, rows[i].type);
+            const char *line = aot_arena_printf(a, "%10s  %10s  %6s    %s  %s", bytes, own, "",
+                                                rows[i].name, rows[i].type);
             aot_lines_link(&s->lines, GROUPS + (uint32_t)s->values.n, NULL, AOT_STYLE_NAME, line);
             aot_vec_push(&s->values, aot_xstrdup(rows[i].name));
         }
@@ -84,8 +86,10 @@ static void fill(aot_view *v)
         aot_saved_group *groups = NULL;
         size_t n = aot_saved_rows(&rows, p, a);
         uint32_t n_paths;
-        const char *const *paths = aot_unit_param_paths(aot_model_unit(m, v->unit), p->cut, &n_paths);
-        const char *const *modules = paths != NULL ? aot_select_modules(p->cut, paths, n_paths, a) : NULL;
+        const char *const *paths =
+            aot_unit_param_paths(aot_model_unit(m, v->unit), p->cut, &n_paths);
+        const char *const *modules =
+            paths != NULL ? aot_select_modules(p->cut, paths, n_paths, a) : NULL;
         int n_groups = aot_saved_groups(&groups, p, rows, n, s->key, modules, a);
         for (int i = 0; i < n_groups; i++) {
             bool open = s->open != NULL && strcmp(s->open, groups[i].key) == 0;
@@ -122,7 +126,8 @@ static void done(aot_view *v)
 
 static void title(aot_view *v, aot_sb *left, aot_sb *right)
 {
-    aot_sb_addf(left, "unit %zu · saved by %s · %zu groups", v->unit, state(v)->key, state(v)->groups.n);
+    aot_sb_addf(left, "unit %zu · saved by %s · %zu groups", v->unit, state(v)->key,
+                state(v)->groups.n);
     aot_list_status(&state(v)->lines.list, right);
 }
 
@@ -132,7 +137,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     if (!s->made || s->version != aot_model_version(aot_app_model(v->app), v->unit)) {
         fill(v);
     }
-    aot_canvas_putf(c, y, 1, AOT_STYLE_DIM, "%10s  %10s  %6s  by %s", "saved", "of its own", "values", s->key);
+    aot_canvas_putf(c, y, 1, AOT_STYLE_DIM, "%10s  %10s  %6s  by %s", "saved", "of its own",
+                    "values", s->key);
     aot_list_draw(&s->lines.list, c, y + 1, 0, rows - 1, c->cols, true);
 }
 
@@ -179,7 +185,10 @@ bool aot_groups_command(aot_app *app, const char *arg)
     }
     size_t unit = aot_app_top(app)->unit;
     if (!known || unit == AOT_NO_UNIT) {
-        aot_app_say(app, known ? "Open a unit first (Enter)" : "Nothing is grouped by '%s': Tab lists what is", arg);
+        aot_app_say(app,
+                    known ? "Open a unit first (Enter)"
+                          : "Nothing is grouped by '%s': Tab lists what is",
+                    arg);
         return false;
     }
     if (aot_app_top(app)->ops != &view_groups_ops &&

@@ -4,7 +4,8 @@
 
 #include "tui/app.h"
 
-bool aot_groups_command(aot_app *app, const char *arg); /* "op"; false: no such key, and that was said */
+bool aot_groups_command(aot_app *app,
+                        const char *arg); /* "op"; false: no such key, and that was said */
 void aot_offer_groups(aot_app *app, const char *arg, prompt_words *words);
 
 #endif

@@ -47,7 +47,8 @@ static void add_keys(aot_lines *l, int cols, const aot_keymap *k, bool ascii)
         }
         aot_keymap_add_all(&keys, k, (aot_action)a, ascii);
         aot_sb text = {0};
-        aot_sb_addf(&text, "%s  :%s", aot_action_doc((aot_action)a), aot_action_name((aot_action)a));
+        aot_sb_addf(&text, "%s  :%s", aot_action_doc((aot_action)a),
+                    aot_action_name((aot_action)a));
         add_pair(l, cols, aot_sb_text(&keys), aot_sb_text(&text));
         aot_sb_free(&keys);
         aot_sb_free(&text);
@@ -177,8 +178,8 @@ static void done(aot_view *v)
     free(state(v)->find);
 }
 
-/* The row that is about a word: its label, else an action's name at the end of its line, else the first
- * that holds it. */
+/* The row that is about a word: its label, else an action's name at the end of its line, else the
+ * first that holds it. */
 static uint32_t row_about(const aot_lines *l, const char *word)
 {
     size_t n = strlen(word);

@@ -1,5 +1,5 @@
-/* Marks and notes of all units, one a line; Enter goes to the node. And what sets them: m and a letter,
- * M or :note for a sentence about the node under the cursor. */
+/* Marks and notes of all units, one a line; Enter goes to the node. And what sets them: m and a
+ * letter, M or :note for a sentence about the node under the cursor. */
 #include "tui/view_marks.h"
 
 #include <stdio.h>
@@ -70,7 +70,8 @@ bool aot_note_here(aot_app *app, const char *text)
     aot_view *v = aot_app_top(app);
     bool gone = strcmp(text, "-") == 0;
     snprintf(what, sizeof what, "Note of %s%s", node, gone ? " removed" : "");
-    aot_status st = aot_marks_note(aot_app_marks(app), v->unit, v->stage, node, gone ? "" : text, &err);
+    aot_status st =
+        aot_marks_note(aot_app_marks(app), v->unit, v->stage, node, gone ? "" : text, &err);
     tell(app, what, st, &err);
     return st == AOT_OK;
 }
@@ -85,7 +86,8 @@ const char *aot_note_now(aot_app *app)
 
 void aot_mark_jump(aot_app *app, aot_key letter)
 {
-    const aot_mark *m = letter > ' ' && letter < 127 ? aot_marks_find(aot_app_marks(app), (char)letter) : NULL;
+    const aot_mark *m =
+        letter > ' ' && letter < 127 ? aot_marks_find(aot_app_marks(app), (char)letter) : NULL;
     if (m) {
         aot_app_goto(app, m->unit, m->stage, m->node);
     } else if (letter > ' ' && letter < 127) {
@@ -112,7 +114,8 @@ static void fill(aot_view *v, int cols)
             snprintf(name, sizeof name, "%c", mark->letter);
         }
         aot_sb_addf(&text, "%s  %s  %s%s%s", aot_unit_label(&u->key, label, sizeof label),
-                    aot_stage_get(mark->stage)->name, mark->node, *mark->text ? "  " : "", mark->text);
+                    aot_stage_get(mark->stage)->name, mark->node, *mark->text ? "  " : "",
+                    mark->text);
         aot_lines_link(&s->lines, (uint32_t)i, name, AOT_STYLE_NORMAL, aot_sb_text(&text));
         s->lines.rows.d[s->lines.rows.n - 1].label_style = AOT_STYLE_KEY;
         aot_sb_free(&text);
@@ -145,8 +148,9 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
         fill(v, c->cols);
     }
     if (s->n == 0) {
-        aot_canvas_put(c, y + 1, 2, AOT_STYLE_NORMAL,
-                       "Nothing is marked: m and a letter marks a node, M notes a sentence about it.");
+        aot_canvas_put(
+            c, y + 1, 2, AOT_STYLE_NORMAL,
+            "Nothing is marked: m and a letter marks a node, M notes a sentence about it.");
         return;
     }
     aot_list_draw(&s->lines.list, c, y, 0, rows, c->cols, true);

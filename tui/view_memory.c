@@ -1,7 +1,7 @@
-/* Live memory over a step: the forward, then the backward, node by node, with the peak marked; below
- * it what lives at the cursor, added up by line, operator, region, module or kind, or value by value.
- * The walk is made once for a partition, the groups once for a way to group, the plot once for a size;
- * a move of the cursor adds up the blocks. */
+/* Live memory over a step: the forward, then the backward, node by node, with the peak marked;
+ * below it what lives at the cursor, added up by line, operator, region, module or kind, or value
+ * by value. The walk is made once for a partition, the groups once for a way to group, the plot
+ * once for a size; a move of the cursor adds up the blocks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,11 +80,12 @@ static const aot_live *live_at(const memory_view *s)
 static uint32_t peak_row(const memory_view *s)
 {
     const aot_memory *m = &s->mem;
-    return m->backward.peak > m->forward.peak && m->backward.live.n ? n_forward(s) + m->backward.peak_row
-                                                                    : m->forward.peak_row;
+    return m->backward.peak > m->forward.peak && m->backward.live.n
+               ? n_forward(s) + m->backward.peak_row
+               : m->forward.peak_row;
 }
 
-/* ---- what is derived --------------------------------------------------------------------------- */
+/* ---- what is derived ------------------------------------------------------------------------- */
 
 static void drop_groups(memory_view *s)
 {
@@ -153,10 +154,13 @@ static void make_groups(memory_view *s)
         find_modules(s);
     }
     for (int i = 0; i < N_SIDES && s->by != BY_VALUE; i++) {
-        aot_memgroups_make(&s->groups[i], s->p, &s->mem, (aot_mem_side)i, (aot_mem_by)s->by, s->modules, true);
+        aot_memgroups_make(&s->groups[i], s->p, &s->mem, (aot_mem_side)i, (aot_mem_by)s->by,
+                           s->modules, true);
         s->has_groups = true;
     }
-    size_t n = s->by == BY_VALUE ? 0 : s->groups[0].n > s->groups[1].n ? s->groups[0].n : s->groups[1].n;
+    size_t n = s->by == BY_VALUE                 ? 0
+               : s->groups[0].n > s->groups[1].n ? s->groups[0].n
+                                                 : s->groups[1].n;
     free(s->slot);
     s->slot = aot_xcalloc(n + 1, sizeof *s->slot);
     s->rows_at = UINT32_MAX;
@@ -199,7 +203,7 @@ static void refresh(memory_view *s)
     aot_progress_end();
 }
 
-/* ---- what lives at the cursor ------------------------------------------------------------------ */
+/* ---- what lives at the cursor ---------------------------------------------------------------- */
 
 static int most_first(const void *x, const void *y)
 {
@@ -272,7 +276,8 @@ static void row_words(const memory_view *s, const memory_row *r, aot_sb *name, a
     if (group->n_same > 1) {
         aot_sb_addf(name, " ×%u", group->n_same);
     }
-    aot_sb_addf(about, "%u block%s, largest %s", r->n, r->n == 1 ? "" : "s", aot_node_name(g, b->node));
+    aot_sb_addf(about, "%u block%s, largest %s", r->n, r->n == 1 ? "" : "s",
+                aot_node_name(g, b->node));
     if (*group->detail) {
         aot_sb_addf(about, "  %s", group->detail);
     }
@@ -310,14 +315,16 @@ static void text_of_row(void *arg, size_t row, aot_sb *out)
 
 static const aot_list_ops list_ops = {.draw = draw_row, .text = text_of_row};
 
-/* ---- view -------------------------------------------------------------------------------------- */
+/* ---- view ------------------------------------------------------------------------------------ */
 
 static aot_status open_view(aot_view *v, aot_err *err)
 {
     memory_view *s = state(v);
-    if (aot_model_stage(aot_app_model(v->app), v->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_MISSING) {
-        return AOT_FAIL(err, AOT_E_PIPELINE, "This unit has no joint graph, so nothing is cut: there is no "
-                                             "backward to hold memory for");
+    if (aot_model_stage(aot_app_model(v->app), v->unit, AOT_STAGE_JOINT).origin ==
+        AOT_ORIGIN_MISSING) {
+        return AOT_FAIL(err, AOT_E_PIPELINE,
+                        "This unit has no joint graph, so nothing is cut: there is no "
+                        "backward to hold memory for");
     }
     s->v = v;
     s->by = AOT_MEM_BY_LINE;
@@ -344,8 +351,8 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
     memory_view *s = state(v);
     char label[64], a[32], b[32];
     const aot_unit *u = aot_model_unit(aot_app_model(v->app), v->unit);
-    aot_sb_addf(left, "memory · unit %zu %s %s", v->unit, aot_unit_label(&u->key, label, sizeof label),
-                u->title ? u->title : "");
+    aot_sb_addf(left, "memory · unit %zu %s %s", v->unit,
+                aot_unit_label(&u->key, label, sizeof label), u->title ? u->title : "");
     aot_list_status(&s->list, right);
     if (s->p && right->n == 0) {
         aot_sb_addf(right, "budget %.2f · forward peak %s · backward peak %s",
@@ -359,7 +366,8 @@ static void copy_cells(aot_canvas *to, int y, int x, const aot_canvas *from)
 {
     for (int r = 0; r < from->rows && y + r < to->rows; r++) {
         for (int k = 0; k < from->cols && x + k < to->cols; k++) {
-            to->cells[(size_t)(y + r) * (size_t)to->cols + (size_t)(x + k)] = *aot_canvas_at(from, r, k);
+            to->cells[(size_t)(y + r) * (size_t)to->cols + (size_t)(x + k)] =
+                *aot_canvas_at(from, r, k);
         }
     }
 }
@@ -370,7 +378,8 @@ static void draw_plot(memory_view *s, aot_canvas *c, int y, int rows)
     if (s->plot.rows != rows || s->plot.cols != cols) {
         aot_canvas_free(&s->plot);
         aot_canvas_init(&s->plot, rows, cols, c->ascii);
-        aot_chart_text(s->chart, &s->plot, 0, 1, rows, cols - 1, aot_chart_glyphs_for(c->ascii), &s->field);
+        aot_chart_text(s->chart, &s->plot, 0, 1, rows, cols - 1, aot_chart_glyphs_for(c->ascii),
+                       &s->field);
     }
     copy_cells(c, y, 0, &s->plot);
     aot_chart_plot field = s->field;
@@ -409,7 +418,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     refresh(s);
     if (!s->p || n_rows(s) == 0) {
         aot_lines_draw_text(c, y + 1, 1, rows - 1, c->cols - 2, AOT_STYLE_NOTICE,
-                            s->p ? "The forward and the backward of this unit compute nothing." : s->trouble);
+                            s->p ? "The forward and the backward of this unit compute nothing."
+                                 : s->trouble);
         return;
     }
     make_rows(s);
@@ -420,11 +430,12 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     draw_head(s, c, y + up);
     aot_list_draw(&s->list, c, y + up + 1, 0, rows - up - 1, c->cols, true);
     if (aot_list_n_shown(&s->list) == 0 && s->list.filter.text) {
-        aot_canvas_put(c, y + up + 1, 2, AOT_STYLE_NOTICE, "Nothing matches the filter; Esc drops it.");
+        aot_canvas_put(c, y + up + 1, 2, AOT_STYLE_NOTICE,
+                       "Nothing matches the filter; Esc drops it.");
     }
 }
 
-/* ---- actions ----------------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static void move(memory_view *s, int64_t by)
 {
@@ -436,7 +447,8 @@ static void move(memory_view *s, int64_t by)
 static void next_place(memory_view *s, int dir)
 {
     uint32_t n = n_forward(s), all = n_rows(s);
-    const uint32_t places[] = {0, s->mem.forward.peak_row, n, n + s->mem.backward.peak_row, all ? all - 1 : 0};
+    const uint32_t places[] = {0, s->mem.forward.peak_row, n, n + s->mem.backward.peak_row,
+                               all ? all - 1 : 0};
     for (int k = 0; k < 5; k++) {
         uint32_t to = places[dir > 0 ? k : 4 - k];
         if (to < all && (dir > 0 ? to > s->at : to < s->at)) {
@@ -456,7 +468,8 @@ static void change_by(memory_view *s, int dir)
     }
 }
 
-/* The largest block of a row in the graph that is cut; a place of the graph where it is not there. */
+/* The largest block of a row in the graph that is cut; a place of the graph where it is not
+ * there. */
 static void open_node(memory_view *s, const aot_graph *g, aot_node_id id, bool in_forward)
 {
     char *name = aot_xstrdup(aot_node_name(g, id));

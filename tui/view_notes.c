@@ -87,7 +87,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
         fill(v, c->cols);
     }
     if (s->n == 0) {
-        aot_canvas_put(c, y + 1, 2, AOT_STYLE_NORMAL, "Nothing to note: all of the input was read.");
+        aot_canvas_put(c, y + 1, 2, AOT_STYLE_NORMAL,
+                       "Nothing to note: all of the input was read.");
         return;
     }
     aot_list_draw(&s->lines.list, c, y, 0, rows, c->cols, true);

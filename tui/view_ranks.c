@@ -1,10 +1,12 @@
-/* All ranks side by side: below each unit's label what every rank has of it, against the first that has
- * it. Comparing needs graphs and partitions of all ranks, so it is done while no key is waiting.
+/* All ranks side by side: below each unit's label what every rank has of it, against the first that
+ * has it. Comparing needs graphs and partitions of all ranks, so it is done while no key is
+ * waiting.
  *
  *   [0/0] Net.forward model.py:12
  *   ▸   rank 0   the measure             14, 1.31 MiB        3
  *     ~ rank 1   other sizes (dynamo)    same, 1.40 MiB      3 in the same order, other sizes
- *     ! rank 2   joint differs: ~2 +1    differs: -1 +2 ...  number 2 is all_gather, not all_reduce */
+ *     ! rank 2   joint differs: ~2 +1    differs: -1 +2 ...  number 2 is all_gather, not
+ * all_reduce */
 #include "lint/ranks.h"
 
 #include <stdlib.h>
@@ -133,7 +135,8 @@ static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t ro
                           plain ? AOT_STYLE_NORMAL : rank_style(u->saved),
                           plain ? AOT_STYLE_NORMAL : rank_style(u->collectives)};
     style[1] = there ? style[1] : AOT_STYLE_ERROR;
-    aot_canvas_put(c, y, x + 2, plain ? AOT_STYLE_NORMAL : rank_style(aot_rank_unit_verdict(u)), sign);
+    aot_canvas_put(c, y, x + 2, plain ? AOT_STYLE_NORMAL : rank_style(aot_rank_unit_verdict(u)),
+                   sign);
     draw_columns(s, c, y, x, cols, text, style);
     for (int i = 0; i < 3; i++) {
         aot_sb_free(&words[i]);
@@ -172,8 +175,9 @@ static aot_status open_view(aot_view *v, aot_err *err)
     aot_ranks_init(&r, aot_app_model(v->app));
     if (r.ranks.n < 2) {
         aot_ranks_free(&r);
-        return AOT_FAIL(err, AOT_E_USAGE, "This input holds one rank only: open the folder of all ranks' "
-                                          "logs, or the log of each");
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "This input holds one rank only: open the folder of all ranks' "
+                        "logs, or the log of each");
     }
     s->v = v;
     s->ranks = r;
@@ -272,7 +276,8 @@ static bool work(aot_view *v)
     return aot_list_work(&s->list, AOT_SLICE_NS);
 }
 
-/* The difference from the measure: the stage that differs, else the one that the partitioner is given. */
+/* The difference from the measure: the stage that differs, else the one that the partitioner is
+ * given. */
 static void open_selected(ranks_view *s)
 {
     uint32_t row = aot_list_row(&s->list);
@@ -289,11 +294,13 @@ static void open_selected(ranks_view *s)
         aot_model *m = aot_app_model(s->v->app);
         aot_stage stage = u->stage;
         for (int k = AOT_N_STAGES; stage == AOT_N_STAGES && k-- > 0;) {
-            bool graph = k != AOT_STAGE_RUNTIME && k != AOT_STAGE_FORWARD && k != AOT_STAGE_BACKWARD;
+            bool graph =
+                k != AOT_STAGE_RUNTIME && k != AOT_STAGE_FORWARD && k != AOT_STAGE_BACKWARD;
             bool there = aot_model_stage(m, u->unit, (aot_stage)k).origin != AOT_ORIGIN_MISSING;
             stage = graph && there ? (aot_stage)k : stage;
         }
-        aot_diff_open(s->v->app, (aot_diff_side){first->unit, stage}, (aot_diff_side){u->unit, stage});
+        aot_diff_open(s->v->app, (aot_diff_side){first->unit, stage},
+                      (aot_diff_side){u->unit, stage});
     }
 }
 

@@ -1,5 +1,5 @@
-/* The settings in force for a unit, as --set takes them. What differs from PyTorch 2.11's default is
- * marked with * and shown with the default. */
+/* The settings in force for a unit, as --set takes them. What differs from PyTorch 2.11's default
+ * is marked with * and shown with the default. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +45,8 @@ static void fill(settings_view *s, int cols)
         }
         aot_lines_link(&s->lines, (uint32_t)i, aot_sb_text(&name),
                        changed ? AOT_STYLE_NOTICE : AOT_STYLE_NORMAL, aot_sb_text(&text));
-        s->lines.rows.d[s->lines.rows.n - 1].label_style = changed ? AOT_STYLE_NOTICE : AOT_STYLE_NORMAL;
+        s->lines.rows.d[s->lines.rows.n - 1].label_style =
+            changed ? AOT_STYLE_NOTICE : AOT_STYLE_NORMAL;
         aot_sb_free(&now);
         aot_sb_free(&def);
         aot_sb_free(&name);
@@ -82,7 +83,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     settings_view *s = state(v);
     aot_model *m = aot_app_model(v->app);
     aot_err err = {0};
-    if (s->version != aot_model_version(m, v->unit) && aot_model_config(m, v->unit, &s->config, &err) == AOT_OK) {
+    if (s->version != aot_model_version(m, v->unit) &&
+        aot_model_config(m, v->unit, &s->config, &err) == AOT_OK) {
         s->version = aot_model_version(m, v->unit);
         s->cols = 0;
     }
@@ -90,13 +92,15 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
         fill(s, c->cols);
     }
     if (s->n_changed) {
-        aot_canvas_putf(c, y, 1, AOT_STYLE_NOTICE, "* %zu of %zu differ from PyTorch 2.11's defaults.",
-                        s->n_changed, s->lines.rows.n);
+        aot_canvas_putf(c, y, 1, AOT_STYLE_NOTICE,
+                        "* %zu of %zu differ from PyTorch 2.11's defaults.", s->n_changed,
+                        s->lines.rows.n);
     } else {
         aot_canvas_put(c, y, 1, AOT_STYLE_NORMAL, "All are PyTorch 2.11's defaults.");
     }
-    aot_canvas_put(c, y + 1, 1, AOT_STYLE_DIM,
-                   "The log's configuration, then --set NAME=VALUE, then edits. Enter changes one.");
+    aot_canvas_put(
+        c, y + 1, 1, AOT_STYLE_DIM,
+        "The log's configuration, then --set NAME=VALUE, then edits. Enter changes one.");
     int low = rows >= 12 ? 4 : 0;
     aot_list_draw(&s->lines.list, c, y + 3, 0, rows - 3 - low, c->cols, true);
     uint32_t at = aot_lines_link_at(&s->lines);

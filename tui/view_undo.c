@@ -1,5 +1,5 @@
-/* The edits of a unit, in order: those in force, then those that were undone. Enter on one goes to the
- * state right after it, by undoing or redoing what lies between. */
+/* The edits of a unit, in order: those in force, then those that were undone. Enter on one goes to
+ * the state right after it, by undoing or redoing what lies between. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ static void fill(aot_view *v)
         aot_sb_addz(&text, i > n ? "   (undone)" : "");
         aot_lines_link(&s->lines, (uint32_t)i, label, i > n ? AOT_STYLE_DIM : AOT_STYLE_NORMAL,
                        aot_sb_text(&text));
-        s->lines.rows.d[s->lines.rows.n - 1].label_style = i == n ? AOT_STYLE_NOTICE : AOT_STYLE_DIM;
+        s->lines.rows.d[s->lines.rows.n - 1].label_style =
+            i == n ? AOT_STYLE_NOTICE : AOT_STYLE_DIM;
         aot_sb_free(&text);
     }
     s->version = aot_model_version(m, v->unit);
@@ -58,8 +59,8 @@ static void done(aot_view *v)
 static void title(aot_view *v, aot_sb *left, aot_sb *right)
 {
     aot_model *m = aot_app_model(v->app);
-    aot_sb_addf(left, "unit %zu · edits · %zu in force, %zu undone", v->unit, aot_model_n_edits(m, v->unit),
-                aot_model_n_undone(m, v->unit));
+    aot_sb_addf(left, "unit %zu · edits · %zu in force, %zu undone", v->unit,
+                aot_model_n_edits(m, v->unit), aot_model_n_undone(m, v->unit));
     aot_list_status(&state(v)->lines.list, right);
 }
 
@@ -69,7 +70,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
     if (!s->made || s->version != aot_model_version(aot_app_model(v->app), v->unit)) {
         fill(v);
     }
-    aot_canvas_put(c, y, 1, AOT_STYLE_DIM, "* is the state that is shown; Enter goes to another one.");
+    aot_canvas_put(c, y, 1, AOT_STYLE_DIM,
+                   "* is the state that is shown; Enter goes to another one.");
     aot_list_draw(&s->lines.list, c, y + 2, 0, rows - 2, c->cols, true);
 }
 

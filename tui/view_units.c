@@ -1,6 +1,6 @@
 /* The units of the input, one a line, and below them what the selected one holds: its stages, each
- * recorded, derived or missing with the reason. Node counts and saved bytes need graphs and partitions;
- * they are found for visible lines while no key is waiting. */
+ * recorded, derived or missing with the reason. Node counts and saved bytes need graphs and
+ * partitions; they are found for visible lines while no key is waiting. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,15 @@ typedef struct unit_facts {
     char trouble[512]; /* why there is no partition; "" if there is one or none is expected */
 } unit_facts;
 
-enum { N_COLUMNS = 8, PATH_COLS = 9, NODES_COLS = 7, BYTES_COLS = 10, TIME_COLS = 8, NOTE_COLS = 7, EDIT_COLS = 9 };
+enum {
+    N_COLUMNS = 8,
+    PATH_COLS = 9,
+    NODES_COLS = 7,
+    BYTES_COLS = 10,
+    TIME_COLS = 8,
+    NOTE_COLS = 7,
+    EDIT_COLS = 9
+};
 
 typedef struct units_view {
     aot_view *v;
@@ -168,7 +176,8 @@ static void add_note(const units_view *uv, size_t row, aot_sb *out)
         aot_sb_addf(out, "%scache %s", out->n ? ", " : "", u->cache);
     }
     if (u->notes.n && f->known) {
-        aot_sb_addf(out, "%s%zu note%s", out->n ? ", " : "", u->notes.n, u->notes.n == 1 ? "" : "s");
+        aot_sb_addf(out, "%s%zu note%s", out->n ? ", " : "", u->notes.n,
+                    u->notes.n == 1 ? "" : "s");
     }
 }
 
@@ -192,9 +201,14 @@ static void draw_row(void *arg, aot_canvas *c, int y, int x, int cols, size_t ro
         aot_format_duration(time, sizeof time, f->seconds);
     }
     fit_title(&title, u->title && *u->title ? u->title : "-", uv->title_now, c->ascii);
-    const char *text[N_COLUMNS] = {number, label(u, name, sizeof name), aot_sb_text(&title),
-                                   f->known ? f->path : "", nodes, f->known && !f->has_part ? "-" : bytes,
-                                   time, aot_sb_text(&note)};
+    const char *text[N_COLUMNS] = {number,
+                                   label(u, name, sizeof name),
+                                   aot_sb_text(&title),
+                                   f->known ? f->path : "",
+                                   nodes,
+                                   f->known && !f->has_part ? "-" : bytes,
+                                   time,
+                                   aot_sb_text(&note)};
     draw_columns(uv, c, y, x, cols, text, styles);
     aot_sb_free(&title);
     aot_sb_free(&note);
@@ -337,7 +351,8 @@ static void add_stages(units_view *uv, size_t unit, int cols)
         }
         if (!told[s]) {
             aot_sb_addf(&text, ": %s", reasons[s]);
-            aot_lines_pair(l, cols, ascii ? "- missing" : "· missing", AOT_STYLE_DIM, aot_sb_text(&text));
+            aot_lines_pair(l, cols, ascii ? "- missing" : "· missing", AOT_STYLE_DIM,
+                           aot_sb_text(&text));
         }
         aot_sb_free(&text);
     }
@@ -434,7 +449,8 @@ static bool any_edit(const units_view *uv)
 /* Functions get what the other columns leave; the time is shown where they still fit. */
 static void fit_columns(units_view *uv, int cols)
 {
-    int room = cols - 1 - (uv->number_cols + uv->label_cols + PATH_COLS + NODES_COLS + BYTES_COLS + 6 * 2);
+    int room =
+        cols - 1 - (uv->number_cols + uv->label_cols + PATH_COLS + NODES_COLS + BYTES_COLS + 6 * 2);
     bool edits = any_edit(uv);
     room -= uv->any_note && edits ? NOTE_COLS + EDIT_COLS : uv->any_note || edits ? NOTE_COLS : 0;
     bool time = uv->any_time && (room - TIME_COLS - 2 >= uv->title_cols || cols >= 100);
@@ -447,8 +463,9 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
 {
     static const char *const heads[N_COLUMNS] = {"#", "unit", "function", "path",
                                                  "nodes", "saved", "time", ""};
-    static const aot_style dim[N_COLUMNS] = {AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM,
-                                             AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM};
+    static const aot_style dim[N_COLUMNS] = {AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM,
+                                             AOT_STYLE_DIM, AOT_STYLE_DIM, AOT_STYLE_DIM,
+                                             AOT_STYLE_DIM, AOT_STYLE_DIM};
     units_view *uv = state(v);
     if (aot_model_n_units(aot_app_model(v->app)) == 0) {
         draw_empty(c, y);
