@@ -9,6 +9,7 @@
 #include "exec/clones.h"
 #include "exec/fault.h"
 #include "exec/wrap.h"
+#include "runtime/mutation.h"
 
 aot_status wr_before_autograd_function(aot_wrapped *c)
 {
@@ -88,7 +89,7 @@ static bool same_shape(const aot_array *a, const aot_array *b)
 static aot_array **gradient_of_input(aot_wrapped *c, tangent_list *t, unsigned input)
 {
     const aot_input_info *x = &c->m->inputs[input];
-    bool seen = x->mutation == AOT_MUTATED_OUT_GRAPH && x->mutates_data && !(x->is_leaf && x->requires_grad);
+    bool seen = x->mutation == AOT_MUTATED_OUT_GRAPH && x->mutates_data && !aot_copies_back_detached(c->in->calling, (int)input);
     unsigned k = 0;
     for (unsigned i = 0; i < input; i++) {
         k += c->m->inputs[i].mutation == AOT_MUTATED_OUT_GRAPH;

@@ -7,6 +7,7 @@
 #include "exec/kernel.h"
 #include "exec/ulps.h"
 #include "exec/wrap.h"
+#include "runtime/mutation.h"
 
 aot_status wr_before_runtime_wrapper(aot_wrapped *c)
 {
@@ -69,7 +70,7 @@ static void write_one(aot_wrapped *c, unsigned i, unsigned k)
         take_geometry(to, from, from->offset);
     }
     if (x->mutates_data && to->storage != from->storage) {
-        wr_note(c, AOT_EVENT_COPY_BACK, v, wr_text(c, "%s%s", name, x->is_leaf && x->requires_grad ? ", detached" : ""),
+        wr_note(c, AOT_EVENT_COPY_BACK, v, wr_text(c, "%s%s", name, aot_copies_back_detached(c->in->calling, (int)i) ? ", detached" : ""),
                 "returned value %u", k);
         aot_array_assign(to, from);
         to->storage->version++;

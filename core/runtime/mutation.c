@@ -3,6 +3,16 @@
 
 #include "runtime/internal.h"
 
+bool aot_copies_back_detached(const aot_calling *c, int input)
+{
+    const aot_input_info *x = &c->meta.inputs[input];
+    bool came = c->outer == NULL && x->requires_grad;
+    for (int i = 0; c->outer != NULL && i < c->n_outer; i++) {
+        came |= c->outer[i].inner == input && c->outer[i].requires_grad;
+    }
+    return x->is_leaf && came;
+}
+
 /* ---- inputs -----------------------------------------------------------------------------------
  */
 
@@ -27,9 +37,8 @@ static const char *what_of(const aot_input_info *x)
                                                  : "its elements";
 }
 
-static const char *how_of(const aot_input_info *x, int output, aot_arena *a)
+static const char *how_of(const aot_input_info *x, bool detached, int output, aot_arena *a)
 {
-    bool detached = x->is_leaf && x->requires_grad;
     if (x->mutation == AOT_MUTATED_IN_GRAPH) {
         return x->mutates_storage_metadata           ? "set_ in the graph"
                : x->mutation_inductor_storage_resize ? "resize_storage_bytes_ in the graph"
@@ -59,7 +68,7 @@ static void mutated_inputs(aot_mutations *out, const aot_runtime *r)
                                                                .what = what_of(x),
                                                                .where = x->mutation,
                                                                .condition = condition_of(x),
-                                                               .how = how_of(x, output, r->arena),
+                                                               .how = how_of(x, aot_copies_back_detached(r->calling, i), output, r->arena),
                                                                .output = output};
         }
     }

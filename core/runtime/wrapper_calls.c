@@ -3,6 +3,7 @@
  * Mirrors: torch/_functorch/_aot_autograd/runtime_wrappers.py:_create_runtime_wrapper and
  * AOTDispatchAutograd.post_compile. */
 #include "runtime/internal.h"
+#include "runtime/mutation.h"
 
 
 static const char *dims_text(uint64_t dims, aot_arena *a)
@@ -56,7 +57,7 @@ static void write_back(const aot_runtime *r, aot_wrapper_use *u)
             rt_line(u, "gives %s the sizes, strides and offset of %s (as_strided_)", to, from);
         }
         if (x->mutates_data) {
-            bool hidden = x->is_leaf && x->requires_grad;
+            bool hidden = aot_copies_back_detached(r->calling, i);
             rt_line(u, "copies %s back into %s%s, since %s", from, to,
                     hidden ? ", detached," : "",
                     hidden ? "it was mutated where autograd does not see it" : "it was mutated");
