@@ -138,7 +138,7 @@ static void on_unit(void *arg, const aot_unit *u)
 {
     job *j = arg;
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
-    bool joint = r != NULL && r->text != NULL;
+    bool joint = aot_cmd_is_cut(u, j->unit);
     if (joint && aot_cmd_unit_is(u, j->unit, j->only)) {
         aot_err mine = {0};
         aot_status s = j->limit >= 0 ? fit_graph(j, u, r, j->next, &mine) : one_graph(j, u, r, j->next, &mine);

@@ -122,7 +122,7 @@ static void on_unit(void *arg, const aot_unit *u)
 {
     job *j = arg;
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
-    if (r != NULL && r->text != NULL) {
+    if (aot_cmd_is_cut(u, j->unit)) {
         aot_err mine = {0};
         int k = j->next++;
         if (one_graph(j, u, r, k, &mine) != AOT_OK) {

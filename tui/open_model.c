@@ -128,17 +128,22 @@ typedef struct visitor {
     void *arg;
     const aot_args *a;
     aot_redactor *redactor; /* NULL: nothing is redacted */
+    aot_unit *held;         /* the last one: whether it was given up the next one tells */
 } visitor;
 
-static aot_status visit_unit(void *arg, aot_unit *u, aot_err *err)
+static aot_status visit_held(visitor *v, aot_err *err)
 {
-    visitor *v = arg;
+    aot_unit *u = v->held;
     aot_config config;
+    size_t n;
+    if (u == NULL) {
+        return AOT_OK;
+    }
+    v->held = NULL;
     u->edits = v->a->edits;
     if (v->redactor != NULL) {
         aot_redact_unit(v->redactor, u);
     }
-    size_t n;
     const char **settings = aot_cmd_settings(v->a, &n);
     aot_status st = aot_unit_prepare(&config, u, settings, n, err);
     free(settings);
@@ -149,21 +154,37 @@ static aot_status visit_unit(void *arg, aot_unit *u, aot_err *err)
     return st;
 }
 
+static aot_status visit_unit(void *arg, aot_unit *u, aot_err *err)
+{
+    visitor *v = arg;
+    if (v->held != NULL) {
+        v->held->given_up = aot_unit_was_given_up(v->held, u);
+    }
+    aot_status st = visit_held(v, err);
+    v->held = u;
+    return st;
+}
+
 aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
                              void (*visit)(void *arg, const aot_unit *u), void *arg, aot_err *err)
 {
     /* whether a line of a policy matches in any unit is known when all are there */
     bool all_first = a->edits != NULL && aot_edits_tag_any(a->edits);
     if (!all_first && (strcmp(input, "-") == 0 || !aot_session_sniff(input))) {
-        visitor v = {visit, arg, a, aot_args_has(a, "redact") ? aot_redactor_new() : NULL};
+        visitor v = {visit, arg, a, aot_args_has(a, "redact") ? aot_redactor_new() : NULL, NULL};
         aot_import_sink sink = {.arg = &v, .on_unit = visit_unit};
         aot_status st = aot_import(input, &sink, NULL, err);
+        if (st == AOT_OK) {
+            st = visit_held(&v, err);
+        }
+        aot_unit_free(v.held);
         aot_redactor_free(v.redactor);
         return st;
     }
     aot_model *m = NULL;
     AOT_TRY(aot_cmd_open_one(&m, a, input, err));
     for (size_t i = 0; i < aot_model_n_units(m); i++) {
+        (void)aot_model_given_up(m, i);
         visit(arg, aot_model_unit(m, i));
     }
     aot_model_free(m);
@@ -365,4 +386,18 @@ aot_status aot_cmd_write_graph(const aot_args *a, const char *dir, int k, const 
     aot_status s = aot_cmd_write_text(a, dir, k, what, aot_sb_text(&text), text.n, err);
     aot_sb_free(&text);
     return s;
+}
+
+bool aot_cmd_is_cut(const aot_unit *u, size_t unit)
+{
+    const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
+    char label[96];
+    if (r == NULL || r->text == NULL) {
+        return false;
+    }
+    if (u->given_up) {
+        fprintf(stderr, "unit %zu %s: PyTorch compiled it again before it cut this joint graph: left out\n", unit,
+                aot_unit_label(&u->key, label, sizeof label));
+    }
+    return !u->given_up;
 }

@@ -46,6 +46,9 @@ AOT_NODISCARD aot_status aot_cmd_check_settings(const aot_args *a, aot_err *err)
 /* A unit's recorded settings with --set on top. */
 AOT_NODISCARD aot_status aot_cmd_unit_config(aot_config *out, const aot_args *a, const aot_unit *u,
                                              aot_err *err);
+/* Whether the unit has a joint graph that counts among those of the input: one that PyTorch gave up, in an attempt
+ * that it began anew, does not. Says so on stderr. */
+bool aot_cmd_is_cut(const aot_unit *u, size_t unit);
 /* Opens all inputs of a command line with its --set. */
 AOT_NODISCARD aot_status aot_cmd_open(aot_model **out, const aot_args *a, aot_err *err);
 /* Opens one input the same way. */

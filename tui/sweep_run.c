@@ -276,7 +276,7 @@ static void on_unit(void *arg, const aot_unit *u)
     char label[96];
     const char *only = aot_args_get(j->ask->a, "unit");
     size_t unit = j->unit++;
-    if (k.r == NULL || k.r->text == NULL) {
+    if (!aot_cmd_is_cut(u, unit)) {
         return;
     }
     int number = j->next++; // of all joint graphs, whatever --unit picks

@@ -26,7 +26,8 @@ GRAD_UNARY_RESULT(vjp_elu_, AOT(t, aten_elu_backward, g, aot_each_num(e, 1), aot
 static aot_tensor *celu(const aot_each *e, bool is_result, aot_tensor *x)
 {
     aot_value alpha = aot_each_num(e, 1);
-    return AOT(e->t, aten_elu_backward, e->g, alpha, 1, 1.0 / aot_grad_num(alpha), is_result, x);
+    float single = (float)aot_grad_num(alpha); // derivatives.yaml: 1.0/alpha.toFloat()
+    return AOT(e->t, aten_elu_backward, e->g, alpha, 1, 1.0 / (double)single, is_result, x);
 }
 
 GRAD_UNARY(vjp_celu, celu(e, false, x))
@@ -80,10 +81,21 @@ void vjp_prelu_kernel(aot_vjp *b)
 }
 
 /* (self, noise, lower, upper, training): the noise is what the forward wrote. */
+static aot_tensor *rrelu(const aot_each *e, aot_tensor *x, bool is_result)
+{
+    return AOT(e->t, aten_rrelu_with_noise_backward, e->g, x, aot_each_in(e, 1), aot_vjp_arg(e->b, 2),
+               aot_vjp_arg(e->b, 3), aot_vjp_arg(e->b, 4), is_result);
+}
+
 static aot_tensor *rrelu_self(const aot_each *e)
 {
-    return AOT(e->t, aten_rrelu_with_noise_backward, e->g, aot_each_in(e, 0), aot_each_in(e, 1),
-               aot_vjp_arg(e->b, 2), aot_vjp_arg(e->b, 3), aot_vjp_arg(e->b, 4), false);
+    return rrelu(e, aot_each_in(e, 0), false);
+}
+
+static aot_tensor *rrelu_written(const aot_each *e)
+{
+    return rrelu(e, aot_each_out(e), true);
 }
 
 GRAD_EACH(vjp_rrelu_with_noise, {0, rrelu_self})
+GRAD_EACH(vjp_rrelu_with_noise_, {0, rrelu_written})

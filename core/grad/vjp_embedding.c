@@ -29,7 +29,7 @@ void vjp_embedding_dense_backward(aot_vjp *b)
     for (unsigned i = 0; i < places.n; i++) {
         size[i] = places.d[i];
     }
-    size[places.n] = aot_size(x, -1);
+    size[places.n] = (aot_dim){.value = -1};
     x = AOT(t, aten_view, x, ((aot_dims){size, places.n + 1}));
     if (aot_vjp_int(b, 3, -1) >= 0) {
         mask = AOT(t, aten_eq_Scalar, indices, aot_vjp_arg(b, 3));

@@ -31,6 +31,14 @@ void aot_unit_free(aot_unit *u)
     free(u);
 }
 
+bool aot_unit_was_given_up(const aot_unit *u, const aot_unit *later)
+{
+    const aot_unit_key *a = &u->key, *b = &later->key;
+    return a->frame >= 0 && a->rank == b->rank && a->frame == b->frame && a->compile == b->compile &&
+           a->compiled_autograd_id == b->compiled_autograd_id && a->attempt < b->attempt &&
+           aot_unit_stage(u, AOT_STAGE_JOINT) != NULL && aot_unit_stage(u, AOT_STAGE_FORWARD) == NULL;
+}
+
 const aot_record *aot_unit_stage(const aot_unit *u, aot_stage s)
 {
     for (size_t i = 0; i < u->records.n; i++) {

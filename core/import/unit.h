@@ -83,10 +83,14 @@ typedef struct aot_unit {
     const char *cache;    /* "hit", "miss", "bypass" or NULL */
     double seconds;       /* of the compile, from compilation_metrics; < 0 unknown */
     const char *backend;  /* best knowledge: "aot_eager", "inductor", "" */
+    bool given_up;        /* PyTorch compiled again, in a later attempt, before it cut this joint graph */
 } aot_unit;
 
 aot_unit *aot_unit_new(void); /* empty: every fact unknown; for readers of sessions too */
 void aot_unit_free(aot_unit *u);
+/* Whether later is another attempt at the compile that u was and did not finish: u has a joint graph that was
+ * not cut. A float that cannot stay symbolic makes PyTorch start again so. */
+bool aot_unit_was_given_up(const aot_unit *u, const aot_unit *later);
 /* First record of a stage; NULL if the unit has none. */
 const aot_record *aot_unit_stage(const aot_unit *u, aot_stage s);
 /* First record by name; NULL. */

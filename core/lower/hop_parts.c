@@ -82,7 +82,10 @@ aot_value hop_run_joint(aot_tracer *t, void *joint, unsigned n, const aot_value 
             continue;
         }
         aot_tensor *g = aot_requires_grad(inputs[i].u.t) ? grads[next++] : NULL;
-        result[n_result++] = g != NULL || j->out != NULL ? g : AOT(t, aten_zeros_like, inputs[i]);
+        if (g == NULL && j->out == NULL) { // a call from Python: it says that memory is not pinned
+            g = AOT(t, aten_zeros_like, inputs[i], AOT_NONE, AOT_NONE, AOT_NONE, false);
+        }
+        result[n_result++] = g;
     }
     for (unsigned i = 0; i < n_result; i++) {
         if (result[i] != NULL && shares_storage(result[i], n, inputs)) {

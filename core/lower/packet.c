@@ -130,11 +130,17 @@ static bool has(const char *text, const char *part)
     return strstr(text, part) != NULL;
 }
 
+/* Schemas print names of dimensions as strings. */
+static bool is_dimname(const char *type)
+{
+    return has(type, "Dimname") || aot_starts_with(type, "str[");
+}
+
 static bool is_type_smaller(const char *a, const char *b)
 {
     return (strcmp(a, "Scalar") == 0 && strcmp(b, "Tensor") == 0) ||
            (strcmp(a, "Scalar?") == 0 && strcmp(b, "Tensor?") == 0) ||
-           (has(a, "Dimname") && !has(b, "Dimname")) ||
+           (is_dimname(a) && !is_dimname(b)) ||
            (strcmp(a, "int[]") == 0 && (strcmp(b, "int") == 0 || strcmp(b, "int?") == 0)) ||
            (strcmp(a, "Tensor[]") == 0 && has(b, "[]")) ||
            (strcmp(a, "SymInt[]") == 0 && strcmp(b, "int[]") == 0) ||

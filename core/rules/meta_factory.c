@@ -285,6 +285,20 @@ aot_status meta_like(aot_call *k)
     return AOT_OK;
 }
 
+/* (self, num_samples): rows of numbers of columns */
+aot_status meta_multinomial(aot_call *k)
+{
+    aot_fake self;
+    if (!aot_call_tensor(k, 0, "self", &self) || self.ndim == 0) {
+        return no_tensor(k, "self");
+    }
+    aot_dim size[2] = {self.size[0], aot_call_int(k, 1, "num_samples", 1)};
+    aot_fake t = aot_fake_new(AOT_I64, self.ndim == 1 ? 1 : 2, self.ndim == 1 ? size + 1 : size, self.device);
+    aot_fake_set_contiguous(k->c, &t);
+    aot_call_push(k, &t);
+    return AOT_OK;
+}
+
 /* ---- Inductor's random numbers
  * ------------------------------------------------------------------- */
 

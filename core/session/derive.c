@@ -218,7 +218,7 @@ const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dy
         .was_inference = strcmp(config->path, "auto") == 0 && has_text(u, AOT_STAGE_INFERENCE) &&
                    !has_text(u, AOT_STAGE_JOINT),
         .keep_inference_input_mutations = !export && config->keep_inference_input_mutations};
-    in->trace.schemas = aot_unit_op_schemas(u, a, &in->trace.n_schemas);
+    in->trace.schemas = aot_unit_op_schemas(u, dynamo, a, &in->trace.n_schemas);
     return in;
 }
 

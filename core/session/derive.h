@@ -31,8 +31,9 @@ AOT_NODISCARD aot_status aot_settings_check(const char *const *settings, size_t 
 AOT_NODISCARD aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u,
                                           const aot_record *rec, aot_err *err);
 /* Schemas of the unit's custom operators ("ns::name(Tensor x) -> Tensor"): directives first, then what
- * auto_functionalized_v2 in its recorded graphs shows of mutating ones. */
-const char *const *aot_unit_op_schemas(const aot_unit *u, aot_arena *a, unsigned *n);
+ * auto_functionalized_v2 in its recorded graphs shows of mutating ones, ordered by the call in the Dynamo graph
+ * (NULL: those that are written come last). */
+const char *const *aot_unit_op_schemas(const aot_unit *u, const aot_graph *dynamo, aot_arena *a, unsigned *n);
 /* What capture is told of a unit's Dynamo graph. Belongs to dynamo->ctx. */
 const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dynamo,
                                           const aot_config *config);

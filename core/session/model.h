@@ -47,6 +47,8 @@ void aot_model_free(aot_model *m);
 
 size_t aot_model_n_units(const aot_model *m);
 const aot_unit *aot_model_unit(const aot_model *m, size_t unit); /* facts; borrowed */
+/* Whether PyTorch compiled the unit again before it cut it (aot_unit_was_given_up); the unit says so from here on. */
+bool aot_model_given_up(aot_model *m, size_t unit);
 /* The session file that holds a unit; NULL: it was read from a log. */
 const char *aot_model_unit_session(const aot_model *m, size_t unit);
 /* Dynamo gave the compile up and began it anew: the unit of the next attempt at the same compile, whose

@@ -65,6 +65,13 @@ const aot_unit *aot_model_unit(const aot_model *m, size_t unit)
     return aot_model_slot(m, unit)->unit;
 }
 
+bool aot_model_given_up(aot_model *m, size_t unit)
+{
+    aot_unit *u = aot_model_slot(m, unit)->unit;
+    u->given_up = unit + 1 < m->slots.n && aot_unit_was_given_up(u, aot_model_unit(m, unit + 1));
+    return u->given_up;
+}
+
 const char *aot_model_unit_session(const aot_model *m, size_t unit)
 {
     const slot *s = &m->slots.d[unit];

@@ -235,13 +235,16 @@ static int by_name(aot_span a, aot_span b)
     return order != 0 ? order : a.n < b.n ? -1 : a.n > b.n;
 }
 
-unsigned tr_saved_order(aot_tracer *t, const grad_fn *fn, unsigned order[AOT_SAVES_N_RESULTS])
+unsigned *tr_saved_order(aot_tracer *t, const grad_fn *fn, unsigned *n)
 {
     bool named = fn->op >= AOT_N_OPS || aot_op(fn->op)->schema != NULL; // higher-order ones are not
-    const aot_schema *schema = named ? &tr_op(t, fn->op)->schema : NULL;
-    unsigned n = fn->n_out < AOT_SAVES_N_RESULTS ? fn->n_out : AOT_SAVES_N_RESULTS;
+    const op_facts *f = named ? tr_op(t, fn->op) : NULL;
+    bool list = f != NULL && f->returns_list;
+    const aot_schema *schema = f != NULL && !list ? &f->schema : NULL;
+    unsigned *order = tr_alloc(t, fn->n_out + 1, sizeof *order);
 
-    for (unsigned i = 0; i < n; i++) {
+    *n = list || fn->n_out < AOT_SAVES_N_RESULTS ? fn->n_out : AOT_SAVES_N_RESULTS;
+    for (unsigned i = 0; i < *n; i++) {
         unsigned k = i;
         for (; k > 0 && schema != NULL && i < schema->n_returns &&
                by_name(schema->returns[i].name, schema->returns[order[k - 1]].name) < 0;
@@ -250,18 +253,20 @@ unsigned tr_saved_order(aot_tracer *t, const grad_fn *fn, unsigned order[AOT_SAV
         }
         order[k] = i;
     }
-    return n;
+    return order;
 }
 
 static void save_outputs(aot_tracer *t, grad_fn *fn, unsigned saves, aot_value out)
 {
-    unsigned order[AOT_SAVES_N_RESULTS], n = tr_saved_order(t, fn, order);
+    unsigned n, *order = tr_saved_order(t, fn, &n);
+    bool list = n != 0 && fn->op < AOT_N_OPS && aot_op(fn->op)->schema != NULL && tr_op(t, fn->op)->returns_list;
 
     fn->out_version = tr_alloc(t, fn->n_out + 1, sizeof *fn->out_version);
     for (unsigned k = 0; k < n; k++) {
         unsigned i = order[k];
         aot_tensor *x = aot_v_item(out, i);
-        if ((saves & (AOT_SAVES_RESULT << i)) != 0 && x != NULL) {
+        unsigned result = list ? 0 : i; // items of a list are one result
+        if ((saves & (AOT_SAVES_RESULT << result)) != 0 && x != NULL) {
             /* A result without history is kept as it is: it cannot make a cycle. The detached copy
              * of a grad layer's tensor wraps the same value: nothing is called. */
             fn->saved_out[i] = x->grad_fn == NULL || t->depth != 0 ? x : as_saved(t, x);
@@ -326,6 +331,80 @@ static void note_versions(aot_tracer *t, grad_fn *fn, const op_facts *f, unsigne
     }
 }
 
+/* ---- in place, lists ------------------------------------------------------------------------------ */
+
+/* A foreach call in place is, to autograd, a call for each item of its lists. */
+typedef struct item_call {
+    aot_value *args;
+    grad_fn *fn; /* NULL: needs none */
+} item_call;
+
+static aot_value one_item(aot_tracer *t, aot_value v)
+{
+    aot_value *item = tr_alloc(t, 1, sizeof *item);
+    *item = v;
+    return (aot_value){.kind = AOT_V_LIST, .n = 1, .u.items = item};
+}
+
+static item_call *item_calls(aot_tracer *t, aot_op_id op, aot_op_id rule_of, unsigned n,
+                             const aot_value *args)
+{
+    unsigned n_items = args[0].n;
+    item_call *calls = tr_alloc(t, n_items + 1, sizeof *calls);
+    for (unsigned i = 0; i < n_items; i++) {
+        calls[i].args = tr_alloc(t, n + 1, sizeof *calls[i].args);
+        for (unsigned k = 0; k < n; k++) {
+            bool items = aot_v_is_list(args[k]) && i < args[k].n;
+            calls[i].args[k] = items ? one_item(t, args[k].u.items[i]) : args[k];
+        }
+        if (any_requires_grad(n, calls[i].args)) {
+            calls[i].fn = new_op_fn(t, op, rule_of, n, calls[i].args, 1);
+        }
+    }
+    for (unsigned i = 0; i < n_items; i++) {
+        unsigned saves = aot_trace_rules_of(rule_of)->saves;
+        if (calls[i].fn != NULL && reads_self(saves, n, calls[i].args)) {
+            bool was = aot_set_grad_enabled(t, false);
+            aot_value *own = tr_alloc(t, n + 1, sizeof *own);
+            memcpy(own, calls[i].args, n * sizeof *own);
+            own[0] = one_item(t, aot_v_tensor(AOT(t, aten_clone, args[0].u.items[i])));
+            calls[i].fn->args = own;
+            aot_set_grad_enabled(t, was);
+        }
+    }
+    return calls;
+}
+
+/* Lists are not counted: PyTorch lets what a foreach call wrote be written again before the backward reads it. */
+static void note_writes(const op_facts *f, unsigned n, const aot_value *args)
+{
+    for (unsigned i = 0; f->writes && i < n; i++) {
+        if (f->schema.args[i].is_write && args[i].kind == AOT_V_TENSOR) {
+            args[i].u.t->version->n++;
+        }
+    }
+}
+
+static aot_value autograd_of_items(aot_tracer *t, aot_op_id op, aot_op_id rule_of, unsigned n,
+                                   const aot_value *args)
+{
+    item_call *calls = item_calls(t, op, rule_of, n, args);
+    aot_value out = record(t, op, n, args);
+    for (unsigned i = 0; i < args[0].n; i++) {
+        aot_tensor *x = args[0].u.items[i].u.t;
+        if (calls[i].fn != NULL && is_differentiable(x)) {
+            calls[i].fn->result = one_item(t, aot_v_tensor(x));
+            rebase_history(t, x, calls[i].fn, 0);
+        }
+    }
+    for (unsigned i = 0; i < args[0].n; i++) {
+        if (calls[i].fn != NULL) {
+            save_outputs(t, calls[i].fn, aot_trace_rules_of(rule_of)->saves, calls[i].fn->result);
+        }
+    }
+    return out;
+}
+
 aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
 {
     const op_facts *f = tr_op(t, op);
@@ -345,6 +424,9 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
     bool in_place = f->writes && n != 0 && args[0].kind == AOT_V_TENSOR &&
                     f->schema.args[0].is_write;
     grad_fn *fn = NULL;
+    if (wanted && f->writes && args[0].kind == AOT_V_LIST && f->schema.args[0].is_write) {
+        return autograd_of_items(t, op, rule_of, n, args);
+    }
     if (wanted) {
         const aot_value *saved = args;
         if (in_place && (f->is_inplace_view || reads_self(saves, n, args))) {
@@ -367,11 +449,7 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
         note_versions(t, fn, f, n, saved != args);
     }
     aot_value out = record(t, op, n, args);
-    for (unsigned i = 0; f->writes && i < n; i++) {
-        if (f->schema.args[i].is_write && args[i].kind == AOT_V_TENSOR) {
-            args[i].u.t->version->n++;
-        }
-    }
+    note_writes(f, n, args);
     if (op == AOT_OP_aten_view_dtype && t->depth == 0) { // a view without history: made by detach
         bool was = aot_set_grad_enabled(t, false);
         out = aot_v_tensor(AOT(t, aten_detach, out));

@@ -61,8 +61,8 @@ bool batch_vdot(aot_expand *k)
 bool batch_addmm(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *x = AOT(t, aten_mul_Scalar, k->args[0], k->args[3]);
     aot_tensor *y = AOT(t, aten_mm, k->args[1], k->args[2]);
+    aot_tensor *x = AOT(t, aten_mul_Scalar, k->args[0], k->args[3]);
     return aot_x_give(k, AOT(t, aten_add_Tensor, x, y, k->args[4]));
 }
 

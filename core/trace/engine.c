@@ -179,7 +179,7 @@ static aot_tensor *validated(aot_tracer *t, const grad_fn *from, aot_tensor *gra
 
 static void unpack(aot_tracer *t, grad_fn *fn, aot_vjp *b)
 {
-    unsigned order[AOT_SAVES_N_RESULTS], n = tr_saved_order(t, fn, order);
+    unsigned n, *order = tr_saved_order(t, fn, &n);
 
     for (unsigned k = 0; k < n; k++) {
         unsigned i = order[k];

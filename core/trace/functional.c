@@ -144,7 +144,7 @@ void tr_commit(aot_tracer *t, aot_tensor *x, aot_tensor *value)
     func_storage *s = x->storage;
     if (value->type->dtype != x->type->dtype) {
         tracer_mode was = enter(t, MODE_FUNCTIONAL);
-        value = AOT(t, aten__to_copy, value, (int)x->type->dtype);
+        value = AOT(t, aten__to_copy, value, (int)x->type->dtype, aot_v_name(t, "torch.strided"));
         enter(t, was);
     }
     if (s->updates.cap == 0) {

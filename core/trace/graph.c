@@ -174,6 +174,7 @@ void aot_trace_copy_back(aot_tracer *t, aot_tensor *input, aot_tensor *value)
         }
         aot_node_id id = tr_emit_call(t, (aot_level)l, AOT_OP_aten_copy_, 2, args);
         t->level[l].g->nodes.d[id].meta = input->meta;
+        input->node[l] = id; // what is returned of the input from here on is what was written
     }
 }
 

@@ -344,7 +344,7 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
 grad_fn *tr_grad_fn(aot_tracer *t, aot_tensor *x); /* NULL if it needs no gradient */
 /* The order in which results are saved and read back: by their names in the schema, as
  * tools/autograd sorts them. Gives how many. */
-unsigned tr_saved_order(aot_tracer *t, const grad_fn *fn, unsigned order[AOT_SAVES_N_RESULTS]);
+unsigned *tr_saved_order(aot_tracer *t, const grad_fn *fn, unsigned *n);
 grad_edge tr_gradient_edge(aot_tracer *t, aot_tensor *x);
 grad_fn *tr_grad_fn_new(aot_tracer *t, grad_kind kind, unsigned n_edges, unsigned n_out);
 void tr_set_history(aot_tracer *t, aot_tensor *x, grad_fn *fn, unsigned out_nr);

@@ -5,6 +5,18 @@ ladder=$(ls "$AOT_FIXTURES"/oracle/pain_mlp_ladder/trace.log*)
 mlp=$(ls "$AOT_FIXTURES"/oracle/dynamic_mlp/trace.log*)
 cd "$scratch" || exit 99
 
+# ---- a compile that PyTorch began again ----
+again=$AOT_FIXTURES/logs/compiled_again.log.gz
+run "$AOTSCOPE" partition "$again" -o again
+ok "a joint graph that was given up before it was cut does not count" err "1 joint graph, 1 cut into"
+ok "it is told" err "unit 0 [0/0]: PyTorch compiled it again before it cut this joint graph: left out"
+ok "the one that was cut is graph 0" grep -q '"saved_bytes"' again/0.partition.json
+ok "without the float that could not stay symbolic" sh -c '! grep -q "f64\[\]" again/0.forward.txt'
+run "$AOTSCOPE" memory "$again" --format json
+ok "memory counts it alike" [ "$(grep -c '"unit"' out)" = 1 ]
+run "$AOTSCOPE" sweep "$again" --budgets 1 --format json
+ok "and sweep" [ "$(grep -c '"unit"' out)" = 1 ]
+
 # ---- sweep ----
 run "$AOTSCOPE" sweep "$ladder" --budgets 0:1:0.25
 ok "sweep tells people in a table" exits 0
