@@ -179,8 +179,11 @@ static unsigned parse_dims(aot_ctx *c, const char *p, size_t n)
  * are named zf.. or zuf.., true division and ToFloat make floats. */
 static aot_sym sym_kind_of(const char *s, size_t n)
 {
-    static const char *const bools[] = {"Eq(", "Ne(", " < ", " > ", " <= ", " >= ", " == ", "Not(", "True", "False"};
+    static const char *const bools[] = {"Eq(", "Ne(", " < ", " > ", " <= ", " >= ", " == ", "Not("};
     static const char *const floats[] = {"zf", "zuf", "ToFloat(", "IntTrueDiv(", "FloatTrueDiv(", "FloatPow("};
+    if ((n == 4 && memcmp(s, "True", n) == 0) || (n == 5 && memcmp(s, "False", n) == 0)) {
+        return AOT_SYM_BOOL;
+    }
     for (size_t k = 0; k < sizeof bools / sizeof *bools; k++) {
         if (memmem(s, n, bools[k], strlen(bools[k])) != NULL) {
             return AOT_SYM_BOOL;

@@ -63,7 +63,7 @@ aot_status aot_joint_run(aot_graph **out, const aot_joint_in *in, const aot_conf
                          aot_err *err)
 {
     joint j = {.config = config, .in = in};
-    fx_init_from(&j.f, in->joint);
+    fx_init_from(&j.f, aot_joint_tensorify(in->joint));
     j.f.log = log;
     aot_status s = AOT_OK;
     for (size_t i = 0; i < N_PASSES && s == AOT_OK; i++) {

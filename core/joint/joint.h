@@ -38,6 +38,10 @@ typedef struct aot_joint_in {
 AOT_NODISCARD aot_status aot_joint_run(aot_graph **out, const aot_joint_in *in,
                                        const aot_config *config, aot_joint_log *log, aot_err *err);
 
+/* The joint graph with symbolic floats as tensors where operators take them, which PyTorch cuts and hands to Inductor;
+ * the graph itself if it has none. Belongs to joint->ctx. */
+const aot_graph *aot_joint_tensorify(const aot_graph *joint);
+
 /* The passes in order, for views and help. */
 size_t aot_joint_pass_count(void);
 const char *aot_joint_pass_name(size_t i);

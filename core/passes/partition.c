@@ -1,5 +1,6 @@
 /* The partition as a pass of the pipeline: runs the cut and hands on its three graphs. Where
- * Inductor's joint-graph passes ran, their result is cut. */
+ * Inductor's joint-graph passes ran, their result is cut; else symbolic floats become tensors first. */
+#include "joint/joint.h"
 #include "partition/partition.h"
 #include "pipeline/pass.h"
 
@@ -9,6 +10,8 @@ aot_status pass_partition(aot_pass_ctx *p, aot_err *err)
     aot_partition_in in = *p->partition_in;
     if (p->graphs[AOT_STAGE_JOINT_PASSES] != NULL) {
         in.joint = p->graphs[AOT_STAGE_JOINT_PASSES];
+    } else {
+        in.joint = aot_joint_tensorify(in.joint);
     }
     AOT_TRY(aot_partition_run(&cut, &in, p->config, err));
     p->partition = cut;

@@ -6,6 +6,7 @@
 
 #include "base/progress.h"
 #include "ir/text.h"
+#include "joint/joint.h"
 #include "partition/edits.h"
 #include "pipeline/op_list.h"
 #include "pipeline/pass.h"
@@ -131,6 +132,8 @@ aot_status aot_derive_partitioner(aot_partitioner **out, const aot_unit *u, cons
         p.graphs[AOT_STAGE_JOINT] = joint;
         AOT_TRY(aot_pass_run_to(&p, AOT_STAGE_JOINT_PASSES, err));
         in.joint = p.graphs[AOT_STAGE_JOINT_PASSES];
+    } else {
+        in.joint = aot_joint_tensorify(in.joint);
     }
     *out = aot_partitioner_new(&in);
     return AOT_OK;

@@ -131,7 +131,7 @@ static int agreement(const aot_graph *g, const aot_arg *a, const use *u, unsigne
     }
     const char *own = aot_text(g->ctx, aot_meta_get(g->ctx, aot_node_at(g, a->u.node)->meta)->text);
     if (type.n != 0 && *own != '\0' && (strlen(own) != type.n || memcmp(own, type.s, type.n) != 0)) {
-        return -1;
+        return k < u->n_read ? -1 : 0; // of what is written the base was recorded, the call may take a view
     }
     long input = input_number(u->value[k]);
     return input >= 0 && input == placeholder_number(g, a->u.node) ? 2 : 1;

@@ -32,7 +32,6 @@ static bool knows_conj(aot_op_id op)
 {
     switch (op) {
     case AOT_OP_aten_clone:
-    case AOT_OP_aten_copy_:
     case AOT_OP_aten_empty_like:
     case AOT_OP_aten_full_like:
     case AOT_OP_aten__conj_physical:
@@ -52,7 +51,7 @@ static bool knows_conj(aot_op_id op)
 
 static bool knows_neg(aot_op_id op)
 {
-    return op == AOT_OP_aten_clone || op == AOT_OP_aten_copy_ || op == AOT_OP_aten_empty_like ||
+    return op == AOT_OP_aten_clone || op == AOT_OP_aten_empty_like ||
            op == AOT_OP_aten_full_like || op == AOT_OP_aten_neg || op == AOT_OP_aten__unsafe_view ||
            op == AOT_OP_aten_linalg_solve_triangular;
 }

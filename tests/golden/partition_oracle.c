@@ -10,6 +10,7 @@
 #include "golden/files.h"
 #include "import/unit.h"
 #include "ir/text.h"
+#include "joint/joint.h"
 #include "partition/partition.h"
 #include "session/model.h"
 
@@ -156,6 +157,7 @@ static void compare(const unit *u, size_t k, const aot_unit *log, const char *te
     aot_status s = aot_parse_graph(&joint, c, text, n, 1, &err);
     if (s == AOT_OK) {
         aot_partition_inputs(&in, log, joint);
+        in.joint = aot_joint_tensorify(joint);
         in.static_inputs = statics;
         in.n_static_inputs = n_statics;
         s = aot_partition_run(&p, &in, &config, &err);
