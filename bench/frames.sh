@@ -1,7 +1,7 @@
 #!/bin/sh
 # How long a frame takes while a key repeats on a big graph: a joint graph of N nodes (100,000 by default)
 # is written, opened, and keys are pressed without a terminal (`frames` of --script, see tui/script.c).
-# What a frame costs must not grow with N. Usage: bench/frames.sh [N] [COLSxROWS], AOTSCOPE names the program.
+# What a frame costs must not grow with N; where it does, a step is told of. Usage: bench/frames.sh [N] [COLSxROWS], AOTSCOPE names the program.
 n=${1:-100000} size=${2:-200x60}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/aotscope-frames.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -48,6 +48,34 @@ frames 100 h
 frames 100 l
 frames 20 }
 keys <Esc>
+frames 1 E
+frames 20 j
+keys <Esc>
+frames 1 d
+frames 100 j
+frames 20 }
+keys <Esc>
+frames 1 T
+frames 50 l
+frames 50 j
+keys <Esc>
+frames 1 F
+frames 50 j
+keys <Esc>
+frames 1 v
+frames 100 j
+frames 50 <PgDn>
+keys <Esc>
+frames 1 =
+frames 50 j
+keys <Esc>
+frames 1 w
+frames 100 j
+frames 20 +-
+frames 1 w
+frames 1 t
+frames 100 j
+keys t
 keys q
 KEYS
 grep -c ' = torch' "$dir/joint.txt" | sed 's/$/ operators/'
