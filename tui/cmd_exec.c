@@ -28,8 +28,15 @@ static aot_status run_it(job *j, const aot_unit *u, const aot_runnable *r, aot_e
     aot_status s = aot_run_values(&outer, &tangents, &n_tangents, r, u, j->values, j->file, err);
     if (s == AOT_OK) {
         bool traced = aot_args_has(j->a, "wrappers");
-        aot_run_in in = {.calling = &r->capture.calling, .graph = r->graph, .cut = r->cut, .outer = outer, .names = r->sources,
-                         .tangents = tangents, .n_tangents = n_tangents, .options = &o, .debug_assert = r->debug_assert,
+        aot_run_in in = {.calling = &r->capture.calling,
+                         .graph = r->graph,
+                         .cut = r->cut,
+                         .outer = outer,
+                         .names = r->sources,
+                         .tangents = tangents,
+                         .n_tangents = n_tangents,
+                         .options = &o,
+                         .debug_assert = r->debug_assert,
                          .trace = traced ? &trace : NULL};
         s = aot_run_unit(&out, x, &in, err);
         if (s == AOT_OK) {
@@ -93,7 +100,8 @@ static const aot_option options[] = {
     {"output", 'o', "FILE", false, "Where to write the results; standard output if absent."},
     {"unit", 0, "N", false, "The Dynamo graph to run, counted from 0, where there are several."},
     {"seed", 0, "N", false, "torch.manual_seed(N) before the run; 0 if absent."},
-    {"wrappers", 0, NULL, false, "Also what each runtime wrapper took, changed and gave: \"wrappers\", a list of events."},
+    {"wrappers", 0, NULL, false,
+     "Also what each runtime wrapper took, changed and gave: \"wrappers\", a list of events."},
     {"until", 0, "NODE", false, "Stop behind this node; what comes after needs no kernels."},
     {"backend", 0, "NAME", false,
      "Whose decompositions and passes: aot_eager, decomp, inductor_joint; as recorded by default."},
@@ -104,23 +112,37 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_exec = {
     .name = "exec",
-    .synopsis = "INPUT --values V.json [--unit N] [--seed N] [--until NODE] [--wrappers] [--set NAME=VALUE]... [-o OUT.json]",
+    .synopsis = "INPUT --values V.json [--unit N] [--seed N] [--until NODE] [--wrappers] [--set "
+                "NAME=VALUE]... [-o OUT.json]",
     .summary = "Run a unit on given values, through its runtime wrappers",
-    .doc = "Traces the Dynamo graph, cuts it as the settings say, and runs forward and backward on the CPU, through "
-           "the wrappers that AOTAutograd puts around them: inputs given twice or sharing memory, mutations "
+    .doc = "Traces the Dynamo graph, cuts it as the settings say, and runs forward and backward on "
+           "the CPU, through "
+           "the wrappers that AOTAutograd puts around them: inputs given twice or sharing memory, "
+           "mutations "
            "written back, aliased outputs made again, saved values.\n\n"
-           "V.json: {\"inputs\": {SOURCE: {\"dtype\": \"float32\", \"shape\": [2], \"stride\": [1], \"data\": [1, 2]}}, "
-           "\"tangents\": [...]}. SOURCE is what Dynamo names an input by: L['x']; data is row-major; NaN and infinities are "
-           "strings, complex numbers pairs in a row; a stride may be left out. Tangents are the gradients of the outputs that require "
-           "grad, in order; null: zeros. The result has \"outputs\", \"grads\" by source (null: no gradient) "
+           "V.json: {\"inputs\": {SOURCE: {\"dtype\": \"float32\", \"shape\": [2], \"stride\": "
+           "[1], \"data\": [1, 2]}}, "
+           "\"tangents\": [...]}. SOURCE is what Dynamo names an input by: L['x']; data is "
+           "row-major; NaN and infinities are "
+           "strings, complex numbers pairs in a row; a stride may be left out. Tangents are the "
+           "gradients of the outputs that require "
+           "grad, in order; null: zeros. The result has \"outputs\", \"grads\" by source (null: no "
+           "gradient) "
            "and \"mutated\" by source.\n\n"
-           "An operator without a kernel is run by its decomposition; one that has neither is an error that names it "
+           "An operator without a kernel is run by its decomposition; one that has neither is an "
+           "error that names it "
            "(aotscope ops --gaps).\n\n"
-           "An input may be {\"same_as\": SOURCE} or {\"view_of\": SOURCE, \"shape\", \"stride\", \"offset\"}: whatever the unit was compiled for, "
-           "they share memory, and who looks at that is told. A tensor subclass is {\"inner\": [...]}, its inner tensors.\n\n"
-           "Gaps: higher-order operators whose code is in no log, and what aotscope ops --gaps lists of wrappers, are not run; "
-           "random numbers are those of a PyTorch with AVX2 (without it, 16 and more normal f32 numbers differ in the last bits) "
-           "and without MKL's stream, from which it draws bernoulli.p and dropout on Intel processors; linear algebra runs in double, so the sign of an eigenvector may be the other one; a lazily conjugated "
+           "An input may be {\"same_as\": SOURCE} or {\"view_of\": SOURCE, \"shape\", \"stride\", "
+           "\"offset\"}: whatever the unit was compiled for, "
+           "they share memory, and who looks at that is told. A tensor subclass is {\"inner\": "
+           "[...]}, its inner tensors.\n\n"
+           "Gaps: higher-order operators whose code is in no log, and what aotscope ops --gaps "
+           "lists of wrappers, are not run; "
+           "random numbers are those of a PyTorch with AVX2 (without it, 16 and more normal f32 "
+           "numbers differ in the last bits) "
+           "and without MKL's stream, from which it draws bernoulli.p and dropout on Intel "
+           "processors; linear algebra runs in double, so the sign of an eigenvector may be the "
+           "other one; a lazily conjugated "
            "view is a copy; what torch.empty holds is zero here.",
     .examples = "aotscope exec train.log --values V.json -o OUT.json\n"
                 "aotscope exec train.log --values V.json --set activation_memory_budget=0\n",

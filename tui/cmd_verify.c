@@ -28,9 +28,10 @@ typedef struct job {
     json_t *units;  /* NULL: text */
 } job;
 
-/* ---- one unit --------------------------------------------------------------------------------------------- */
+/* ---- one unit -------------------------------------------------------------------------------- */
 
-static aot_status inputs_of(aot_xval **outer, const job *j, const aot_runnable *r, const aot_unit *u, bool positive, aot_err *err)
+static aot_status inputs_of(aot_xval **outer, const job *j, const aot_runnable *r,
+                            const aot_unit *u, bool positive, aot_err *err)
 {
     aot_xval *tangents = NULL;
     unsigned n = 0;
@@ -42,7 +43,8 @@ static aot_status inputs_of(aot_xval **outer, const job *j, const aot_runnable *
     return s;
 }
 
-static aot_status misuse_it(aot_verify_out *out, const job *j, const aot_misuse_in *in, aot_err *err)
+static aot_status misuse_it(aot_verify_out *out, const job *j, const aot_misuse_in *in,
+                            aot_err *err)
 {
     aot_xval *outer = NULL;
     aot_misuse_in own = *in;
@@ -53,9 +55,10 @@ static aot_status misuse_it(aot_verify_out *out, const job *j, const aot_misuse_
     return s;
 }
 
-/* Numbers below zero have no logarithm: where outputs are not finite, inputs are made up once more. */
-static aot_status verify_it(aot_verify_out *out, const job *j, const aot_runnable *r, const aot_unit *u, aot_wrapper_trace *trace,
-                            aot_err *err)
+/* Numbers below zero have no logarithm: where outputs are not finite, inputs are made up once
+ * more. */
+static aot_status verify_it(aot_verify_out *out, const job *j, const aot_runnable *r,
+                            const aot_unit *u, aot_wrapper_trace *trace, aot_err *err)
 {
     const aot_calling *c = &r->capture.calling;
     aot_xval *outer = NULL;
@@ -92,10 +95,11 @@ static json_t *finding_json(const aot_verify_finding *f)
     for (unsigned i = 0; i < f->diff.ndim; i++) {
         json_array_append_new(index, json_integer(f->diff.index[i]));
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "kind", aot_verify_kind_name((aot_verify_kind)f->kind),
-                     "stage", f->stage, "name", f->name, "text", f->text, "what", f->diff.what, "elements", (json_int_t)f->diff.n,
-                     "differ", (json_int_t)f->diff.n_beyond, "ulps", (json_int_t)f->diff.max_ulps,
-                     "index", index);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "kind",
+                     aot_verify_kind_name((aot_verify_kind)f->kind), "stage", f->stage, "name",
+                     f->name, "text", f->text, "what", f->diff.what, "elements",
+                     (json_int_t)f->diff.n, "differ", (json_int_t)f->diff.n_beyond, "ulps",
+                     (json_int_t)f->diff.max_ulps, "index", index);
 }
 
 static void add_numbers(json_t *j, const aot_verify_finding *f)
@@ -106,7 +110,8 @@ static void add_numbers(json_t *j, const aot_verify_finding *f)
     json_object_set_new(j, "expected", aot_real_json(f->diff.b));
 }
 
-static json_t *unit_json(const aot_unit *u, int k, outcome o, const aot_verify_out *v, const aot_err *err)
+static json_t *unit_json(const aot_unit *u, int k, outcome o, const aot_verify_out *v,
+                         const aot_err *err)
 {
     json_t *findings = json_array(), *notes = json_array();
     for (size_t i = 0; i < v->findings.n; i++) {
@@ -117,16 +122,19 @@ static json_t *unit_json(const aot_unit *u, int k, outcome o, const aot_verify_o
     for (size_t i = 0; i < v->notes.n; i++) {
         json_array_append_new(notes, json_string(v->notes.d[i]));
     }
-    return json_pack("{s:i, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:I, s:f, s:o, s:o}", "unit", k, "title", u->title, "outcome",
-                     outcome_names[o], "reason", o == NOT_RUN ? err->msg : NULL, "nodes", (int)v->n_nodes, "recomputed",
-                     (int)v->n_recomputed, "outputs", (int)v->n_outputs, "gradients", (int)v->n_gradients, "max_ulps",
-                     (json_int_t)v->max_ulps, "max_finite_difference", v->max_fd, "findings", findings, "notes", notes);
+    return json_pack("{s:i, s:s, s:s, s:s*, s:i, s:i, s:i, s:i, s:I, s:f, s:o, s:o}", "unit", k,
+                     "title", u->title, "outcome", outcome_names[o], "reason",
+                     o == NOT_RUN ? err->msg : NULL, "nodes", (int)v->n_nodes, "recomputed",
+                     (int)v->n_recomputed, "outputs", (int)v->n_outputs, "gradients",
+                     (int)v->n_gradients, "max_ulps", (json_int_t)v->max_ulps,
+                     "max_finite_difference", v->max_fd, "findings", findings, "notes", notes);
 }
 
 static void print_counts(const aot_verify_out *v)
 {
-    printf(" (%u value%s, %u of them computed again, %u output%s, %u gradient%s", v->n_nodes + v->n_recomputed,
-           v->n_nodes + v->n_recomputed == 1 ? "" : "s", v->n_recomputed, v->n_outputs, v->n_outputs == 1 ? "" : "s", v->n_gradients,
+    printf(" (%u value%s, %u of them computed again, %u output%s, %u gradient%s",
+           v->n_nodes + v->n_recomputed, v->n_nodes + v->n_recomputed == 1 ? "" : "s",
+           v->n_recomputed, v->n_outputs, v->n_outputs == 1 ? "" : "s", v->n_gradients,
            v->n_gradients == 1 ? "" : "s");
     if (v->max_ulps > 0) {
         printf("; at most %" PRIu64 " ulps apart", v->max_ulps);
@@ -134,7 +142,8 @@ static void print_counts(const aot_verify_out *v)
     putchar(')');
 }
 
-static void print_unit(const aot_unit *u, int k, outcome o, const aot_verify_out *v, aot_misuse misuse, const aot_err *err)
+static void print_unit(const aot_unit *u, int k, outcome o, const aot_verify_out *v,
+                       aot_misuse misuse, const aot_err *err)
 {
     enum { MOST_TOLD = 8 };
     printf("unit %d %s%s%s: %s", k, u->title, misuse != AOT_NO_MISUSE ? ", " : "",
@@ -148,10 +157,12 @@ static void print_unit(const aot_unit *u, int k, outcome o, const aot_verify_out
     }
     putchar('\n');
     for (size_t i = 0; i < v->findings.n && i < MOST_TOLD; i++) {
-        printf("  %s %s: %s\n", i == 0 ? "first" : "then ", v->findings.d[i].stage, v->findings.d[i].text);
+        printf("  %s %s: %s\n", i == 0 ? "first" : "then ", v->findings.d[i].stage,
+               v->findings.d[i].text);
     }
     if (v->findings.n > MOST_TOLD) {
-        printf("  and %zu more, which may follow from these (--json has all)\n", v->findings.n - MOST_TOLD);
+        printf("  and %zu more, which may follow from these (--json has all)\n",
+               v->findings.n - MOST_TOLD);
     }
     for (size_t i = 0; i < v->notes.n; i++) {
         printf("  note: %s\n", v->notes.d[i]);
@@ -166,7 +177,8 @@ static void print_wrappers(const aot_wrapper_trace *t)
     aot_sb_free(&b);
 }
 
-static aot_status on_graph(void *arg, const aot_unit *u, const aot_record *rec, int k, aot_err *asked)
+static aot_status on_graph(void *arg, const aot_unit *u, const aot_record *rec, int k,
+                           aot_err *asked)
 {
     job *j = arg;
     aot_config config;
@@ -177,13 +189,18 @@ static aot_status on_graph(void *arg, const aot_unit *u, const aot_record *rec, 
     AOT_TRY(aot_cmd_unit_config(&config, j->a, u, asked));
     aot_status s = aot_runnable_make(&r, u, rec, &config, &err);
     if (s == AOT_OK && j->misuse != AOT_NO_MISUSE) {
-        const aot_misuse_in in = {.r = &r, .unit = u, .dynamo = rec, .config = &config, .seed = j->seed,
+        const aot_misuse_in in = {.r = &r,
+                                  .unit = u,
+                                  .dynamo = rec,
+                                  .config = &config,
+                                  .seed = j->seed,
                                   .trace = aot_args_has(j->a, "wrappers") ? &trace : NULL};
         s = misuse_it(&v, j, &in, &err);
     } else if (s == AOT_OK) {
         s = verify_it(&v, j, &r, u, &trace, &err);
     }
-    bool senseless = s != AOT_OK && (s == AOT_E_USAGE || (j->values != NULL && err.file[0] != '\0'));
+    bool senseless =
+        s != AOT_OK && (s == AOT_E_USAGE || (j->values != NULL && err.file[0] != '\0'));
     outcome o = s != AOT_OK ? NOT_RUN : v.findings.n > 0 ? DIFFERS : PASSED;
     j->n[o]++;
     if (j->units != NULL) {
@@ -206,7 +223,7 @@ static aot_status on_graph(void *arg, const aot_unit *u, const aot_record *rec, 
     return senseless ? s : AOT_OK;
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static aot_status read_tolerance(job *j, aot_err *err)
 {
@@ -219,7 +236,10 @@ static aot_status read_tolerance(job *j, aot_err *err)
     j->tolerance.rel = strtod(text, &end);
     j->tolerance.abs = *end == ',' ? strtod(end + 1, &end) : 0;
     if (*end != '\0' || end == text || !(j->tolerance.rel >= 0) || !(j->tolerance.abs >= 0)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--tolerance takes REL or REL,ABS, numbers from 0 on such as 1e-5,1e-8, not '%s'", text);
+        return AOT_FAIL(
+            err, AOT_E_USAGE,
+            "--tolerance takes REL or REL,ABS, numbers from 0 on such as 1e-5,1e-8, not '%s'",
+            text);
     }
     return AOT_OK;
 }
@@ -233,9 +253,11 @@ static aot_status read_misuse(job *j, aot_err *err)
         return AOT_OK;
     }
     for (unsigned m = AOT_NO_MISUSE + 1; m < AOT_N_MISUSES; m++) {
-        aot_sb_addf(&b, "%s%s", m > AOT_NO_MISUSE + 1 ? ", " : "", aot_misuse_get((aot_misuse)m)->name);
+        aot_sb_addf(&b, "%s%s", m > AOT_NO_MISUSE + 1 ? ", " : "",
+                    aot_misuse_get((aot_misuse)m)->name);
     }
-    aot_status s = AOT_FAIL(err, AOT_E_USAGE, "--misuse %s: there is no such misuse; there are %s", name, aot_sb_text(&b));
+    aot_status s = AOT_FAIL(err, AOT_E_USAGE, "--misuse %s: there is no such misuse; there are %s",
+                            name, aot_sb_text(&b));
     aot_sb_free(&b);
     return s;
 }
@@ -254,7 +276,9 @@ static aot_status read_options(job *j, aot_err *err)
         for (unsigned f = AOT_NO_FAULT + 1; f < AOT_N_FAULTS; f++) {
             aot_sb_addf(&b, "%s%s", f > 1 ? ", " : "", aot_fault_get((aot_fault)f)->name);
         }
-        aot_status s = AOT_FAIL(err, AOT_E_USAGE, "--fault %s: there is no such mistake; there are %s", fault, aot_sb_text(&b));
+        aot_status s =
+            AOT_FAIL(err, AOT_E_USAGE, "--fault %s: there is no such mistake; there are %s", fault,
+                     aot_sb_text(&b));
         aot_sb_free(&b);
         return s;
     }
@@ -266,13 +290,16 @@ static void print_totals(const job *j)
 {
     unsigned n = j->n[PASSED] + j->n[DIFFERS] + j->n[NOT_RUN];
     if (n > 1) {
-        printf("%u of %u units pass, %u differ, %u cannot be run\n", j->n[PASSED], n, j->n[DIFFERS], j->n[NOT_RUN]);
+        printf("%u of %u units pass, %u differ, %u cannot be run\n", j->n[PASSED], n, j->n[DIFFERS],
+               j->n[NOT_RUN]);
     }
 }
 
 static int run(const aot_args *a)
 {
-    job j = {.a = a, .file = aot_args_get(a, "values"), .units = aot_args_has(a, "json") ? json_array() : NULL};
+    job j = {.a = a,
+             .file = aot_args_get(a, "values"),
+             .units = aot_args_has(a, "json") ? json_array() : NULL};
     json_t *values = NULL;
     aot_err err = {0};
     aot_status s = aot_cmd_check_settings(a, &err);
@@ -297,12 +324,18 @@ static int run(const aot_args *a)
 
 static const aot_option options[] = {
     {"unit", 0, "N", false, "Only the Dynamo graph of that number, counted from 0."},
-    {"seed", 0, "N", false, "Of the inputs that are made up and of torch.manual_seed; 0 if absent."},
-    {"values", 0, "FILE", false, "Values of the inputs, as exec takes them, in place of made-up ones."},
-    {"tolerance", 0, "REL,ABS", false, "What floats may differ by; by dtype, as torch.testing.assert_close, if absent."},
-    {"fault", 0, "KIND", false, "Make this mistake on purpose, to see that it is caught; see below."},
-    {"misuse", 0, "KIND", false, "Call the unit other than it was compiled for, to see who catches it; see below."},
-    {"wrappers", 0, NULL, false, "Tell what each runtime wrapper took, changed and gave in the call, forward and backward."},
+    {"seed", 0, "N", false,
+     "Of the inputs that are made up and of torch.manual_seed; 0 if absent."},
+    {"values", 0, "FILE", false,
+     "Values of the inputs, as exec takes them, in place of made-up ones."},
+    {"tolerance", 0, "REL,ABS", false,
+     "What floats may differ by; by dtype, as torch.testing.assert_close, if absent."},
+    {"fault", 0, "KIND", false,
+     "Make this mistake on purpose, to see that it is caught; see below."},
+    {"misuse", 0, "KIND", false,
+     "Call the unit other than it was compiled for, to see who catches it; see below."},
+    {"wrappers", 0, NULL, false,
+     "Tell what each runtime wrapper took, changed and gave in the call, forward and backward."},
     {"json", 0, NULL, false, "As JSON."},
     {"backend", 0, "NAME", false,
      "Whose decompositions and passes: aot_eager, decomp, inductor_joint; as recorded by default."},
@@ -312,22 +345,32 @@ static const aot_option options[] = {
 };
 
 #define FAULT(id, name, where, sentence) "  " name "\n    " sentence "\n    Caught at " where ".\n"
-#define MISUSE_INPUTS(id, name, sentence, dynamo, aot) "  " name "\n    " sentence ".\n    Dynamo: " dynamo ".\n    AOTAutograd: " aot ".\n"
+#define MISUSE_INPUTS(id, name, sentence, dynamo, aot)                                             \
+    "  " name "\n    " sentence ".\n    Dynamo: " dynamo ".\n    AOTAutograd: " aot ".\n"
 #define MISUSE_CALLS MISUSE_INPUTS
 const aot_cmd cmd_verify = {
     .name = "verify",
-    .synopsis = "INPUT [--unit N] [--seed N] [--values FILE] [--tolerance REL,ABS] [--fault KIND] [--misuse KIND] [--wrappers] [--set NAME=VALUE]... [--json]",
+    .synopsis = "INPUT [--unit N] [--seed N] [--values FILE] [--tolerance REL,ABS] [--fault KIND] "
+                "[--misuse KIND] [--wrappers] [--set NAME=VALUE]... [--json]",
     .summary = "Run each unit three ways and tell the first place where they differ",
-    .doc = "From the same inputs and generator state runs (a) the aten graph as eager dispatches it, with finite differences in "
-           "double as its gradients, (b) the joint graph in one piece, (c) forward and backward through the runtime wrappers. "
-           "Values of (c) are compared with (b) by their names, those that the backward computes again with the forward's; outputs, "
-           "mutated inputs and who shares memory with (a); gradients with finite differences along a direction.\n\n"
-           "PASS, or the first difference as it ran: node, elements, ulps. A unit that cannot be run is named with the reason; it "
-           "does not pass. Exit code: 0 all pass, 1 one differs, 2 one cannot be run.\n\n"
-           "Inputs are made up from --seed: normal numbers, integers within what they are positions in.\n\nMistakes for --fault:\n\n"
+    .doc =
+        "From the same inputs and generator state runs (a) the aten graph as eager dispatches it, "
+        "with finite differences in "
+        "double as its gradients, (b) the joint graph in one piece, (c) forward and backward "
+        "through the runtime wrappers. "
+        "Values of (c) are compared with (b) by their names, those that the backward computes "
+        "again with the forward's; outputs, "
+        "mutated inputs and who shares memory with (a); gradients with finite differences along a "
+        "direction.\n\n"
+        "PASS, or the first difference as it ran: node, elements, ulps. A unit that cannot be run "
+        "is named with the reason; it "
+        "does not pass. Exit code: 0 all pass, 1 one differs, 2 one cannot be run.\n\n"
+        "Inputs are made up from --seed: normal numbers, integers within what they are positions "
+        "in.\n\nMistakes for --fault:\n\n"
 #include "exec/faults.def"
-           "\nKinds of --misuse, and what Dynamo and AOTAutograd do. Where nobody refuses the call, what comes out is compared with the unit "
-           "traced again for it; exit code 1 where it is refused or wrong, 0 where the unit holds:\n\n"
+        "\nKinds of --misuse, and what Dynamo and AOTAutograd do. Where nobody refuses the call, "
+        "what comes out is compared with the unit "
+        "traced again for it; exit code 1 where it is refused or wrong, 0 where the unit holds:\n\n"
 #include "session/misuses.def"
     ,
     .examples = "aotscope verify train.log\n"
