@@ -41,6 +41,72 @@ static void copy_same(void *arg, char *const *ptr, const int64_t *stride, int64_
     }
 }
 
+/* Columns become rows tile by tile, so that both sides use what they bring into the cache: dimension q is the one that
+ * lies behind each other in the source, the last one in the target. */
+typedef struct turn {
+    int64_t rows, columns;          /* sizes of dimension q and of the last one */
+    int64_t to_stride, from_stride; /* in bytes: of dimension q in the target, of the last one in the source */
+} turn;
+
+#define TURN(type)                                                                                 \
+    case sizeof(type):                                                                             \
+        for (int64_t r = 0; r < t->rows; r += TILE) {                                              \
+            for (int64_t c = 0; c < t->columns; c += TILE) {                                       \
+                int64_t r_end = r + TILE < t->rows ? r + TILE : t->rows;                           \
+                int64_t c_end = c + TILE < t->columns ? c + TILE : t->columns;                     \
+                for (int64_t i = r; i < r_end; i++) {                                              \
+                    for (int64_t j = c; j < c_end; j++) {                                          \
+                        memcpy(to + i * t->to_stride + j * (int64_t)sizeof(type),                  \
+                               from + j * t->from_stride + i * (int64_t)sizeof(type), sizeof(type)); \
+                    }                                                                              \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        break;
+
+static void turn_tiles(char *to, const char *from, const turn *t, int64_t bytes)
+{
+    enum { TILE = 16 };
+    switch (bytes) {
+    TURN(uint8_t) TURN(uint16_t) TURN(uint32_t) TURN(uint64_t)
+    default: break;
+    }
+}
+
+/* false: source and target have their neighbours along the same dimension. */
+static bool copy_turned(aot_iter *it, int64_t bytes)
+{
+    unsigned last = it->ndim - 1, q = 0;
+    while (q < it->ndim && it->stride[1][q] != bytes) {
+        q++;
+    }
+    if (it->ndim < 2 || q >= last || it->stride[0][last] != bytes || bytes > 8) {
+        return false;
+    }
+    turn t = {it->size[q], it->size[last], it->stride[0][q], it->stride[1][last]};
+    int64_t at[AOT_ARRAY_MAX_NDIM] = {0}, n = 1;
+    for (unsigned i = 0; i < last; i++) {
+        n *= i == q ? 1 : it->size[i];
+    }
+    char *to = it->data[0], *from = it->data[1];
+    for (int64_t r = 0; r < n; r++) {
+        turn_tiles(to, from, &t, bytes);
+        for (unsigned i = last; i-- > 0;) {
+            if (i == q) {
+                continue;
+            }
+            bool wraps = ++at[i] == it->size[i];
+            to += wraps ? -it->stride[0][i] * (it->size[i] - 1) : it->stride[0][i];
+            from += wraps ? -it->stride[1][i] * (it->size[i] - 1) : it->stride[1][i];
+            if (!wraps) {
+                break;
+            }
+            at[i] = 0;
+        }
+    }
+    return true;
+}
+
 /* Between f32 and half types. */
 static void copy_floats(void *arg, char *const *ptr, const int64_t *stride, int64_t n)
 {
@@ -90,7 +156,10 @@ void aot_array_assign(aot_array *to, const aot_array *from)
     aot_iter_add(&it, to);
     aot_iter_add(&it, &cut);
     if (j.to == j.from) {
-        aot_iter_run(&it, copy_same, &bytes);
+        aot_iter_settle(&it);
+        if (!copy_turned(&it, bytes)) {
+            aot_iter_run(&it, copy_same, &bytes);
+        }
     } else {
         aot_iter_run(&it, aot_fits_float(j.to) && aot_fits_float(j.from) ? copy_floats : copy_converted, &j);
     }

@@ -56,22 +56,29 @@ static inline int64_t aot_get_int(aot_dtype d, const char *p)
     return x;
 }
 
+/* A function that is to be part of a loop, whatever its size: a call would keep the loop from becoming vectors. */
+#ifdef __GNUC__
+#define AOT_IN_LOOPS static inline __attribute__((always_inline))
+#else
+#define AOT_IN_LOOPS static inline
+#endif
+
 /* 8-bit and 16-bit floats: without branches, so that loops over them become vectors. */
 float aot_f8_to_float(aot_dtype d, uint8_t v);
 uint8_t aot_f8_of_float(aot_dtype d, float f);
 
-static inline uint32_t aot_bits_of_float(float f)
+AOT_IN_LOOPS uint32_t aot_bits_of_float(float f)
 {
     union { float f; uint32_t u; } v = {.f = f};
     return v.u;
 }
-static inline float aot_float_of_bits(uint32_t u)
+AOT_IN_LOOPS float aot_float_of_bits(uint32_t u)
 {
     union { uint32_t u; float f; } v = {.u = u};
     return v.f;
 }
 /* The exponent is moved; subnormal numbers are what is left of a sum with the smallest normal one. */
-static inline float aot_half_to_float(uint16_t h)
+AOT_IN_LOOPS float aot_half_to_float(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, u = (uint32_t)(h & 0x7fff) << 13, exponent = u & 0x0f800000;
     uint32_t normal = u + (exponent == 0x0f800000 ? 0x70000000 : 0x38000000);
@@ -79,7 +86,7 @@ static inline float aot_half_to_float(uint16_t h)
     return aot_float_of_bits(sign | (exponent == 0 ? small : normal));
 }
 /* Rounds to nearest, ties to even; what would be subnormal is rounded by a sum whose last bit is theirs. */
-static inline uint16_t aot_half_of_float(float f)
+AOT_IN_LOOPS uint16_t aot_half_of_float(float f)
 {
     uint32_t u = aot_bits_of_float(f), sign = u >> 16 & 0x8000, a = u & 0x7fffffff;
     uint32_t normal = (a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13;
@@ -87,11 +94,11 @@ static inline uint16_t aot_half_of_float(float f)
     uint32_t h = a > 0x7f800000 ? 0x7e00 : a >= 0x477ff000 ? 0x7c00 : a < 0x38800000 ? small : normal;
     return (uint16_t)(sign | h);
 }
-static inline float aot_bfloat_to_float(uint16_t h)
+AOT_IN_LOOPS float aot_bfloat_to_float(uint16_t h)
 {
     return aot_float_of_bits((uint32_t)h << 16);
 }
-static inline uint16_t aot_bfloat_of_float(float f)
+AOT_IN_LOOPS uint16_t aot_bfloat_of_float(float f)
 {
     uint32_t u = aot_bits_of_float(f);
     return f != f ? 0x7fc0 : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);

@@ -111,6 +111,12 @@ void aot_iter_run_in_order(aot_iter *it, aot_loop_fn *fn, void *arg)
     }
 }
 
+void aot_iter_settle(aot_iter *it)
+{
+    sort_dims(it);
+    merge_dims(it);
+}
+
 void aot_iter_run(aot_iter *it, aot_loop_fn *fn, void *arg)
 {
     sort_dims(it);

@@ -21,6 +21,8 @@ typedef void aot_loop_fn(void *arg, char *const *ptr, const int64_t *stride, int
 void aot_iter_begin(aot_iter *it, unsigned ndim, const int64_t *size);
 /* Adds an operand; sizes of 1 and missing leading dimensions are broadcast (the caller has checked). */
 void aot_iter_add(aot_iter *it, const aot_array *x);
+/* Sorts dimensions by the first operand's strides, larger ones first, and merges what lies behind each other. */
+void aot_iter_settle(aot_iter *it);
 /* In any order of elements: dimensions are sorted by the first operand's strides. */
 void aot_iter_run(aot_iter *it, aot_loop_fn *fn, void *arg);
 /* In row-major order: for what counts elements. */

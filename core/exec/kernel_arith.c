@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/kernel.h"
+#include "exec/vector.h"
 
 /* ---- self + alpha * other -------------------------------------------------------------------------- */
 
@@ -130,9 +131,31 @@ typedef struct choose_job {
     int64_t bytes;
 } choose_job;
 
+/* All behind each other. */
+#define CHOOSE(type)                                                                               \
+    case sizeof(type):                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const type *a = (const type *)(const void *)ptr[2], *b = (const type *)(const void *)ptr[3]; \
+            ((type *)(void *)ptr[0])[i] = ptr[1][i] != 0 ? a[i] : b[i];                            \
+        }                                                                                          \
+        break;
+
+AOT_CLONES static void choose_in_order(char *const *ptr, size_t bytes, int64_t n)
+{
+    switch (bytes) {
+    CHOOSE(uint8_t) CHOOSE(uint16_t) CHOOSE(uint32_t) CHOOSE(uint64_t)
+    default: break;
+    }
+}
+
 static void choose(void *arg, char *const *ptr, const int64_t *stride, int64_t n)
 {
     size_t bytes = (size_t)((const choose_job *)arg)->bytes;
+    int64_t item = (int64_t)bytes;
+    if (bytes <= 8 && stride[0] == item && stride[1] == 1 && stride[2] == item && stride[3] == item) {
+        choose_in_order(ptr, bytes, n);
+        return;
+    }
     if (bytes == sizeof(uint32_t)) { // a copy of known size needs no call
         for (int64_t i = 0; i < n; i++) {
             memcpy(ptr[0] + i * stride[0], ptr[1][i * stride[1]] != 0 ? ptr[2] + i * stride[2] : ptr[3] + i * stride[3],
@@ -189,6 +212,20 @@ static void clamp_real(const void *arg, void *out, void *const *in, int64_t n)
     }
 }
 
+AOT_CLONES static void clamp_f32(const void *arg, void *out, void *const *in, int64_t n)
+{
+    const clamp_arg *a = arg;
+    const float *x = in[0], *lo = in[1], *hi = in[a->min ? 2 : 1];
+    float *o = out;
+    for (int64_t i = 0; i < n && a->min; i++) {
+        o[i] = lo[i] != lo[i] || x[i] < lo[i] ? lo[i] : x[i];
+    }
+    x = a->min ? o : x;
+    for (int64_t i = 0; i < n && a->max; i++) {
+        o[i] = hi[i] != hi[i] || x[i] > hi[i] ? hi[i] : x[i];
+    }
+}
+
 static void clamp_int(const void *arg, void *out, void *const *in, int64_t n)
 {
     const clamp_arg *a = arg;
@@ -220,7 +257,11 @@ static void clamp_by(aot_kern *k, unsigned min, unsigned max)
     if (c == AOT_CLASS_COMPLEX) {
         k_fail(k, AOT_E_UNSUPPORTED, "not implemented for complex numbers");
     }
-    k_pointwise(k, out, c, d, n, in, c == AOT_CLASS_REAL ? clamp_real : clamp_int, &a);
+    if (c == AOT_CLASS_REAL && aot_opmath(d) == AOT_F32 && n > 1) {
+        k_pointwise_f32(k, out, d, n, in, clamp_f32, &a);
+    } else {
+        k_pointwise(k, out, c, d, n, in, c == AOT_CLASS_REAL ? clamp_real : clamp_int, &a);
+    }
     k_give(k, out);
 }
 

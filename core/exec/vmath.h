@@ -9,29 +9,25 @@
 #include <math.h>
 #include <stdint.h>
 
-#ifdef __GNUC__
-#define VM_INLINE static inline __attribute__((always_inline))
-#else
-#define VM_INLINE static inline
-#endif
+#include "exec/element.h"
 
-VM_INLINE double vm_of_bits(int64_t i)
+AOT_IN_LOOPS double vm_of_bits(int64_t i)
 {
     union { int64_t i; double f; } v = {.i = i};
     return v.f;
 }
-VM_INLINE int64_t vm_bits(double f)
+AOT_IN_LOOPS int64_t vm_bits(double f)
 {
     union { double f; int64_t i; } v = {.f = f};
     return v.i;
 }
-VM_INLINE double vm_with_sign(double x, double sign)
+AOT_IN_LOOPS double vm_with_sign(double x, double sign)
 {
     return vm_of_bits((vm_bits(x) & INT64_MAX) | (vm_bits(sign) & INT64_MIN));
 }
 
 /* x = k log 2 + r with |r| <= log(2) / 2. *scale = 2^k; k is read from the low bits of a sum. |x| <= 700. */
-VM_INLINE double vm_reduce(double x, double *scale)
+AOT_IN_LOOPS double vm_reduce(double x, double *scale)
 {
     const double shift = 0x1.8p52, log2_hi = 0x1.62e42fefap-1, log2_lo = 0x1.cf79abc9e3b39p-40;
     double t = x * 1.4426950408889634 + shift, k = t - shift;
@@ -39,7 +35,7 @@ VM_INLINE double vm_reduce(double x, double *scale)
     return (x - k * log2_hi) - k * log2_lo;
 }
 /* (exp(r) - 1) / r */
-VM_INLINE double vm_expm1_part(double r)
+AOT_IN_LOOPS double vm_expm1_part(double r)
 {
     double p = 1 / 39916800.0;
     p = p * r + 1 / 3628800.0;
@@ -53,7 +49,7 @@ VM_INLINE double vm_expm1_part(double r)
     p = p * r + 0.5;
     return p * r + 1;
 }
-VM_INLINE double vm_exp(double x) /* float overflows and underflows within the limits */
+AOT_IN_LOOPS double vm_exp(double x) /* float overflows and underflows within the limits */
 {
     double scale, r;
     x = x > 200 ? 200 : x;
@@ -61,7 +57,7 @@ VM_INLINE double vm_exp(double x) /* float overflows and underflows within the l
     r = vm_reduce(x, &scale);
     return (vm_expm1_part(r) * r + 1) * scale;
 }
-VM_INLINE double vm_tanh(double x)
+AOT_IN_LOOPS double vm_tanh(double x)
 {
     double scale, y = 2 * fabs(x), r, e;
     y = y > 60 ? 60 : y;
@@ -69,12 +65,12 @@ VM_INLINE double vm_tanh(double x)
     e = vm_expm1_part(r) * r * scale + (scale - 1); // exp(2 |x|) - 1
     return vm_with_sign(e / (e + 2), x);
 }
-VM_INLINE double vm_sigmoid(double x)
+AOT_IN_LOOPS double vm_sigmoid(double x)
 {
     return 1 / (1 + vm_exp(-x));
 }
 /* 2^k m with m from sqrt(1/2) to sqrt(2); log m = 2 atanh((m - 1) / (m + 1)). */
-VM_INLINE double vm_log(double x)
+AOT_IN_LOOPS double vm_log(double x)
 {
     int64_t bits = vm_bits(x), e = (bits - 0x3fe6a09e667f3bcd) & ~(int64_t)0xfffffffffffff;
     double m = vm_of_bits(bits - e), s = (m - 1) / (m + 1), z = s * s, p = 1 / 19.0;
@@ -95,7 +91,7 @@ VM_INLINE double vm_log(double x)
 }
 /* Below 1 an odd polynomial; above, 1 - exp(-x^2) q(1 / (x + 2)); from 4 on a float is 1. Both are Chebyshev
  * interpolations. */
-VM_INLINE double vm_erf(double x)
+AOT_IN_LOOPS double vm_erf(double x)
 {
     double y = fabs(x);
     y = y > 4 ? 4 : y;
@@ -122,12 +118,12 @@ VM_INLINE double vm_erf(double x)
     return vm_with_sign(y < 1 ? y * p : 1 - vm_exp(-y * y) * q, x);
 }
 
-VM_INLINE double vm_libm_sigmoid(double x)
+AOT_IN_LOOPS double vm_libm_sigmoid(double x)
 {
     return 1 / (1 + exp(-x));
 }
 #define VM_FLOAT(name)                                                                             \
-    VM_INLINE float vm_##name##_f32(float x)                                                   \
+    AOT_IN_LOOPS float vm_##name##_f32(float x)                                                   \
     {                                                                                              \
         return (float)vm_##name((double)x);                                                        \
     }
