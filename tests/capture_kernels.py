@@ -66,6 +66,15 @@ def cases():
     yield ("aten.convolution_backward.default(x0, x1, x2, [6], [1, 2], [1, 0], [1, 1], False, [0, 0], 2, [True, True, True])",
            (F, [2, 6, 4, 2], 6), (F, [2, 4, 4, 5], 7), (F, [6, 2, 3, 2], 8))
     yield "aten.convolution_backward.default(x0, x1, x2, [4], [1], [0], [1], False, [0], 1, [True, True, True])", (F, [2, 4, 5], 6), (F, [2, 3, 5], 7), (F, [4, 3, 1], 8)
+    for dims, rest, back in (([5], "[1], [2], [2], False, [0], 3", [5]), ([6], "[2], [1], [1], False, [0], 3", [3]),
+                             ([4, 5], "[1, 1], [1, 0], [1, 2], False, [0, 0], 3", [4, 1]), ([5, 4], "[2, 1], [1, 1], [1, 1], True, [1, 0], 3", [10, 4]),
+                             ([2, 3, 4], "[1, 1, 1], [1, 1, 1], [1, 1, 1], False, [0, 0, 0], 3", [2, 3, 4])):  # one channel a group
+        n, c = len(dims), 3 if "True" in rest else 6
+        w = (F, [c, 1 if c == 6 else 2] + [3] * n, 8)
+        x, y = (F, [2, 3] + dims, 7), (F, [2, 6] + back, 6)
+        yield f"aten.convolution.default(x0, x1, x2, {rest})", x, w, (F, [6], 9)
+        yield f"aten.convolution_backward.default(x0, x1, x2, [6], {rest}, [True, True, True])", y, x, w
+    yield "aten.convolution.default(x0, x1, None, [2, 2], [3, 3], [1, 1], False, [0, 0], 1)", (F, [1, 2, 9, 8], 7), (F, [2, 2, 7, 7], 8)
     for causal in ("False", "True"):
         yield (f"aten._scaled_dot_product_flash_attention_for_cpu_backward.default(x0, x1, x2, x3, x4, x5, 0.0, {causal})", "attention", causal)
     for d in (2, 3):

@@ -72,9 +72,9 @@ AOT_IN_LOOPS double vm_sigmoid(double x)
 /* 2^k m with m from sqrt(1/2) to sqrt(2); log m = 2 atanh((m - 1) / (m + 1)). */
 AOT_IN_LOOPS double vm_log(double x)
 {
-    int64_t bits = vm_bits(x), e = (bits - 0x3fe6a09e667f3bcd) & ~(int64_t)0xfffffffffffff;
-    double m = vm_of_bits(bits - e), s = (m - 1) / (m + 1), z = s * s, p = 1 / 19.0;
-    uint64_t biased = (uint64_t)e + ((uint64_t)1023 << 52); // shifted without a sign: vectors have no other shift
+    uint64_t bits = (uint64_t)vm_bits(x), e = (bits - 0x3fe6a09e667f3bcd) & ~(uint64_t)0xfffffffffffff;
+    double m = vm_of_bits((int64_t)(bits - e)), s = (m - 1) / (m + 1), z = s * s, p = 1 / 19.0;
+    uint64_t biased = e + ((uint64_t)1023 << 52); // shifted without a sign: vectors have no other shift
     double k = vm_of_bits((int64_t)(biased >> 52 | 0x4330000000000000)) - (0x1p52 + 1023);
     p = p * z + 1 / 17.0;
     p = p * z + 1 / 15.0;
