@@ -113,6 +113,7 @@ static void start_scan(aot_list *l)
     free(l->matches);
     l->matches = l->search.text ? aot_xcalloc(n / 64 + 1, sizeof *l->matches) : NULL;
     l->searched = l->n_matches = 0;
+    l->jump_from = SIZE_MAX;
     l->search_from = at < n ? at : 0;
 }
 
@@ -310,12 +311,17 @@ static void jump(aot_list *l, size_t place)
 /* Does a jump that waits, if the scan has come far enough to know where it goes. */
 static void try_jump(aot_list *l)
 {
-    size_t n = n_places(l), from = place_at(l, l->cursor), place = from;
+    size_t n = n_places(l), from = place_at(l, l->cursor);
     if (!l->pending) {
         return;
     }
-    for (size_t k = 0; k < n; k++) {
-        place = l->pending > 0 ? (place + 1 < n ? place + 1 : 0) : (place > 0 ? place - 1 : n - 1);
+    if (l->jump_from != from) {
+        l->jump_from = from;
+        l->jump_seen = 0;
+    }
+    for (; l->jump_seen < n; l->jump_seen++) {
+        size_t k = l->jump_seen + 1;
+        size_t place = (l->pending > 0 ? from + k : from + n - k) % n;
         if (!was_searched(l, place)) {
             return;
         }
@@ -506,6 +512,7 @@ bool aot_list_act(aot_list *l, aot_action a)
         if (l->search.text) {
             l->wrapped = false;
             l->pending = a == AOT_ACT_SEARCH_NEXT ? 1 : -1;
+            l->jump_from = SIZE_MAX;
             aot_list_work(l, AOT_SLICE_NS);
         }
         return true;
