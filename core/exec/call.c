@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "exec/internal.h"
 
@@ -212,7 +213,7 @@ aot_array *k_own(aot_kern *k, aot_array *x)
 
 static void check_sizes(aot_kern *k, unsigned ndim, const int64_t *size)
 {
-    double n = 1;
+    double n = 1, strides = 1; // an empty tensor has strides, too
     if (ndim > AOT_ARRAY_MAX_NDIM) {
         k_fail(k, AOT_E_SHAPE, "%u dimensions; the interpreter has room for %d", ndim, AOT_ARRAY_MAX_NDIM);
     }
@@ -221,16 +222,32 @@ static void check_sizes(aot_kern *k, unsigned ndim, const int64_t *size)
             k_fail(k, AOT_E_SHAPE, "negative size %" PRId64, size[i]);
         }
         n *= (double)size[i];
+        strides *= size[i] > 1 ? (double)size[i] : 1;
     }
-    if (n > 0x1p36) {
-        k_fail(k, AOT_E_RANGE, "a tensor of %.3g elements", n);
+    if (n > 0x1p36 || strides > 0x1p62) {
+        k_fail(k, AOT_E_RANGE, "a tensor of %.3g elements", n > 0 ? n : strides);
     }
+}
+
+/* Of the machine; infinite where the system does not say. */
+static double memory_bytes(void)
+{
+    static double bytes;
+    if (bytes == 0) {
+        long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+        bytes = pages > 0 && page > 0 ? (double)pages * (double)page : INFINITY;
+    }
+    return bytes;
 }
 
 static aot_array *new_array(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, const int64_t *stride,
                             bool zeroed)
 {
     aot_live_bytes *live = &k->x->live;
+    double bytes = (double)aot_extent(ndim, size, stride) * aot_dtype_get(d)->bytes, memory = memory_bytes();
+    if (bytes > memory) {
+        k_fail(k, AOT_E_RANGE, "a tensor of %.3g bytes; this machine has %.3g", bytes, memory);
+    }
     return k_own(k, zeroed ? aot_array_new_strided(live, d, ndim, size, stride)
                            : aot_array_empty_strided(live, d, ndim, size, stride));
 }

@@ -465,7 +465,10 @@ static void turn_places(aot_kern *k, aot_array *at, unsigned n, const int64_t *i
     int64_t kernel[3], stride[3], padding[3], dilation[3];
     const int64_t *v = (const int64_t *)(void *)aot_array_data(at), *size = at->size + at->ndim - n;
     k_ints_of(k, pos[0], n, 1, kernel);
-    k_ints_of(k, pos[1], n, 1, stride);
+    k_ints_of(k, pos[1], n, 0, stride);
+    for (unsigned d = 0; d < n; d++) { // none: windows beside each other
+        stride[d] = stride[d] == 0 ? kernel[d] : stride[d];
+    }
     k_ints_of(k, pos[2], n, 0, padding);
     k_ints_of(k, pos[3], n, 1, dilation);
     int64_t all = aot_array_numel(at);

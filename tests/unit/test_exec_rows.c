@@ -187,6 +187,36 @@ static void extremes_are_the_first_of_equal_ones_and_nan(void **state)
     check1(OP "argmin.default(x, 0)", array_of(AOT_F32, 1, SIZES(70), v), 1, VALUES(66));
 }
 
+static void places_in_windows_without_a_stride(void **state)
+{
+    (void)state;
+    check1("p = torch.ops.prims._low_memory_max_pool_with_offsets.default(x, [1, 2], [], [0, 0], [1, 1], False)\n        z = p[1]",
+           array_of(AOT_F32, 3, SIZES(1, 1, 6), VALUES(1, 2, 4, 3, 5, 6)), 3, VALUES(1, 0, 1));
+}
+
+/* Beyond the memory, beyond what can be counted, and empty with strides beyond. */
+static void sizes_that_no_machine_holds_are_errors(void **state)
+{
+    (void)state;
+    static const char *const sizes[] = {"[65536, 65536, 16]", "[4611686018427387904, 16]", "[0, 4611686018427387904, 16]"};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        aot_sb b = {0};
+        aot_graph *g;
+        aot_ctx *ctx = aot_ctx_new();
+        aot_exec *x = aot_exec_new();
+        aot_xval *out;
+        unsigned n;
+        aot_err err = {0};
+        aot_sb_addf(&b, "class G(torch.nn.Module):\n    def forward(self):\n        "
+                        "y = torch.ops.aten.full.default(%s, 1.0, dtype = torch.float64)\n        return (y,)\n", sizes[i]);
+        assert_int_equal(aot_parse_graph(&g, ctx, b.d, b.n, 1, &err), AOT_OK);
+        assert_int_equal(aot_exec_run(&out, &n, x, g, 0, NULL, NULL, &err), AOT_E_RANGE);
+        aot_exec_free(x);
+        aot_ctx_free(ctx);
+        aot_sb_free(&b);
+    }
+}
+
 /* ---- conversions and functions ------------------------------------------------------------------------------ */
 
 static void halves_of_every_code(void **state)
@@ -260,6 +290,8 @@ int main(void)
         cmocka_unit_test(activations_and_their_gradients),
         cmocka_unit_test(sums_over_dimensions_that_do_not_lie_together),
         cmocka_unit_test(extremes_are_the_first_of_equal_ones_and_nan),
+        cmocka_unit_test(places_in_windows_without_a_stride),
+        cmocka_unit_test(sizes_that_no_machine_holds_are_errors),
         cmocka_unit_test(halves_of_every_code),
         cmocka_unit_test(floats_become_the_nearest_half),
         cmocka_unit_test(functions_of_floats_are_those_of_the_library),
