@@ -187,6 +187,7 @@ static void extremes_are_the_first_of_equal_ones_and_nan(void **state)
     check1(OP "argmin.default(x, 0)", array_of(AOT_F32, 1, SIZES(70), v), 1, VALUES(66));
 }
 
+/* As max_pool2d says it; the prim itself is only ever given strides by Inductor, and PyTorch refuses none. */
 static void places_in_windows_without_a_stride(void **state)
 {
     (void)state;
