@@ -2,8 +2,11 @@
 
     python tests/capture_kernels.py fixtures/kernels/cases.json      # with torch 2.11, CPU
 
-A case is a call as PyTorch prints it, and its inputs: (dtype, shape, values that repeat or a seed)."""
+A case is a call as PyTorch prints it, and its inputs: (dtype, shape, values that repeat or a seed). More calls, with all
+of their values, are lines of capture_kernels.calls. Each call starts from torch.manual_seed(0)."""
 import json
+import os
+import re
 import sys
 
 import torch
@@ -109,8 +112,18 @@ def cases():
     yield "prims._low_memory_max_pool_offsets_to_indices.default(x0, [3, 2], [6, 5], [2, 1], [1, 0], [1, 2])", (torch.int8, [1, 1, 3, 3], [2, 3, 4, 5])
 
 
+def listed():
+    names = {"f32": F, "f64": D, "bf16": B, "f16": H, "i64": I, "i32": torch.int32, "i16": torch.int16, "i8": torch.int8,
+             "u8": torch.uint8, "b8": torch.bool}
+    for line in open(os.path.splitext(__file__)[0] + ".calls"):
+        if not line.startswith("#"):
+            call, *tensors = line.rstrip("\n").split(" ; ")
+            found = [re.fullmatch(r"(\w+)\[([\d,]*)\]: ?(.*)", t).groups() for t in tensors]
+            yield call, *((names[d], [int(n) for n in size.split(",") if n], [float(v) for v in data.split()]) for d, size, data in found)
+
+
 def inputs(spec):
-    if spec[0] == "attention":
+    if spec and spec[0] == "attention":
         q, k, v = (tensor(F, [1, 2, n, 4], s) for n, s in ((3, 1), (5, 2), (5, 3)))
         o, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, spec[1] == "True")
         return [tensor(F, [1, 2, 3, 4], 4), q, k, v, o.contiguous(), lse.contiguous()]
@@ -137,9 +150,14 @@ def value(t):
 
 if __name__ == "__main__":
     rows = []
-    for call, *spec in cases():
+    for call, *spec in [*cases(), *listed()]:
         x = inputs(spec)
-        out = eval("torch.ops." + call, {"torch": torch, **{f"x{i}": t for i, t in enumerate(x)}})
+        torch.manual_seed(0)
+        name, args = call.split("(", 1)
+        fn = torch.ops
+        for part in name.split("."):
+            fn = getattr(fn, part)  # `from` is an overload, and a word of Python
+        out = eval("fn(" + args, {"fn": fn, "torch": torch, "nan": NAN, "inf": INF, **{f"x{i}": t for i, t in enumerate(x)}})
         out = [out] if isinstance(out, torch.Tensor) else list(out)
         rows.append(json.dumps({"call": call, "in": [value(t) for t in x], "out": [value(t) for t in out]}, separators=(",", ":")))
     with open(sys.argv[1], "w") as f:
