@@ -241,7 +241,7 @@ static aot_status take_options(job *j, aot_err *err)
         return AOT_FAIL(err, AOT_E_USAGE, "--steps takes a number from 0 on, not '%s'", steps);
     }
     j->ask =
-        (aot_replay_ask){.call = -1, .file = values, .wrapped = aot_args_has(j->a, "wrappers")};
+        (aot_replay_ask){.call = -1, .bodies = true, .file = values, .wrapped = aot_args_has(j->a, "wrappers")};
     j->ask.seed = seed != NULL ? strtoull(seed, &end, 0) : 0;
     if (*end != '\0') {
         return AOT_FAIL(err, AOT_E_USAGE, "--seed takes a number, not '%s'", seed);

@@ -26,9 +26,9 @@ static const char *side_name(const aot_replay_unit *u, const aot_replay_frame *f
 
 void aot_replay_print_place(aot_sb *out, const aot_replay_unit *u, const aot_replay_frame *f)
 {
-    const aot_graph *g = aot_replay_unit_graph(u, (aot_replay_side)f->side);
+    const aot_graph *g = f->graph;
     char buf[300];
-    aot_sb_addf(out, "%s  %s", side_name(u, f), aot_node_name(g, f->node));
+    aot_sb_addf(out, "%s  %s", side_name(u, f), f->name);
     if (f->is_input) {
         aot_sb_addz(out, "  input");
     } else {
@@ -249,7 +249,7 @@ json_t *aot_replay_frame_json(const aot_replay_unit *u, size_t frame)
 {
     const aot_replay *r = replay_of(u);
     const aot_replay_frame *f = aot_replay_frame_at(r, frame);
-    const aot_graph *g = aot_replay_unit_graph(u, (aot_replay_side)f->side);
+    const aot_graph *g = f->graph;
     char source[300];
     json_t *values = json_array(), *stops = json_array(), *generator = json_null();
     for (unsigned i = 0; i < f->n_values; i++) {
@@ -268,7 +268,7 @@ json_t *aot_replay_frame_json(const aot_replay_unit *u, size_t frame)
                               known ? json_boolean(was.before == f->before.hash) : json_null());
     }
     json_t *o = json_pack("{s:I, s:s, s:s, s:s, s:s}", "step", (json_int_t)frame, "side",
-                          side_name(u, f), "node", aot_node_name(g, f->node), "op",
+                          side_name(u, f), "node", f->name, "op",
                           f->is_input ? "input" : aot_node_target(g, f->node), "source",
                           aot_format_source(source, sizeof source, g, f->node));
     json_object_set_new(o, "values", values);

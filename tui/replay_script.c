@@ -108,7 +108,8 @@ static aot_status do_delete(doing *d, aot_err *err)
 static size_t reach(const doing *d, aot_replay_side side)
 {
     const aot_graph *g = aot_replay_unit_graph(d->u, side);
-    if (g == NULL || aot_graph_find(g, d->arg) == AOT_NO_NODE) {
+    bool in_body = strchr(d->arg, '/') != NULL; // cond/true_graph_0/add
+    if (g == NULL || (!in_body && aot_graph_find(g, d->arg) == AOT_NO_NODE)) {
         return AOT_REPLAY_NONE;
     }
     for (size_t i = aot_replay_n(d->r);

@@ -56,7 +56,7 @@ static bool is_true(const hop_call *h, const aot_xval *v)
 static aot_xval run_graph(const hop_call *h, const aot_graph *g, unsigned n, const aot_xval *inputs)
 {
     h->x->depth++;
-    aot_xval v = ex_graph(h->x, g, n, inputs);
+    aot_xval v = ex_body(h->x, g, n, inputs);
     h->x->depth--;
     return v;
 }
@@ -188,18 +188,32 @@ static aot_xval hop_scan(hop_call *h)
     return aot_xv_list(n_init + n_out, joined(h, n_init, in, n_out, stacks));
 }
 
+/* associative_scan(combine_graph, xs, additional): each row is the one before combined with its own. */
+static aot_xval hop_associative_scan(hop_call *h)
+{
+    unsigned n, n_more;
+    const aot_xval *xs = list_arg(h, 1, &n), *more = list_arg(h, 2, &n_more);
+    aot_xval *stacks = AOT_NEW_ARRAY(h->x->scratch, aot_xval, n + 1), *in = AOT_NEW_ARRAY(h->x->scratch, aot_xval, 2 * n + n_more + 1);
+    int64_t rows = rows_of(h, n, xs);
+    memcpy(in + 2 * n, joined(h, n_more, more, 0, NULL), n_more * sizeof *in);
+    for (int64_t i = 0; i < rows; i++) {
+        for (unsigned k = 0; k < n; k++) {
+            in[n + k] = row_of(h, &xs[k], i);
+        }
+        aot_xval row = i == 0 ? aot_xv_list(n, joined(h, n, in + n, 0, NULL)) : run_graph(h, graph_arg(h, 0), 2 * n + n_more, in);
+        if (row.n != n) {
+            fail(h, "its graph does not give as many values as it combines");
+        }
+        put_rows(h, stacks, n, row.u.items, i, rows);
+        memcpy(in, row.u.items, n * sizeof *in);
+    }
+    return aot_xv_list(n, stacks);
+}
+
 /* invoke_subgraph(graph, identifier, *operands) */
 static aot_xval hop_invoke_subgraph(hop_call *h)
 {
     return run_graph(h, graph_arg(h, 0), h->n > 2 ? h->n - 2 : 0, h->args + 2);
-}
-
-/* strict_mode(graph, operands) */
-static aot_xval hop_strict_mode(hop_call *h)
-{
-    unsigned n;
-    const aot_xval *operands = list_arg(h, 1, &n);
-    return run_graph(h, graph_arg(h, 0), n, operands);
 }
 
 static aot_xval wrapped(hop_call *h, unsigned at)
@@ -210,6 +224,24 @@ static aot_xval wrapped(hop_call *h, unsigned at)
 static aot_xval hop_wrap(hop_call *h)
 {
     return wrapped(h, 0);
+}
+
+/* A graph and the list of what it takes, behind `at` other arguments. */
+static aot_xval listed(hop_call *h, unsigned at)
+{
+    unsigned n;
+    const aot_xval *operands = list_arg(h, at + 1, &n);
+    return run_graph(h, graph_arg(h, at), n, operands);
+}
+
+static aot_xval hop_listed(hop_call *h) // (graph, operands, ...)
+{
+    return listed(h, 0);
+}
+
+static aot_xval hop_given(hop_call *h) // what is marked for export goes through
+{
+    return aot_xv_list(h->n, joined(h, h->n, h->args, 0, NULL));
 }
 
 static aot_xval hop_wrap_behind_1(hop_call *h) // (enabled, graph, *operands)
@@ -253,6 +285,25 @@ static aot_xval call_operator(hop_call *h, unsigned at)
         }
     }
     return ex_run(h->x, &(exec_call){.op = op, .n = n, .args = args});
+}
+
+/* (op, dtype, *args): computed in that dtype. */
+static aot_xval hop_out_dtype(hop_call *h)
+{
+    if (arg(h, 1)->kind != AOT_X_DTYPE || arg(h, 0)->kind != AOT_X_STR) {
+        fail(h, "it names no operator and dtype");
+    }
+    aot_kern kern = {.x = h->x, .op = h->op};
+    aot_xval *args = joined(h, h->n, h->args, 0, NULL);
+    args[1] = args[0]; // the operator, its arguments behind it
+    for (unsigned i = 2; i < h->n; i++) {
+        if (args[i].kind == AOT_X_ARRAY) {
+            args[i] = aot_xv_array(k_cast(&kern, args[i].u.array, (aot_dtype)h->args[1].u.i));
+        }
+    }
+    hop_call inner = *h;
+    inner.args = args;
+    return call_operator(&inner, 1);
 }
 
 static aot_array *new_state(const hop_call *h)

@@ -18,4 +18,8 @@ typedef struct hop_call {
 /* The result is borrowed from the running call. Fails where the operator is not run, with the reason. */
 aot_xval ex_hop(hop_call *h);
 
+/* hop_flex.c */
+aot_xval hop_flex_attention(hop_call *h);
+aot_xval hop_flex_attention_backward(hop_call *h);
+
 #endif

@@ -37,6 +37,8 @@ struct aot_exec {
     const aot_graph *graph; /* whose node is run, for messages */
     aot_node_id node;
     int depth;          /* of expansions within expansions */
+    aot_exec_options bodies; /* of those who see bodies; all zero: nobody does */
+    bool stopped;            /* an observer said so within a body */
     bool in_double;
     bool unthreaded;    /* the mistake: states of the generator are not set again */
     unsigned n_unthreaded;
@@ -73,6 +75,8 @@ aot_xval ex_run(aot_exec *x, const exec_call *c);
 aot_xval ex_decomposed(aot_exec *x, aot_op_id op, unsigned n, const aot_xval *args);
 /* Runs a graph inside of the running call; results belong to it. */
 aot_xval ex_graph(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs);
+/* The same of a higher-order operator's graph, seen by those who see bodies. */
+aot_xval ex_body(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs);
 /* A Python operator on numbers; false: it is none. */
 bool ex_python(aot_exec *x, const char *name, unsigned n, const aot_xval *args, aot_xval *out);
 

@@ -430,6 +430,7 @@ static void walk_nodes(walk *w, unsigned n, const aot_xval *inputs, const aot_ex
         }
         bool seen = o != NULL && o->observer != NULL && (node->kind != AOT_PLACEHOLDER || o->inputs);
         if (seen && !o->observer(o->arg, w->g, id, &w->env[id], &w->x->live)) {
+            w->x->stopped = true;
             return;
         }
         bury(w, id);
@@ -457,6 +458,10 @@ aot_status aot_exec_run(aot_xval **out, unsigned *n_out, aot_exec *x, const aot_
     x->err = err;
     x->graph = g;
     x->status = AOT_OK;
+    x->stopped = false;
+    x->bodies = o != NULL && o->bodies ? *o : (aot_exec_options){0};
+    x->bodies.until = NULL; // names a node of g
+    x->bodies.replace = NULL;
     *out = NULL;
     *n_out = 0;
     if (o != NULL && o->until != NULL && aot_graph_find(g, o->until) == AOT_NO_NODE) {
@@ -475,7 +480,7 @@ aot_status aot_exec_run(aot_xval **out, unsigned *n_out, aot_exec *x, const aot_
 }
 
 /* The results are owned by the running call, as those of a kernel are. */
-aot_xval ex_graph(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs)
+static aot_xval run_inside(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs, const aot_exec_options *o)
 {
     walk *w = aot_xcalloc(1, sizeof *w);
     jmp_buf here, *outer = x->leave;
@@ -487,14 +492,14 @@ aot_xval ex_graph(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *i
     x->leave = &here;
     x->graph = NULL; // messages name the node that is expanded
     if (setjmp(here) == 0) {
-        walk_nodes(w, n, inputs, NULL, &out, &n_out);
+        walk_nodes(w, n, inputs, o, &out, &n_out);
     }
     walk_end(w);
     free(w);
     x->leave = outer;
     x->graph = graph;
     x->node = node;
-    if (x->status != AOT_OK) {
+    if (x->status != AOT_OK || x->stopped) {
         longjmp(*outer, 1);
     }
     aot_xval *items = AOT_NEW_ARRAY(x->scratch, aot_xval, n_out + 1);
@@ -506,4 +511,14 @@ aot_xval ex_graph(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *i
     }
     free(out);
     return aot_xv_list(n_out, items);
+}
+
+aot_xval ex_graph(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs)
+{
+    return run_inside(x, g, n, inputs, NULL);
+}
+
+aot_xval ex_body(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs)
+{
+    return run_inside(x, g, n, inputs, &x->bodies);
 }

@@ -28,6 +28,7 @@ typedef struct aot_exec_options {
     aot_exec_before *before;     /* NULL */
     aot_exec_replace *replace;   /* NULL */
     bool inputs;                 /* the observer sees the inputs, too */
+    bool bodies;                 /* observer and before see the nodes of graphs that higher-order operators run */
     const char *until;           /* stop behind the node of that name; NULL: run to the end */
 } aot_exec_options;
 

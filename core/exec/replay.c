@@ -10,7 +10,7 @@
 #include "exec/replay_internal.h"
 #include "ops/op_ids.h"
 
-enum { KEPT = 4, FIRST_HORIZON = 256, MAX_COUNTED = 1 << 24 };
+enum { KEPT = 4, FIRST_HORIZON = 256, MAX_COUNTED = 1 << 24, MAX_IN_BODIES = 1 << 16 };
 #define MAX_KEPT_BYTES ((int64_t)1 << 30)
 
 aot_replay *aot_replay_new(const aot_replay_source *s)
@@ -54,6 +54,7 @@ void aot_replay_free(aot_replay *r)
         aot_replay_unbreak(r, r->breaks.n - 1);
     }
     drop_kept(r);
+    replay_place_end(&r->place);
     aot_vec_free(&r->breaks);
     aot_vec_free(&r->frames);
     free(r->kept);
@@ -120,6 +121,9 @@ static void describe_values(aot_replay *r, aot_replay_frame *f, aot_array *const
     for (unsigned i = 0; i < n; i++) {
         aot_replay_value *v = &f->values[i];
         aot_value_stats_of(&v->stats, values[i]);
+        if (f->graph != r->s.graph[f->side]) {
+            continue;
+        }
         if (f->side == AOT_REPLAY_BACKWARD && !f->is_input) {
             compare_with_forward(r, &v->forward, f->node, n - 1 - i, values[i]);
         }
@@ -159,46 +163,54 @@ int64_t aot_rng_distance(const aot_generator *from, const aot_generator *to)
 /* ---- running
  * --------------------------------------------------------------------------------------- */
 
+static bool is_side(const aot_replay *r, const aot_graph *g)
+{
+    return g == r->s.graph[AOT_REPLAY_FORWARD] || g == r->s.graph[AOT_REPLAY_BACKWARD];
+}
+
 static void before_node(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id)
 {
     aot_replay *r = arg;
-    (void)id;
-    r->side = g == r->s.graph[AOT_REPLAY_BACKWARD] ? AOT_REPLAY_BACKWARD : AOT_REPLAY_FORWARD;
+    if (is_side(r, g)) {
+        r->side = g == r->s.graph[AOT_REPLAY_BACKWARD] ? AOT_REPLAY_BACKWARD : AOT_REPLAY_FORWARD;
+    }
     if (!r->started[r->side]) {
         r->started[r->side] = true;
         if (r->s.start != NULL) {
             r->s.start(r->s.arg, r->side, aot_exec_generator(x));
         }
     }
-    if (r->i == r->frames.n) { // a frame is made of it
-        r->was = *aot_exec_generator(x);
-    }
+    bool news = r->i == r->frames.n; // a frame is made of it
+    replay_place_before(&r->place, g, id, news ? aot_exec_generator(x) : NULL);
 }
 
-static void make_frame(aot_replay *r, aot_node_id id, const aot_xval *value,
-                       aot_array *const *values, unsigned n)
+static void make_frame(aot_replay *r, const aot_graph *g, aot_node_id id, const aot_generator *was,
+                       const aot_xval *value, aot_array *const *values, unsigned n)
 {
     const aot_generator *now = aot_exec_generator(r->x);
     aot_replay_frame f = {.side = (uint8_t)r->side,
                           .node = id,
+                          .graph = g,
                           .number = NAN,
                           .live_bytes = aot_exec_live(r->x)->now,
                           .n_drawn = 0};
-    f.restores = aot_node_at(r->s.graph[r->side], id)->op == AOT_OP_higher_order_run_with_rng_state;
-    f.is_input = aot_node_at(r->s.graph[r->side], id)->kind == AOT_PLACEHOLDER;
+    f.restores = aot_node_at(g, id)->op == AOT_OP_higher_order_run_with_rng_state;
+    f.is_input = aot_node_at(g, id)->kind == AOT_PLACEHOLDER;
+    f.name = is_side(r, g) ? aot_node_name(g, id) : replay_place_name(&r->place, r->arena);
     describe_values(r, &f, values, n);
     if (value->kind == AOT_X_INT || value->kind == AOT_X_BOOL || value->kind == AOT_X_REAL) {
         f.number = value->kind == AOT_X_REAL ? value->u.f : (double)value->u.i;
     }
-    f.draws = memcmp(now, &r->was, sizeof *now) != 0;
+    f.draws = memcmp(now, was, sizeof *now) != 0;
     if (f.draws) {
-        f.before = mark_of(&r->was);
+        f.before = mark_of(was);
         f.after = mark_of(now);
-        f.n_drawn = aot_rng_distance(&r->was, now);
+        f.n_drawn = aot_rng_distance(was, now);
     }
     r->peak[r->side] = f.live_bytes > r->peak[r->side] ? f.live_bytes : r->peak[r->side];
     aot_vec_push(&r->frames, f);
-    r->frame_of[r->side][id] = (uint32_t)r->frames.n;
+    uint32_t *frame_of = is_side(r, g) ? r->frame_of[r->side] : replay_body_frames(&r->place, g);
+    frame_of[id] = (uint32_t)r->frames.n;
 }
 
 static bool after_node(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value,
@@ -208,13 +220,16 @@ static bool after_node(void *arg, const aot_graph *g, aot_node_id id, const aot_
     aot_replay *r = arg;
     aot_array *values[MAX_VALUES];
     unsigned n = arrays_of(value, values, MAX_VALUES);
-    (void)g;
+    const aot_generator *was = replay_place_after(&r->place, g);
     (void)live;
-    if (r->side == AOT_REPLAY_FORWARD && r->keeps[id]) {
+    if (!is_side(r, g) && r->n_in_bodies++ >= MAX_IN_BODIES) {
+        return true; // of a loop that long
+    }
+    if (g == r->s.graph[AOT_REPLAY_FORWARD] && r->keeps[id]) {
         keep_for_backward(r, id, values, n);
     }
     if (r->i == r->frames.n) {
-        make_frame(r, id, value, values, n);
+        make_frame(r, g, id, was, value, values, n);
     }
     return ++r->i < r->horizon;
 }
@@ -223,9 +238,11 @@ static bool after_node(void *arg, const aot_graph *g, aot_node_id id, const aot_
 static void run(aot_replay *r)
 {
     aot_exec *x = aot_exec_new();
-    aot_exec_options o = {.observer = after_node, .arg = r, .before = before_node, .inputs = true};
+    aot_exec_options o = {.observer = after_node, .arg = r, .before = before_node, .inputs = true, .bodies = r->s.bodies};
     aot_err err = {0};
     r->i = 0;
+    r->n_in_bodies = 0;
+    r->place.levels.n = 0;
     r->x = x;
     memset(r->started, 0, sizeof r->started);
     aot_status s = r->s.run(r->s.arg, x, &o, &err);
@@ -276,7 +293,8 @@ int64_t aot_replay_peak(const aot_replay *r, aot_replay_side side)
 
 const char *aot_replay_name(const aot_replay *r, const aot_replay_frame *f)
 {
-    return aot_node_name(r->s.graph[f->side], f->node);
+    (void)r;
+    return f->name;
 }
 
 size_t aot_replay_find(const aot_replay *r, aot_replay_side side, const char *name)
@@ -284,6 +302,9 @@ size_t aot_replay_find(const aot_replay *r, aot_replay_side side, const char *na
     const aot_graph *g = r->s.graph[side];
     aot_node_id id = g != NULL ? aot_graph_find(g, name) : AOT_NO_NODE;
     uint32_t f = id != AOT_NO_NODE ? r->frame_of[side][id] : 0;
+    for (size_t i = 0; strchr(name, '/') != NULL && f == 0 && i < r->frames.n; i++) { // of a body
+        f = r->frames.d[i].side == side && strcmp(r->frames.d[i].name, name) == 0 ? (uint32_t)i + 1 : 0;
+    }
     return f > 0 ? f - 1 : AOT_REPLAY_NONE;
 }
 
@@ -341,8 +362,7 @@ bool aot_replay_next(aot_replay *r)
         const aot_replay_frame *a = from != AOT_REPLAY_NONE ? &r->frames.d[from] : NULL,
                                *b = &r->frames.d[r->at];
         if (a == NULL || a->side != b->side ||
-            aot_node_at(r->s.graph[a->side], a->node)->src !=
-                aot_node_at(r->s.graph[b->side], b->node)->src) {
+            a->graph != b->graph || aot_node_at(a->graph, a->node)->src != aot_node_at(b->graph, b->node)->src) {
             return true;
         }
     }

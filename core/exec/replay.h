@@ -56,6 +56,8 @@ typedef struct aot_replay_frame {
     uint8_t side; /* aot_replay_side */
     bool is_input;
     aot_node_id node;
+    const aot_graph *graph; /* whose node it is: that of the side, or a body that it runs */
+    const char *name;       /* "add"; of a body's "cond/true_graph_0/add" */
     aot_replay_value *values; /* tensors of the value, in order */
     unsigned n_values;
     double number;      /* a value that is a plain number; NaN */
@@ -82,8 +84,9 @@ typedef struct aot_replay_source {
                      unsigned value, const aot_array *x);
     /* Whether a selection means a node; made by `select`. NULL: selections are not understood. */
     void *(*select)(void *arg, const char *text, aot_err *err);
-    bool (*selected)(void *arg, const void *selection, aot_replay_side side, aot_node_id id);
+    bool (*selected)(void *arg, const void *selection, aot_replay_side side, const aot_graph *g, aot_node_id id);
     void (*select_free)(void *selection);
+    bool bodies; /* nodes of graphs that higher-order operators run have frames too, before the operator's own */
     void *arg;
 } aot_replay_source;
 

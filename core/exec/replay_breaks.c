@@ -56,7 +56,7 @@ bool aot_replay_differs(const aot_replay_frame *f)
 
 typedef struct asking {
     const aot_replay *r;
-    uint8_t side;
+    const uint32_t *frame_of;
     condition *holds;
     bool found;
 } asking;
@@ -64,24 +64,55 @@ typedef struct asking {
 static void ask_input(void *arg, aot_node_id id)
 {
     asking *a = arg;
-    uint32_t f = a->r->frame_of[a->side][id];
+    uint32_t f = a->frame_of[id];
     a->found = a->found || (f > 0 && a->holds(&a->r->frames.d[f - 1]));
+}
+
+static const uint32_t *frames_of(const aot_replay *r, const aot_replay_frame *f)
+{
+    for (size_t i = 0; i < r->place.bodies.n; i++) {
+        if (r->place.bodies.d[i].g == f->graph) {
+            return r->place.bodies.d[i].frame_of;
+        }
+    }
+    return r->frame_of[f->side];
+}
+
+/* Of a node that runs a body: the body was told node by node. */
+static bool in_its_body(const aot_replay *r, size_t frame, condition *holds)
+{
+    const aot_replay_frame *f = &r->frames.d[frame], *last = frame > 0 ? f - 1 : NULL;
+    size_t n = strlen(f->name);
+    bool inside = last != NULL && last->graph != f->graph && strncmp(last->name, f->name, n) == 0 && last->name[n] == '/';
+    for (size_t i = frame; inside && i-- > 0;) {
+        const aot_replay_frame *b = &r->frames.d[i];
+        if (strncmp(b->name, f->name, n) != 0 || b->name[n] != '/') {
+            return false;
+        }
+        if (holds(b)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool begins(const aot_replay *r, size_t frame, condition *holds)
 {
     const aot_replay_frame *f = &r->frames.d[frame];
-    const aot_graph *g = r->s.graph[f->side];
-    asking a = {r, f->side, holds, false};
+    const aot_graph *g = f->graph;
+    asking a = {r, frames_of(r, f), holds, false};
     if (!holds(f)) {
         return false;
+    }
+    if (f->is_input && g != r->s.graph[f->side]) {
+        return false; // it began outside
     }
     if (f->is_input) { // of the backward: what the forward saved has begun there
         return f->side == AOT_REPLAY_FORWARD ||
                aot_starts_with(aot_node_name(g, f->node), "tangents_");
     }
     aot_node_each_input(g, aot_node_at(g, f->node), ask_input, &a);
-    return !a.found;
+    return !a.found && !in_its_body(r, frame, holds);
 }
 
 static bool holds_BYTES(const aot_replay *r, const replay_break *b, size_t i)
@@ -117,7 +148,8 @@ static bool holds_RANDOM(const aot_replay *r, const replay_break *b, size_t i)
 static bool holds_SELECT(const aot_replay *r, const replay_break *b, size_t i)
 {
     const aot_replay_frame *f = &r->frames.d[i];
-    return !f->is_input && r->s.selected(r->s.arg, b->selection, (aot_replay_side)f->side, f->node);
+    return !f->is_input && (strcmp(b->text, f->name) == 0 ||
+                           r->s.selected(r->s.arg, b->selection, (aot_replay_side)f->side, f->graph, f->node));
 }
 
 bool aot_replay_holds(const aot_replay *r, size_t i, size_t frame)

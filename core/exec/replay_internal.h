@@ -13,6 +13,31 @@ typedef struct replay_break {
     void *selection; /* SELECT */
 } replay_break;
 
+/* A graph that is being run, the node of it that is or was last, and the generator before that node. */
+typedef struct replay_level {
+    const aot_graph *g;
+    aot_node_id node;
+    bool done;
+    aot_generator was;
+} replay_level;
+
+typedef struct replay_body {
+    const aot_graph *g;
+    uint32_t *frame_of;
+} replay_body;
+
+typedef struct replay_place {
+    AOT_VEC(replay_level) levels;
+    AOT_VEC(replay_body) bodies; /* seen so far */
+} replay_place;
+
+/* Called around each node; `now` is kept for its `after`, NULL: not needed. */
+void replay_place_before(replay_place *p, const aot_graph *g, aot_node_id id, const aot_generator *now);
+const aot_generator *replay_place_after(replay_place *p, const aot_graph *g);
+void replay_place_end(replay_place *p);
+uint32_t *replay_body_frames(replay_place *p, const aot_graph *g);
+const char *replay_place_name(const replay_place *p, aot_arena *a); /* "cond/true_graph_0/add" */
+
 struct aot_replay {
     aot_replay_source s;
     aot_arena *arena; /* of values */
@@ -32,7 +57,8 @@ struct aot_replay {
     size_t n_kept;
     int64_t kept_bytes;
     bool *keeps;       /* by node of the forward: the backward computes it again */
-    aot_generator was; /* before the node, of which a frame is made */
+    replay_place place;
+    size_t n_in_bodies; /* nodes of bodies seen */
     aot_exec *x;
 };
 

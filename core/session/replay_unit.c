@@ -23,10 +23,17 @@ static void *select_nodes(void *arg, const char *text, aot_err *err)
     return s;
 }
 
-static bool selected(void *arg, const void *selection, aot_replay_side side, aot_node_id id)
+static bool selected(void *arg, const void *selection, aot_replay_side side, const aot_graph *g, aot_node_id id)
 {
     aot_replay_unit *u = arg;
     side_facts *f = &u->side[side];
+    if (g != f->g) { // of a body: by what the node itself says
+        aot_select_on on = {0};
+        aot_select_begin(&on, g, NULL, NULL);
+        bool is = aot_select_match(selection, &on, id);
+        aot_select_end(&on);
+        return is;
+    }
     if (f->on.g == NULL) {
         aot_select_begin(&f->on, f->g, u->p, NULL);
     }
@@ -162,6 +169,7 @@ aot_status aot_replay_open(aot_replay_unit **out, aot_model *m, size_t unit,
         .select = select_nodes,
         .selected = selected,
         .select_free = select_free,
+        .bodies = ask->bodies,
         .arg = u};
     u->replay = aot_replay_new(&source);
     *out = u;

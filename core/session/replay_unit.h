@@ -19,6 +19,7 @@ typedef struct aot_replay_ask {
     const json_t
         *values;      /* {"inputs": {NAME or SOURCE: value}, "tangents": [...]}; NULL: none given */
     const char *file; /* of the values, for messages */
+    bool bodies;  /* nodes of graphs that higher-order operators run are told, too */
     bool wrapped; /* through the runtime wrappers, on the inputs of the user's function (named by
                      SOURCE); traced from the Dynamo graph. Else the graphs alone, inputs by the
                      graph's NAME */
