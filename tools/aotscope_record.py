@@ -66,6 +66,11 @@ CREATE TABLE saved_value (
     call INTEGER NOT NULL REFERENCES call, idx INTEGER NOT NULL, name TEXT NOT NULL,
     dtype TEXT NOT NULL, shape TEXT, stride TEXT, bytes INTEGER NOT NULL,
     PRIMARY KEY (call, idx)) WITHOUT ROWID;
+CREATE TABLE input_value (
+    call INTEGER NOT NULL REFERENCES call, idx INTEGER NOT NULL, name TEXT NOT NULL,
+    dtype TEXT NOT NULL, shape TEXT NOT NULL, n_bytes INTEGER NOT NULL, hash TEXT NOT NULL,
+    sample TEXT NOT NULL, value INTEGER REFERENCES blob,
+    PRIMARY KEY (call, idx)) WITHOUT ROWID;
 CREATE TABLE call_memory (
     call INTEGER NOT NULL REFERENCES call, device TEXT NOT NULL,
     source TEXT NOT NULL CHECK (source IN ('allocator', 'counted')), before_bytes INTEGER NOT NULL,
@@ -119,6 +124,10 @@ def _number(v):
     return str(v) if isinstance(v, float) and not math.isfinite(v) else v
 
 
+def _sample(t):
+    return json.dumps([_number(v) for v in t.detach().flatten()[:SAMPLE].tolist()])
+
+
 def _dtype(t):
     return str(t.dtype).replace("torch.", "")
 
@@ -155,8 +164,9 @@ class _Handler(logging.Handler):
 class Recording:
     """A session that is being written. Thread-safe: backwards run in threads of the engine."""
 
-    def __init__(self, path, max_calls, keep_bytes, short_paths):
+    def __init__(self, path, max_calls, keep_bytes, input_bytes, short_paths):
         self.path, self.max_calls, self.keep_bytes = path, max_calls, keep_bytes
+        self.input_bytes = input_bytes
         self.lock = threading.RLock()
         self.started = time.perf_counter()
         self.n_graphs, self.noted_other = 0, False
@@ -341,6 +351,9 @@ class Recording:
                 self._random_rows(i, k, *r)
             for k, (name, t) in enumerate(call.saved):
                 self._saved_row(i, k, name, t)
+            for k, (data, *row) in enumerate(call.inputs):
+                kept = self._blob(data) if data is not None else None
+                self.db.execute("INSERT INTO input_value VALUES (?,?,?,?,?,?,?,?,?)", (i, k, *row, kept))
             self.db.executemany("INSERT INTO call_memory VALUES (?,?,?,?,?,?)",
                                 [(i, *m) for m in call.memory])
             if call.side == "forward" and call.error is None:
@@ -370,7 +383,7 @@ class Recording:
             if not _plain(t):
                 continue
             data = _bytes(t)
-            sample = json.dumps([_number(v) for v in t.detach().flatten()[:SAMPLE].tolist()])
+            sample = _sample(t)
             kept = self._blob(data) if len(data) <= self.keep_bytes else None
             self.db.execute(
                 "INSERT INTO random_output VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -399,7 +412,7 @@ class _Call:
 
     def __init__(self, graph, side, n, args):
         self.graph, self.side, self.n = graph, side, n
-        self.random, self.saved, self.memory = [], [], []
+        self.random, self.saved, self.memory, self.inputs = [], [], [], []
         self.observed, self.error = False, None
         given = args if side == "backward" else ()
         self.keys = frozenset(_key(t) for t in given if _plain(t))
@@ -416,6 +429,15 @@ class _Call:
         for name, module, i, before in self.devices:
             self.memory.append((name, "allocator", before, module.memory_allocated(i),
                                 module.max_memory_allocated(i)))
+
+    def keep_inputs(self, gm, args, most):
+        """What the call was given, before it can write to it. Of a backward the tangents: the rest the forward saved."""
+        names = [n.name for n in gm.graph.nodes if n.op == "placeholder"]
+        for name, t in zip(names, args):
+            if _plain(t) and (self.side != "backward" or name.startswith("tangents_")):
+                data = _bytes(t)
+                self.inputs.append((data if len(data) <= most else None, name, _dtype(t), json.dumps(list(t.shape)),
+                                    len(data), _md5(data), _sample(t)))
 
     def keep_saved(self, values, names, n_saved):
         if self.side == "forward" and n_saved is not None:
@@ -582,6 +604,8 @@ def _runner(gm, graph, side, forward, n_saved, recording):
         if call is None:
             return torch.fx.Interpreter(gm).boxed_run(args)
         call.observed = True
+        if recording.input_bytes > 0:
+            call.keep_inputs(gm, args, recording.input_bytes)
         observer = _Observer(gm, call, nodes, of)
         with torch.utils._python_dispatch._disable_current_modes():
             out = observer.boxed_run(args)
@@ -757,18 +781,19 @@ class _Silent:
 
 
 @contextlib.contextmanager
-def session(path, *, max_calls=16, keep_bytes=4096, short_paths=False):
+def session(path, *, max_calls=16, keep_bytes=4096, record_inputs=False, short_paths=False):
     """Records into the session file path what is compiled and called inside.
 
     "{rank}" in path is replaced by $RANK. max_calls: recorded calls of each compiled graph.
     keep_bytes: values of random nodes up to this size are kept whole, of larger ones a hash and a
-    sample. short_paths: folders of the machine are left out of the records. Compile inside: graphs
+    sample. record_inputs: keeps what calls are given, too: tensors up to this size in bytes whole (True:
+    1 MiB), of larger ones the hash and the sample. short_paths: folders of the machine are left out of the records. Compile inside: graphs
     that were compiled before are not recorded."""
     global _now
     if _now is not None:
         raise RuntimeError(f"a session is being recorded already: {_now.path}")
     recording = Recording(os.fspath(path).replace("{rank}", os.environ.get("RANK", "0")),
-                          max_calls, keep_bytes, short_paths)
+                          max_calls, keep_bytes, 1 << 20 if record_inputs is True else int(record_inputs), short_paths)
     log = logging.getLogger("torch.__trace")
     handler = _Handler(recording)
     level, failed = log.level, None

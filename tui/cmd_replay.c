@@ -88,6 +88,17 @@ static void tell_between(job *j, aot_replay_unit *u)
     }
 }
 
+static void tell_inputs(aot_sb *out, const aot_run_call *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->inputs.n; i++) {
+        n += c->inputs.d[i].value != 0;
+    }
+    if (c->inputs.n > 0) {
+        aot_sb_addf(out, "; %zu of %zu recorded inputs as they were", n, c->inputs.n);
+    }
+}
+
 static void tell_head(job *j, aot_model *m, size_t unit, aot_replay_unit *u)
 {
     const aot_run_call *c = aot_replay_unit_call(u, AOT_REPLAY_FORWARD),
@@ -102,6 +113,7 @@ static void tell_head(job *j, aot_model *m, size_t unit, aot_replay_unit *u)
     if (c != NULL) {
         aot_sb_addf(&j->text, "; generator as in %s %llu%s", c->side, (unsigned long long)c->n,
                     b != NULL ? " and its backward" : "");
+        tell_inputs(&j->text, c);
     } else {
         aot_sb_addf(&j->text, "; generator seeded with %llu", (unsigned long long)j->ask.seed);
     }
@@ -356,7 +368,8 @@ const aot_cmd cmd_replay = {
            "masks are those of that run, and what was drawn is compared with it; values that the "
            "backward computes again "
            "are compared with the forward's, element by element.\n\n"
-           "Inputs that are not given are made up: floats uniform in [0, 1), integers 0 or 1, "
+           "Inputs are those of the call where the program recorded them (record_inputs), or "
+           "given; others are made up: floats uniform in [0, 1), integers 0 or 1, "
            "tangents 1. Live bytes are "
            "those of the storages that the run holds, inputs too; with --wrappers also the user's "
            "outputs and tangents, which "

@@ -368,7 +368,7 @@ static const struct {
 } hops[] = {
 #define HOP(op, fn) {AOT_OP_##op, fn, ""},
 #define NO_HOP(op, reason) {AOT_OP_##op, NULL, reason},
-#include "exec/hops.def"
+#include "ops/hops.def"
 #undef HOP
 #undef NO_HOP
 };

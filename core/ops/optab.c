@@ -108,6 +108,37 @@ static const char *const kernels[AOT_N_OPS] = {
 #define KERNEL(op, fn) [AOT_OP_##op] = #fn,
 #include "ops/kernels.def"
 #undef KERNEL
+#define HOP(op, fn) [AOT_OP_##op] = #fn,
+#define NO_HOP(op, reason)
+#include "ops/hops.def"
+#undef HOP
+#undef NO_HOP
+#define BY_PYTHON(op) [AOT_OP_##op] = "ex_python",
+#define NO_KERNEL(op, gap)
+#define NO_KERNELS(family, gap)
+#include "ops/kernel_gaps.def"
+#undef BY_PYTHON
+#undef NO_KERNEL
+};
+
+/* Why others have none: of an operator, else of its family by its first row. */
+static const struct {
+    aot_op_id op, first;
+    aot_gap gap;
+} kernel_gaps[] = {
+#define BY_PYTHON(op)
+#define NO_KERNEL(op, gap) {AOT_OP_##op, 0, AOT_GAP_##gap},
+#undef NO_KERNELS
+#define NO_KERNELS(family, gap) {0, AOT_FAMILY_##family, AOT_GAP_##gap},
+#include "ops/kernel_gaps.def"
+#undef BY_PYTHON
+#undef NO_KERNEL
+#undef NO_KERNELS
+#define HOP(op, fn)
+#define NO_HOP(op, reason) {AOT_OP_##op, 0, AOT_GAP_textless},
+#include "ops/hops.def"
+#undef HOP
+#undef NO_HOP
 };
 
 enum {
@@ -291,8 +322,18 @@ static aot_gap kernel_gap(aot_op_id id)
     if (id < AOT_N_OPS && kernels[id] != NULL) {
         return AOT_GAP_written;
     }
-    bool decomposed = r->gap[AOT_RULE_KERN] == AOT_GAP_todo && r->gap[AOT_RULE_DECOMP] == AOT_GAP_written;
-    return decomposed ? AOT_GAP_decomposed : (aot_gap)r->gap[AOT_RULE_KERN];
+    if (r->gap[AOT_RULE_KERN] != AOT_GAP_todo || r->gap[AOT_RULE_DECOMP] == AOT_GAP_written) {
+        return r->gap[AOT_RULE_KERN] != AOT_GAP_todo ? (aot_gap)r->gap[AOT_RULE_KERN] : AOT_GAP_decomposed;
+    }
+    aot_op_id first = families[aot_op_family(id)].first;
+    aot_gap of_family = AOT_GAP_todo;
+    for (size_t i = 0; i < sizeof kernel_gaps / sizeof *kernel_gaps; i++) {
+        if (kernel_gaps[i].op == id && id != 0) {
+            return kernel_gaps[i].gap;
+        }
+        of_family = kernel_gaps[i].op == 0 && kernel_gaps[i].first == first ? kernel_gaps[i].gap : of_family;
+    }
+    return of_family;
 }
 
 aot_gap aot_op_gap(aot_op_id id, aot_rule r)

@@ -175,6 +175,17 @@ static void read_saved(aot_calls *c, aot_run_call *call, sqlite3_stmt *s)
     aot_vec_push(&call->saved, t);
 }
 
+static void read_input(aot_calls *c, aot_run_call *call, sqlite3_stmt *s)
+{
+    aot_given g = {.name = text_or(c->arena, s, 0),
+                   .dtype = text_or(c->arena, s, 1),
+                   .shape = text_or(c->arena, s, 2),
+                   .n_bytes = sqlite3_column_int64(s, 3),
+                   .hash = text_or(c->arena, s, 4),
+                   .value = sqlite3_column_int64(s, 5)};
+    aot_vec_push(&call->inputs, g);
+}
+
 /* Rows of a query whose parameters are p0 and, unless it is -1, p1. */
 static aot_status read_rows(aot_calls *c, aot_run_call *call, aot_queries *q, aot_query_id id,
                             int64_t p0, int64_t p1,
@@ -245,13 +256,15 @@ aot_status aot_calls_read(aot_calls **out, aot_queries *q, int64_t unit, int64_t
     } parts[] = {{AOT_Q_CALL_RANDOM, read_drawn},
                  {AOT_Q_CALL_GENERATORS, read_generator},
                  {AOT_Q_CALL_MEMORY, read_memory},
-                 {AOT_Q_CALL_SAVED, read_saved}};
+                 {AOT_Q_CALL_SAVED, read_saved},
+                 {AOT_Q_CALL_INPUTS, read_input}};
+    size_t n_parts = sizeof parts / sizeof *parts - !aot_query_has_table(q, "input_value");
     aot_status st = read_rows(c, NULL, q, AOT_Q_COMPILED, unit, graph, read_compiled, err);
     if (st == AOT_OK) {
         st = read_rows(c, NULL, q, AOT_Q_CALLS, unit, graph, read_call, err);
     }
     for (size_t i = 0; i < c->calls.n && st == AOT_OK; i++) {
-        for (size_t k = 0; k < sizeof parts / sizeof *parts && st == AOT_OK; k++) {
+        for (size_t k = 0; k < n_parts && st == AOT_OK; k++) {
             aot_run_call *call = &c->calls.d[i];
             st = read_rows(c, call, q, parts[k].id, call->id, -1, parts[k].read, err);
         }
@@ -272,6 +285,7 @@ void aot_calls_free(aot_calls *c)
     }
     for (size_t i = 0; i < c->calls.n; i++) {
         aot_vec_free(&c->calls.d[i].random);
+        aot_vec_free(&c->calls.d[i].inputs);
         aot_vec_free(&c->calls.d[i].generators);
         aot_vec_free(&c->calls.d[i].memory);
         aot_vec_free(&c->calls.d[i].saved);

@@ -38,6 +38,14 @@ typedef struct aot_saved_tensor {
     int64_t bytes;
 } aot_saved_tensor;
 
+/* A tensor that a call was given, as its graph names it. */
+typedef struct aot_given {
+    const char *name, *dtype, *shape; /* shape as JSON */
+    int64_t n_bytes;
+    const char *hash; /* MD5 of the elements in row-major order */
+    int64_t value;    /* blob with all elements; 0 if they were too many */
+} aot_given;
+
 typedef struct aot_run_call {
     int64_t id, graph;
     const char *side;        /* forward, backward, inference */
@@ -51,6 +59,7 @@ typedef struct aot_run_call {
     AOT_VEC(aot_generator_use) generators;
     AOT_VEC(aot_call_memory) memory;
     AOT_VEC(aot_saved_tensor) saved;
+    AOT_VEC(aot_given) inputs; /* empty where the program did not record them */
 } aot_run_call;
 
 typedef struct aot_compiled {

@@ -67,6 +67,12 @@ static int step(aot_queries *q, sqlite3_stmt *s, aot_err *err)
     return rc == SQLITE_DONE ? 0 : -1;
 }
 
+bool aot_query_has_table(aot_queries *q, const char *table)
+{
+    return sqlite3_table_column_metadata(aot_session_db(q->session), "main", table, NULL, NULL, NULL, NULL, NULL, NULL) ==
+           SQLITE_OK;
+}
+
 int64_t aot_query_number(aot_queries *q, aot_query_id id)
 {
     aot_err err = {0};

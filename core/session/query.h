@@ -21,6 +21,7 @@ void aot_queries_free(aot_queries *q); /* NULL is fine */
 /* The statement, reset, its parameters cleared; NULL with *err set if SQLite refuses it. */
 sqlite3_stmt *aot_query(aot_queries *q, aot_query_id id, aot_err *err);
 
+bool aot_query_has_table(aot_queries *q, const char *table); /* recordings by older programs lack some */
 /* One row, one number; -1 if there is none. */
 int64_t aot_query_number(aot_queries *q, aot_query_id id);
 /* Session ids of the units, in order. The caller frees *ids. */

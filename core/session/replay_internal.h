@@ -51,4 +51,7 @@ void ru_start(void *arg, aot_replay_side side, aot_generator *g);
 void ru_recorded(void *arg, aot_replay_diff *out, aot_replay_side side, aot_node_id id,
                  unsigned value, const aot_array *x);
 
+/* Fills x with what the recorded call was given by that name; false: it is not known. */
+bool ru_recorded_input(aot_replay_unit *u, const aot_graph *g, const char *name, aot_array *x);
+
 #endif

@@ -263,3 +263,28 @@ int64_t aot_replay_unit_drawn_between(aot_replay_unit *u)
     }
     return aot_rng_distance(&from, &to);
 }
+
+/* ---- inputs ---- */
+
+bool ru_recorded_input(aot_replay_unit *u, const aot_graph *g, const char *name, aot_array *x)
+{
+    const aot_run_call *call = u->side[g == u->side[AOT_REPLAY_BACKWARD].g ? AOT_REPLAY_BACKWARD : AOT_REPLAY_FORWARD].call;
+    int64_t bytes = aot_array_numel(x) * aot_array_item_bytes(x);
+    for (size_t i = 0; call != NULL && i < call->inputs.n; i++) {
+        const aot_given *in = &call->inputs.d[i];
+        const void *data;
+        size_t n;
+        if (strcmp(in->name, name) != 0 || in->value == 0 || in->n_bytes != bytes ||
+            aot_model_blob(u->m, u->unit, in->value, &data, &n, u->arena, NULL) != AOT_OK || n != (size_t)bytes) {
+            continue;
+        }
+        aot_array *flat = aot_array_new(NULL, (aot_dtype)x->dtype, x->ndim, x->size);
+        memcpy(aot_array_data(flat), data, n);
+        if (n > 0) {
+            aot_array_assign(x, flat);
+        }
+        aot_array_unref(flat);
+        return true;
+    }
+    return false;
+}

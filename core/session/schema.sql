@@ -202,6 +202,14 @@ CREATE TABLE saved_value (
     dtype TEXT NOT NULL, shape TEXT, stride TEXT, bytes INTEGER NOT NULL,
     PRIMARY KEY (call, idx)) WITHOUT ROWID;
 
+-- What a call was given, where the program asked for it (record_inputs): of a backward the tangents alone. hash, sample
+-- and value as of random_output. Recordings of before 2026-12 have no such table.
+CREATE TABLE input_value (
+    call INTEGER NOT NULL REFERENCES call, idx INTEGER NOT NULL, name TEXT NOT NULL,
+    dtype TEXT NOT NULL, shape TEXT NOT NULL, n_bytes INTEGER NOT NULL, hash TEXT NOT NULL,
+    sample TEXT NOT NULL, value INTEGER REFERENCES blob,
+    PRIMARY KEY (call, idx)) WITHOUT ROWID;
+
 -- Bytes in use around a call and at its peak. source: allocator (a device's own figures), counted
 -- (storages of the values that the interpreter held; before: the inputs).
 CREATE TABLE call_memory (

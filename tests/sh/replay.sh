@@ -165,4 +165,27 @@ ok "counted, with its place" out "NaN 1  Inf 0  first at 1"
 run "$AOTSCOPE" replay "$scratch/nan.txt" --values "$scratch/v.json" --steps 1
 ok "--steps tells one node after the other" out "1 -1"
 ok "and finds nothing there" exits 0
+
+# Graphs that higher-order operators run: node by node, the operator behind them.
+gzip -dc "$AOT_FIXTURES/oracle/cond_branches/trace.log.gz" >"$scratch/cond.log" || exit 99
+printf 'break cond/true_graph_0/mul\ncontinue\nback\ngoto cond_1/true_graph_1/cos\n' >"$scratch/script"
+run "$AOTSCOPE" replay "$scratch/cond.log" --script "$scratch/script"
+ok "a break within a body holds" out "forward  cond/true_graph_0/mul  aten.mul.Tensor"
+ok "back goes within it" out "forward  cond/true_graph_0/sin  aten.sin"
+ok "goto names a node of the backward's body" out "backward  cond_1/true_graph_1/cos  aten.cos"
+run "$AOTSCOPE" replay "$scratch/cond.log" --steps 7
+ok "steps pass through the body, then the operator" sh -c \
+    'grep -E "^forward  cond( |/)" "$1" | tr -s " " | cut -d" " -f2 | tr "\n" " " | grep -qx "cond/true_graph_0/sin cond/true_graph_0/mul cond "' - "$scratch/out"
+
+# Inputs that the program recorded.
+i=$scratch/inputs.aots
+gzip -dc "$AOT_FIXTURES/recorded/inputs.aots.gz" >"$i" || exit 99
+run "$AOTSCOPE" replay "$i" --steps 9
+ok "small inputs are those of the call" out "1 of 2 recorded inputs as they were"
+ok "the values follow from them" out "0.84147 1.8186 0.42336"
+run "$AOTSCOPE" replay "$i" --call 1 --steps 1
+ok "of another call those of that one" out "-0.7568"
+"$AOTSCOPE" import "$i" -o "$scratch/all.aots" >/dev/null 2>&1
+run "$AOTSCOPE" replay "$scratch/all.aots" --steps 9
+ok "a session made of it has them, too" out "0.84147 1.8186 0.42336"
 done_testing
