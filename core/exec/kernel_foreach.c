@@ -54,26 +54,25 @@ void kern_foreach(aot_kern *k)
     }
 }
 
-/* self, ord, dtype */
-void kern_foreach_norm(aot_kern *k)
+/* self, ord, dtype: op of each tensor as a whole */
+static void each_norm(aot_kern *k, aot_op_id op)
 {
     unsigned n = n_items(k);
     k_give_list(k);
     for (unsigned i = 0; i < n; i++) {
         aot_xval args[] = {item_of(k, 0, i), *k_arg(k, 1), aot_xv_none(), aot_xv_bool(false), *k_arg(k, 2)};
-        k_give(k, k_call(k, AOT_OP_aten_linalg_vector_norm, 5, args));
+        k_give(k, k_call(k, op, 5, args));
     }
 }
 
-/* self, ord, dtype: sums of powers of absolute values */
-void kern_foreach_powsum(aot_kern *k)
+void kern_foreach_norm(aot_kern *k)
 {
-    unsigned n = n_items(k);
-    k_give_list(k);
-    for (unsigned i = 0; i < n; i++) {
-        aot_xval args[] = {item_of(k, 0, i), *k_arg(k, 1), aot_xv_none(), aot_xv_bool(false), *k_arg(k, 2)};
-        k_give(k, k_call(k, AOT_OP_aten_linalg__powsum, 5, args));
-    }
+    each_norm(k, AOT_OP_aten_linalg_vector_norm);
+}
+
+void kern_foreach_powsum(aot_kern *k) // sums of powers of absolute values
+{
+    each_norm(k, AOT_OP_aten_linalg__powsum);
 }
 
 /* self, ord, dim, keepdim, dtype */
