@@ -82,19 +82,6 @@ static aot_status push_shape(aot_call *k, const aot_dim *size, unsigned n, aot_d
     return AOT_OK;
 }
 
-/* multinomial(self [(B,) N], num_samples): places of categories, [(B,) num_samples]. */
-aot_status meta_multinomial(aot_call *k)
-{
-    aot_fake p;
-    if (!aot_call_tensor(k, 0, "self", &p) || p.ndim < 1 || p.ndim > 2) {
-        return AOT_FAIL(k->err, AOT_E_SHAPE, "multinomial expects a vector or matrix of probabilities");
-    }
-    aot_dim n = aot_call_int(k, 1, "num_samples", 1), size[2] = {p.ndim == 2 ? p.size[0] : n, n};
-    aot_fake t = aot_fake_new(AOT_I64, p.ndim, size, p.device);
-    aot_call_push(k, &t);
-    return AOT_OK;
-}
-
 aot_status meta_scalar_tensor(aot_call *k)
 {
     return push_shape(k, NULL, 0, AOT_F32, cpu(k));
