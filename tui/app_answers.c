@@ -106,18 +106,21 @@ bool aot_redact_command(aot_app *app, const char *path)
         aot_app_say(app, "Open a unit first (Enter), then a stage");
         return false;
     }
-    aot_status st = open_redacted(&m, aot_app_model(app), &err);
+    // what the screen shows, under its settings and edits; by the names that the whole input gets
+    aot_sb text = {0}, redacted = {0};
+    aot_status st = aot_model_graph(aot_app_model(app), v->unit, v->stage, &g, &err);
+    st = st == AOT_OK ? open_redacted(&m, aot_app_model(app), &err) : st;
     if (st == AOT_OK) {
-        aot_sb text = {0};
-        st = aot_model_graph(m, v->unit, v->stage, &g, &err);
-        if (st == AOT_OK) {
-            aot_print_graph(&text, g, AOT_PRINT_PLAIN);
-            err = (aot_err){0}; // opening names its input in it
-            st = aot_file_write(path, aot_sb_text(&text), text.n, &err);
-        }
-        aot_sb_free(&text);
-        aot_model_free(m);
+        aot_print_graph(&text, g, AOT_PRINT_PLAIN);
+        st = aot_model_redact_text(&redacted, m, v->stage, aot_sb_text(&text), text.n, &err);
     }
+    if (st == AOT_OK) {
+        err = (aot_err){0}; // opening names its input in it
+        st = aot_file_write(path, aot_sb_text(&redacted), redacted.n, &err);
+    }
+    aot_sb_free(&text);
+    aot_sb_free(&redacted);
+    aot_model_free(m);
     if (st == AOT_OK) {
         aot_app_say(app, "%s without source lines, paths and your names is in %s",
                     aot_stage_get(v->stage)->name, path);

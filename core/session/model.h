@@ -56,6 +56,10 @@ const char *aot_model_unit_session(const aot_model *m, size_t unit);
 size_t aot_model_restarted_as(const aot_model *m, size_t unit);
 /* "abandoned: restarted as [0/0_1]" into buf, which is returned; "" for the last attempt. */
 const char *aot_model_restart_words(const aot_model *m, size_t unit, char *buf, size_t size);
+/* The text of a graph with the user's names, paths and source lines taken out: those names for them that the
+ * model gave its own units. m: opened with redact. Errors: E_GRAPH (it cannot be read, so nothing is kept). */
+AOT_NODISCARD aot_status aot_model_redact_text(aot_sb *out, const aot_model *m, aot_stage stage, const char *text,
+                                               size_t n, aot_err *err);
 /* One line about the unit: label, title, path, nodes, saved bytes. Borrowed until the next call. */
 const char *aot_model_unit_line(aot_model *m, size_t unit);
 /* The checks that a session holds of the unit, in pipeline order; texts are in a. 0: it is from a log,

@@ -130,6 +130,22 @@ aot_status aot_model_config(aot_model *m, size_t unit, aot_config *out, aot_err 
     return aot_unit_config(out, aot_model_slot(m, unit)->unit, m->settings, m->n_settings, err);
 }
 
+aot_status aot_model_redact_text(aot_sb *out, const aot_model *m, aot_stage stage, const char *text, size_t n,
+                                 aot_err *err)
+{
+    aot_record rec = {.name = aot_stage_get(stage)->name, .text = text, .len = n, .line = 1, .stage = stage};
+    aot_arena *a = aot_arena_new();
+    aot_status s = AOT_OK;
+    aot_redact_record(m->redactor, &rec, a);
+    if (rec.text != NULL) {
+        aot_sb_add(out, rec.text, rec.len);
+    } else {
+        s = AOT_FAIL(err, AOT_E_GRAPH, "%s cannot be redacted: its text is not read in full", rec.name);
+    }
+    aot_arena_free(a);
+    return s;
+}
+
 /* ---- attempts -------------------------------------------------------------------------------- */
 
 static bool same_compile(const aot_unit *a, const aot_unit *b)

@@ -142,4 +142,15 @@ same_checks()
     done
 }
 ok "derived stages are the same as without redaction" same_checks
+
+# :redact writes what the screen shows, not what was recorded.
+log=$AOT_FIXTURES/logs/train_break.log.gz
+printf '%s\n' 'type <Enter>:set activation_memory_budget=0<Enter>' 'type :stage forward<Enter>' \
+    "type :redact $scratch/shown.txt<Enter>" 'screen done' 'keys qqq' >"$scratch/keys"
+run "$AOTSCOPE" "$log" --script "$scratch/keys"
+ok "a stage is written redacted from the screen" out "without source lines, paths and your names is in"
+"$AOTSCOPE" show "$log" --unit 0 --stage forward --redact --set activation_memory_budget=0 >"$scratch/want" 2>"$scratch/err"
+"$AOTSCOPE" show "$log" --unit 0 --stage forward --redact >"$scratch/recorded" 2>"$scratch/err"
+ok "under the settings of the screen" cmp "$scratch/shown.txt" "$scratch/want"
+ok "which are not those that were recorded" sh -c '! cmp -s "$1" "$2"' - "$scratch/shown.txt" "$scratch/recorded"
 done_testing
