@@ -307,6 +307,19 @@ static void print_safe(const char *text)
     aot_sb_free(&safe);
 }
 
+void aot_cmd_note(const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vasprintf(&text, fmt, ap);
+    va_end(ap);
+    if (n >= 0) {
+        print_safe(text);
+        free(text);
+    }
+}
+
 int aot_cmd_fail(const aot_err *err)
 {
     static char last[sizeof err->file + sizeof err->msg + 32];

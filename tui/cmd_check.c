@@ -153,7 +153,7 @@ static void check_input(const aot_args *a, size_t at, tally *sum, json_t *inputs
         print_tally(input, &t);
     }
     if (n_compared(&t) == 0 && t.n[AOT_CHECK_LEFT_OUT] == 0 && t.n[AOT_CHECK_ERROR] == 0) {
-        fprintf(stderr, "%s: no recorded graph to compare\n", input);
+        aot_cmd_note("%s: no recorded graph to compare\n", input);
     }
     for (int i = 0; i < 4; i++) {
         sum->n[i] += t.n[i];

@@ -290,14 +290,14 @@ static aot_status compare_units(job *j, size_t left, size_t right, aot_err *err)
             has_stage(j->right, right, (aot_stage)i)) {
             aot_err own = {0};
             if (compare_stages(j, left, (aot_stage)i, right, (aot_stage)i, &own) != AOT_OK) {
-                fprintf(stderr, "aotscope: %s: %s\n", aot_stage_get((aot_stage)i)->name, own.msg);
+                aot_cmd_note("aotscope: %s: %s\n", aot_stage_get((aot_stage)i)->name, own.msg);
             }
         }
     }
     aot_err own = {0};
     if (has_stage(j->left, left, AOT_STAGE_JOINT) && has_stage(j->right, right, AOT_STAGE_JOINT) &&
         compare_saved(j, left, right, &own) != AOT_OK) {
-        fprintf(stderr, "aotscope: saved values: %s\n", own.msg);
+        aot_cmd_note("aotscope: saved values: %s\n", own.msg);
     }
     return AOT_OK;
 }

@@ -206,7 +206,7 @@ static aot_status deliver(const aot_args *a, const char *format, const aot_sb *d
     char *other = dot_name(path);
     aot_status s = aot_file_write(other, aot_sb_text(data), data->n, err);
     if (s == AOT_OK) {
-        fprintf(stderr, "aotscope: wrote %s, not %s\n", other, path);
+        aot_cmd_note("aotscope: wrote %s, not %s\n", other, path);
     }
     free(other);
     return s;
@@ -217,7 +217,7 @@ static void print_notes(const aot_sb *notes)
     const char *p = aot_sb_text(notes);
     while (*p) {
         size_t n = strcspn(p, "\n");
-        fprintf(stderr, "aotscope: %.*s\n", (int)n, p);
+        aot_cmd_note("aotscope: %.*s\n", (int)n, p);
         p += n + (p[n] == '\n');
     }
 }

@@ -10,23 +10,21 @@
 static void print_summary(const aot_record_summary *s, const char *path)
 {
     char bytes[32];
-    fprintf(stderr, "%s: %u unit%s, %" PRIu64 " graphs, %" PRIu64 " records from %s\n", path,
+    aot_cmd_note("%s: %u unit%s, %" PRIu64 " graphs, %" PRIu64 " records from %s\n", path,
             s->stats.units, s->stats.units == 1 ? "" : "s", s->stats.graphs, s->stats.records,
             aot_format_bytes(bytes, sizeof bytes, (int64_t)s->stats.bytes));
     uint32_t n_checks = s->n_same + s->n_differ + s->n_left_out + s->n_errors;
     if (n_checks > 0) {
-        fprintf(stderr,
-                "recorded stages, derived again: %u same, %u differ, %u left out, %u not derived\n",
+        aot_cmd_note("recorded stages, derived again: %u same, %u differ, %u left out, %u not derived\n",
                 s->n_same, s->n_differ, s->n_left_out, s->n_errors);
     }
     if (s->n_unreadable_graphs > 0) {
-        fprintf(stderr,
-                "%u graph%s could not be read; see `select * from stage_graph where error is not "
+        aot_cmd_note("%u graph%s could not be read; see `select * from stage_graph where error is not "
                 "null`\n",
                 s->n_unreadable_graphs, s->n_unreadable_graphs == 1 ? "" : "s");
     }
     if (s->n_notes > 0) {
-        fprintf(stderr, "%" PRIu64 " note%s; see `aotscope info %s`\n", s->n_notes,
+        aot_cmd_note("%" PRIu64 " note%s; see `aotscope info %s`\n", s->n_notes,
                 s->n_notes == 1 ? "" : "s", path);
     }
 }

@@ -40,7 +40,7 @@ static void tell(const job *j, const aot_ctx *c, int k, const char *stage, const
         const aot_joint_rewrite *r = &log->d[i];
         json_array_append_new(all, rewrite_json(c, r));
         if (r->what == AOT_JOINT_NOTE) {
-            fprintf(stderr, "aotscope: %s graph %d: %s: %s\n", stage, k, aot_text(c, r->node),
+            aot_cmd_note("aotscope: %s graph %d: %s: %s\n", stage, k, aot_text(c, r->node),
                     r->text);
         }
     }
@@ -117,7 +117,7 @@ static int finish(job *j)
         json_object_set(o, "graphs", j->graphs);
         aot_cmd_print_json(o);
     }
-    fprintf(stderr, "%d graph%s through the joint-graph passes, into %s\n", j->done,
+    aot_cmd_note("%d graph%s through the joint-graph passes, into %s\n", j->done,
             j->done == 1 ? "" : "s", j->dir);
     return j->failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
 }

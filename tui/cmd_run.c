@@ -8,17 +8,16 @@
 
 static void print_summary(const aot_record_summary *s, const char *path)
 {
-    fprintf(stderr, "%s: %u unit%s; %u Dynamo graph%s traced, %u not; %u partition%s\n", path,
+    aot_cmd_note("%s: %u unit%s; %u Dynamo graph%s traced, %u not; %u partition%s\n", path,
             s->stats.units, s->stats.units == 1 ? "" : "s", s->n_captured,
             s->n_captured == 1 ? "" : "s", s->n_not_captured, s->n_partitions,
             s->n_partitions == 1 ? "" : "s");
     if (s->n_captured + s->n_not_captured == 0) {
-        fprintf(stderr, "nothing was traced: no Dynamo graph: %s\n",
+        aot_cmd_note("nothing was traced: no Dynamo graph: %s\n",
                 aot_stage_get(AOT_STAGE_DYNAMO)->how_to_get);
     }
     if (s->n_captured > 0) {
-        fprintf(stderr,
-                "paths: %u autograd, %u inference, %u export\n"
+        aot_cmd_note("paths: %u autograd, %u inference, %u export\n"
                 "why: sqlite3 %s 'select unit, path, path_reason from units'\n",
                 s->n_paths[AOT_PATH_AUTOGRAD], s->n_paths[AOT_PATH_INFERENCE],
                 s->n_paths[AOT_PATH_EXPORT], path);
@@ -26,7 +25,7 @@ static void print_summary(const aot_record_summary *s, const char *path)
     const char *sep = "stages that changed nothing: ";
     for (int k = 0; k < AOT_N_STAGES; k++) {
         if (s->n_unchanged[k] > 0) {
-            fprintf(stderr, "%s%s in %u unit%s", sep, aot_stage_get((aot_stage)k)->name,
+            aot_cmd_note("%s%s in %u unit%s", sep, aot_stage_get((aot_stage)k)->name,
                     s->n_unchanged[k], s->n_unchanged[k] == 1 ? "" : "s");
             sep = ", ";
         }

@@ -133,7 +133,7 @@ static aot_status show_stage(aot_model *m, size_t unit, const char *name, aot_sh
         }
         fwrite(aot_sb_text(&text), 1, text.n, stdout);
         if (same != NULL) {
-            fprintf(stderr, "unit %zu: %s changed nothing: the same as %s\n", unit,
+            aot_cmd_note("unit %zu: %s changed nothing: the same as %s\n", unit,
                     aot_stage_get(s)->name, same);
         }
     }
@@ -287,7 +287,7 @@ static aot_status show_units(aot_model *m, const aot_args *a, aot_show_want *w, 
             *err = own;
             result = st;
         } else if (st != AOT_OK && st != AOT_E_PIPELINE && !record) {
-            fprintf(stderr, "aotscope: unit %zu: %s\n", units.d[i], own.msg);
+            aot_cmd_note("aotscope: unit %zu: %s\n", units.d[i], own.msg);
         }
     }
     aot_vec_free(&units);

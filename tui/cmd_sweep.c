@@ -165,7 +165,7 @@ static int run(const aot_args *a)
     }
     size_t n_failed = aot_sweep_n_failed(p.s);
     if (st == AOT_OK && n_failed != 0) {
-        fprintf(stderr, "aotscope: %zu point%s could not be cut; %s says why\n", n_failed,
+        aot_cmd_note("aotscope: %zu point%s could not be cut; %s says why\n", n_failed,
                 n_failed == 1 ? "" : "s", n_failed == 1 ? "it" : "each");
     }
     aot_sweep_free(p.s);

@@ -131,7 +131,7 @@ static int run(const aot_args *a)
         aot_err_in_file(&err, a->inputs[0]);
         return aot_cmd_fail(&err);
     }
-    fprintf(stderr, "%d Dynamo graph%s, %d traced into %s\n", j.next, j.next == 1 ? "" : "s",
+    aot_cmd_note("%d Dynamo graph%s, %d traced into %s\n", j.next, j.next == 1 ? "" : "s",
             j.next - j.failed, j.dir);
     return j.failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
 }

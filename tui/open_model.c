@@ -76,9 +76,9 @@ static void warn_of_notes(const aot_model *m)
     for (size_t i = 0; i < aot_model_n_notes(m); i++) {
         const aot_import_note *n = aot_model_note(m, i);
         if (n->kind != NULL && strcmp(n->kind, "incomplete") == 0) {
-            fprintf(stderr, "aotscope: %s: %s\n", n->file, n->text);
+            aot_cmd_note("aotscope: %s: %s\n", n->file, n->text);
         } else if (n->kind != NULL && strcmp(n->kind, "policy") == 0) {
-            fprintf(stderr, "aotscope: %s:%" PRIu64 ": %s\n", n->file, (uint64_t)n->line, n->text);
+            aot_cmd_note("aotscope: %s:%" PRIu64 ": %s\n", n->file, (uint64_t)n->line, n->text);
         }
     }
 }
@@ -207,8 +207,7 @@ void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, c
     const char *why = aot_check_passes_between(u, cut, backend, a);
     char label[96];
     if (why != NULL) {
-        fprintf(stderr,
-                "aotscope: unit %zu %s: not the graphs that ran, only what the recorded joint "
+        aot_cmd_note("aotscope: unit %zu %s: not the graphs that ran, only what the recorded joint "
                 "graph gives: %s%s\n",
                 unit, aot_unit_label(&u->key, label, sizeof label), why,
                 strcmp(backend, "inductor_joint") != 0 ? "; --set backend=inductor_joint runs them" : "");
@@ -220,7 +219,7 @@ static void say_assumed(const aot_unit *u, size_t unit, const char *text)
 {
     char label[96];
     if (text != NULL) {
-        fprintf(stderr, "aotscope: unit %zu %s: %s\n", unit, aot_unit_label(&u->key, label, sizeof label), text);
+        aot_cmd_note("aotscope: unit %zu %s: %s\n", unit, aot_unit_label(&u->key, label, sizeof label), text);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "session/marks.h"
+#include "tui/cmd.h"
 #include "viewers/table.h"
 
 static aot_marks *open_marks(aot_model *m)
@@ -12,7 +13,7 @@ static aot_marks *open_marks(aot_model *m)
     aot_err err = {0};
     aot_marks *k = aot_marks_open(m, aot_marks_side_path(side, sizeof side) ? side : NULL, &err);
     if (err.code != AOT_OK) {
-        fprintf(stderr, "aotscope: %s: %s\n", err.file, err.msg);
+        aot_cmd_note("aotscope: %s: %s\n", err.file, err.msg);
     }
     return k;
 }

@@ -161,10 +161,10 @@ static void loop(aot_app *app)
 
 static int refuse(const aot_args *a, const aot_err *err)
 {
-    fprintf(stderr, "aotscope: %s.\n", err->msg);
+    aot_cmd_note("aotscope: %s.\n", err->msg);
     fputs("The same in batch form: 'aotscope info", stderr);
     for (size_t i = 0; i < a->n_inputs; i++) {
-        fprintf(stderr, " %s", a->inputs[i]);
+        aot_cmd_note(" %s", a->inputs[i]);
     }
     fputs("', and likewise 'show', 'partition', 'check', 'export'; 'aotscope help' lists them.\n",
           stderr);

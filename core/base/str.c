@@ -247,3 +247,15 @@ bool aot_bytes_parse(int64_t *bytes, const char *text)
     }
     return false;
 }
+
+char *aot_text_disarm(char *s)
+{
+    for (unsigned char *p = (unsigned char *)s; p != NULL && *p != 0; p++) {
+        if ((*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f) {
+            *p = '?';
+        } else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) {
+            p[0] = p[1] = '?';
+        }
+    }
+    return s;
+}

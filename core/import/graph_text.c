@@ -189,7 +189,7 @@ static void on_graph(void *arg, aot_block *b)
     if (bad > 0) {
         t->run->stats->damaged_records++;
         aot_assemble_note(t->run->units, t->slot, b->line, "damage",
-                          "%zu byte%s no UTF-8 and shown as U+FFFD", bad,
+                          "%zu byte%s no text and shown as U+FFFD", bad,
                           bad == 1 ? " is" : "s are");
     }
     if (b->state == AOT_BLOCK_BODY || b->open_return) {

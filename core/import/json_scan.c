@@ -3,6 +3,8 @@
  * Brackets are counted, not matched by kind: enough to find where a damaged header breaks. */
 #include "import/json_scan.h"
 
+#include "base/str.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -226,11 +228,11 @@ char *aot_json_text(aot_arena *a, aot_slice v)
         return NULL;
     }
     if (v.n < 2 || v.s[0] != '"') {
-        return aot_arena_strndup(a, v.s, v.n);
+        return aot_text_disarm(aot_arena_strndup(a, v.s, v.n));
     }
     const char *p = v.s + 1, *end = v.s + v.n - 1;
     if (memchr(p, '\\', (size_t)(end - p)) == NULL) {
-        return aot_arena_strndup(a, p, (size_t)(end - p));
+        return aot_text_disarm(aot_arena_strndup(a, p, (size_t)(end - p)));
     }
     char *out = aot_arena_alloc(a, v.n + 1), *o = out; // an escape never grows when decoded
     while (p < end) {
@@ -251,7 +253,7 @@ char *aot_json_text(aot_arena *a, aot_slice v)
         }
     }
     *o = '\0';
-    return out;
+    return aot_text_disarm(out);
 }
 
 /* The digits of a number, quotes taken off, as a 0-terminated text. */

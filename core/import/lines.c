@@ -140,11 +140,15 @@ int aot_import_rank_of_name(const char *path)
     return rank;
 }
 
-/* Bytes of the UTF-8 sequence at s; 0 if it is none, or a NUL. */
+/* Bytes of the UTF-8 sequence at s; 0 if it is none, or a character that a terminal would obey. */
 static size_t sequence(const unsigned char *s, size_t n)
 {
     if (s[0] < 0x80) {
-        return s[0] != 0;
+        bool line_end = s[0] == '\r' && n > 1 && s[1] == '\n';
+        return (s[0] >= 0x20 && s[0] != 0x7f) || s[0] == '\n' || s[0] == '\t' || line_end;
+    }
+    if (s[0] == 0xc2 && n > 1 && s[1] < 0xa0) {
+        return 0; // C1
     }
     size_t len = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
     if (len == 0 || len > n || s[0] >= 0xf5) {
@@ -169,9 +173,9 @@ static size_t first_bad(const unsigned char *s, size_t n, size_t i)
         uint64_t w;
         while (i + 8 <= n) { // eight ASCII bytes at once
             memcpy(&w, s + i, 8);
-            if ((w & 0x8080808080808080u) != 0 ||
-                ((w - 0x0101010101010101u) & ~w & 0x8080808080808080u) != 0) {
-                break;
+            uint64_t delete = w ^ 0x7f7f7f7f7f7f7f7fu;
+            if (((w | (w - 0x2020202020202020u) | (delete - 0x0101010101010101u)) & 0x8080808080808080u) != 0) {
+                break; // beyond ASCII, below a blank, or DEL
             }
             i += 8;
         }

@@ -226,7 +226,7 @@ static aot_status read_model(archive *a, zip_int64_t index, const char *member, 
         if (bad > 0) {
             a->run->stats->damaged_records++;
             aot_assemble_note(a->run->units, NULL, 0, "damage",
-                              "%s: %zu byte%s no UTF-8 and shown as U+FFFD", member, bad,
+                              "%s: %zu byte%s no text and shown as U+FFFD", member, bad,
                               bad == 1 ? " is" : "s are");
         }
         aot_pt2_program p = {

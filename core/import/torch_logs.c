@@ -236,7 +236,7 @@ static const char *clean_text(logs *l, aot_slot *slot, const char *s, size_t *n,
     }
     l->run->stats->damaged_records++;
     aot_assemble_note(l->run->units, slot, line, "damage",
-                      "%zu byte%s no UTF-8 and shown as U+FFFD", bad, bad == 1 ? " is" : "s are");
+                      "%zu byte%s no text and shown as U+FFFD", bad, bad == 1 ? " is" : "s are");
     *n = l->clean.n;
     return aot_sb_text(&l->clean);
 }

@@ -144,7 +144,7 @@ static const char *cleaned(trace *t, const char *s, size_t *n, uint64_t line, co
         return s;
     }
     char what[256];
-    snprintf(what, sizeof what, "%zu byte%s of %.100s %s no UTF-8 and shown as U+FFFD", bad,
+    snprintf(what, sizeof what, "%zu byte%s of %.100s %s no text and shown as U+FFFD", bad,
              bad == 1 ? "" : "s", name, bad == 1 ? "is" : "are");
     damage(t, line, what);
     *n = t->clean.n;
@@ -410,7 +410,7 @@ static void on_header(trace *t, const aot_line *l, size_t json_at)
     close_record(t);
     aot_sb_clear(&t->header);
     if (aot_import_clean(&t->header, json.s, json.n) > 0) {
-        damage(t, l->number, "bytes of the record's header are no UTF-8 and shown as U+FFFD");
+        damage(t, l->number, "bytes of the record's header are no text and shown as U+FFFD");
         json = (aot_slice){t->header.d, t->header.n};
     }
     t->last_differs = false;

@@ -108,7 +108,7 @@ aot_status aot_query_units(aot_queries *q, int64_t **ids, size_t *n, aot_err *er
 static const char *text_of(aot_arena *a, sqlite3_stmt *s, int column)
 {
     const void *t = sqlite3_column_text(s, column);
-    return t == NULL ? NULL : aot_arena_strndup(a, t, (size_t)sqlite3_column_bytes(s, column));
+    return t == NULL ? NULL : aot_text_disarm(aot_arena_strndup(a, t, (size_t)sqlite3_column_bytes(s, column)));
 }
 
 static const char *text_or_empty(aot_arena *a, sqlite3_stmt *s, int column)

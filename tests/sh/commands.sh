@@ -343,4 +343,29 @@ run "$AOTSCOPE" show "$scratch/argument.log" --saved --by module
 ok "the modules of a model that is an argument are known" cmp "$scratch/out" "$scratch/self.txt"
 ok "its parts by their names" grep -qE "^ +8\.0 KiB .* linear1 *$" "$scratch/out"
 ok "and what stands between them" out "(the outermost module)"
+
+# A log whose names would steer the terminal: none of their bytes comes out, wherever they are quoted.
+esc=$(printf '\033')
+gzip -dc "$AOT_FIXTURES/logs/train_break.log.gz" | sed "s/raw_train\.py/raw$esc[31m_train.py/g; s/forward/for$esc]0;x$(printf '\007')ward/g" |
+    sed 's/"name": "for/"name": "\\u001b[7mfor/' >"$scratch/steers.log"
+obeyed() { LC_ALL=C grep -aq "$esc" "$scratch/out" "$scratch/err"; }
+none_obeyed()
+{
+    for c in info "show --units" "show --stage dynamo" "show --stage joint" "show --saved" "show --saved --json" "explain addmm" \
+        lint rng mutation check profile "memory --timeline" "sweep --budgets 1" "import -o $scratch/steers.aots"; do
+        set -- $c
+        name=$1
+        shift
+        case $name in
+        explain) run "$AOTSCOPE" explain "$scratch/steers.log" "$@" ;;
+        *) run "$AOTSCOPE" "$name" "$scratch/steers.log" "$@" ;;
+        esac
+        ! obeyed || { echo "$c"; return 1; }
+    done
+    run "$AOTSCOPE" diff "$scratch/steers.log" "$AOT_FIXTURES/logs/train_break.log.gz"
+    ! obeyed
+}
+ok "no escape sequence of a log reaches the terminal" none_obeyed
+run "$AOTSCOPE" info "$scratch/steers.log" --notes
+ok "a note says that they were replaced" out "no text and shown as U+FFFD"
 done_testing
