@@ -395,7 +395,7 @@ bool aot_cmd_is_cut(const aot_unit *u, size_t unit)
         return false;
     }
     if (u->given_up) {
-        fprintf(stderr, "unit %zu %s: PyTorch compiled it again before it cut this joint graph: left out\n", unit,
+        aot_cmd_note("unit %zu %s: PyTorch compiled it again before it cut this joint graph: left out\n", unit,
                 aot_unit_label(&u->key, label, sizeof label));
     }
     return !u->given_up;
