@@ -4,6 +4,7 @@
  * A closed pipe (`aotscope show x.log | head`) ends the program quietly; output that cannot be
  * written (a full disk) is an error, which is why standard output is flushed and checked here. */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -95,8 +96,21 @@ static void theme_of_environment(void)
     }
 }
 
+/* A parent may have closed them: then a pipe or a file that is opened would be taken for one of
+ * them. Writing to what is opened here for reading fails, as to what is closed. */
+static void open_standard_files(void)
+{
+    for (int fd; (fd = open("/dev/null", O_RDONLY)) >= 0;) {
+        if (fd > STDERR_FILENO) {
+            close(fd);
+            return;
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_files();
     // a parent may have told us to ignore it; then `| head` would look like a full disk
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN); /* a file size limit is a write error, to be told as one */

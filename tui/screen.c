@@ -37,7 +37,7 @@ static volatile sig_atomic_t wants_end;
 
 /* Who holds the lock may use curses: the program while it draws and waits for keys, and while it
  * computes the thread that tells so. */
-enum { BUSY_MS = 50, MAX_AHEAD = 1024 };
+enum { BUSY_MS = 50, MAX_AHEAD = 1024, CHARACTER_MS = 25 };
 static struct {
     pthread_t thread;
     pthread_mutex_t lock;
@@ -353,18 +353,45 @@ static aot_key function_key(wint_t ch)
     }
 }
 
+static aot_key character_key(wchar_t ch)
+{
+    return ch == L'\n' ? AOT_KEY_ENTER : ch == L'\b' ? AOT_KEY_BS : (aot_key)ch;
+}
+
+/* The rest of a character that began with `first`, or none: get_wch would hold back all keys after
+ * a byte that begins no character. What does not go on with it is the next key. */
+static aot_key read_character(int first)
+{
+    mbstate_t state = {0};
+    wchar_t ch = 0;
+    char byte = (char)first;
+    size_t got = mbrtowc(&ch, &byte, 1, &state);
+    timeout(CHARACTER_MS);
+    while (got == (size_t)-2) {
+        int next = getch();
+        if (next == ERR) {
+            return AOT_KEY_NONE;
+        }
+        byte = (char)next;
+        got = next > UCHAR_MAX ? (size_t)-1 : mbrtowc(&ch, &byte, 1, &state);
+        if (got == (size_t)-1) {
+            ungetch(next);
+        }
+    }
+    return got == (size_t)-1 ? AOT_KEY_NONE : character_key(ch);
+}
+
 static aot_key read_key(int ms)
 {
-    wint_t ch = 0;
     timeout(ms);
-    int rc = get_wch(&ch);
-    if (rc == KEY_CODE_YES) {
-        return function_key(ch);
-    }
-    if (rc == ERR) {
+    int ch = getch();
+    if (ch == ERR) {
         return AOT_KEY_NONE;
     }
-    return ch == '\n' ? AOT_KEY_ENTER : ch == '\b' ? AOT_KEY_BS : (aot_key)ch;
+    if (ch > UCHAR_MAX) {
+        return function_key((wint_t)ch);
+    }
+    return ch < 0x80 ? character_key((wchar_t)ch) : read_character(ch);
 }
 
 aot_key screen_key(int ms)

@@ -117,7 +117,7 @@ static const char *first_line(aot_sb *said)
     return line && *line ? line : "no message";
 }
 
-static bool finish(pid_t pid, bool in_time, double limit, aot_sb *said, aot_sb *why)
+static bool finish(pid_t pid, bool in_time, double limit, size_t n, aot_sb *said, aot_sb *why)
 {
     if (!in_time) {
         kill(pid, SIGKILL);
@@ -129,6 +129,8 @@ static bool finish(pid_t pid, bool in_time, double limit, aot_sb *said, aot_sb *
         aot_sb_addf(why, "laying out took longer than %g seconds (--time-limit)", limit);
     } else if (WIFSIGNALED(status)) {
         aot_sb_addf(why, "Graphviz stopped with signal %d: %s", WTERMSIG(status), first_line(said));
+    } else if (WEXITSTATUS(status) == 0 && n == 0) {
+        aot_sb_addf(why, "Graphviz ended without a picture: %s", first_line(said));
     } else if (WEXITSTATUS(status) != 0) {
         aot_sb_addf(why, "Graphviz could not %s: %s", WEXITSTATUS(status) == 2 ? "lay out" : "render",
                     first_line(said));
@@ -153,6 +155,7 @@ bool aot_picture_render(aot_sb *out, const aot_picture *pic, const char *color, 
         return false;
     }
     double deadline = now() + time_limit;
+    size_t was = out->n;
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
@@ -166,7 +169,7 @@ bool aot_picture_render(aot_sb *out, const aot_picture *pic, const char *color, 
     if (ok) {
         aot_sb said = {0};
         bool in_time = read_until(data[0], errors[0], out, &said, deadline);
-        ok = finish(pid, in_time, time_limit, &said, why);
+        ok = finish(pid, in_time, time_limit, out->n - was, &said, why);
         aot_sb_free(&said);
     } else {
         aot_sb_addf(why, "no process: %s", strerror(errno));

@@ -47,7 +47,12 @@ aot_status aot_file_write(const char *path, const char *data, size_t n, aot_err 
         return write_plain(path, data, n, err);
     }
     aot_sb temp = {0};
-    const char *target = realpath(path, real) != NULL ? real : path;
+    const char *target = realpath(path, real);
+    if (target == NULL && lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+        return AOT_FAIL(err, AOT_E_IO, "cannot write %s: it is a symbolic link that leads nowhere: %s", path,
+                        strerror(errno));
+    }
+    target = target != NULL ? target : path;
     aot_sb_addf(&temp, "%s.new-%ld", target, (long)getpid());
     aot_status s = write_plain(temp.d, data, n, err);
     if (s == AOT_OK && rename(temp.d, target) != 0) {

@@ -138,4 +138,19 @@ END
 echo "save node:sin_2" >"$scratch/twin.policy"
 run "$AOTSCOPE" export "$scratch/twin.txt" --policy "$scratch/twin.policy" -f script
 ok "a policy's script counts calls as they are dispatched" out "(torch.ops.aten.sin.default, {2}, CheckpointPolicy.MUST_SAVE)"
+
+# Descriptors that a parent closed: what is opened next must not be taken for standard output or errors.
+if "$AOTSCOPE" help formats | grep -q svg; then
+    closed() { "$AOTSCOPE" export "$log" --what partition -o "$scratch/closed.svg" >&- 2>&- <&- && grep -q '</svg>' "$scratch/closed.svg"; }
+    ok "a picture is made without any standard descriptor" closed
+fi
+closed_out() { code=0; "$AOTSCOPE" info "$log" >&- 2>"$scratch/err" || code=$?; exits 2 && err "standard output"; }
+ok "a closed standard output is an error" closed_out
+ln -s loop.md "$scratch/loop.md"
+ln -s nowhere/x.md "$scratch/dangling.md"
+for link in loop dangling; do
+    run "$AOTSCOPE" export "$log" --what saved -o "$scratch/$link.md"
+    ok "a link that leads nowhere is not written: $link" sh -c '[ "$1" = 2 ] && grep -q "leads nowhere" "$2" && [ -L "$3" ]' \
+        - "$code" "$scratch/err" "$scratch/$link.md"
+done
 done_testing

@@ -72,7 +72,7 @@ typedef struct terminal {
     aot_sb seen;
 } terminal;
 
-static void start(terminal *t)
+static void start_in(terminal *t, const char *locale)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 100};
     const char *program = getenv("AOTSCOPE");
@@ -84,12 +84,17 @@ static void start(terminal *t)
     assert_true(t->pid >= 0);
     if (t->pid == 0) {
         setenv("TERM", "xterm", 1);
-        setenv("LC_ALL", "C", 1);
+        setenv("LC_ALL", locale, 1);
         unsetenv("XDG_CONFIG_HOME");
         setenv("HOME", "/nonexistent", 1);
         execl(program, program, path, (char *)NULL);
         _exit(127);
     }
+}
+
+static void start(terminal *t)
+{
+    start_in(t, "C");
 }
 
 /* Reads until a text came (from byte `from` on; NULL: until the terminal is closed); whether that happened. */
@@ -171,11 +176,29 @@ static void a_signal_ends_it_even_while_it_computes(void **state)
     aot_sb_free(&t.seen);
 }
 
+/* Lone and cut-off bytes of UTF-8: curses would wait for the rest and hold back all keys behind them. */
+static void bytes_that_are_no_character_hold_no_key_back(void **state)
+{
+    (void)state;
+    static const char *const strays[] = {"\x97", "\xc3", "\xe2\x82", "\xff\xc3\xa9\xf0\x9f"};
+    for (size_t i = 0; i < sizeof strays / sizeof *strays; i++) {
+        terminal t;
+        start_in(&t, "C.UTF-8");
+        assert_true(wait_for(&t, 0, "reading") || wait_for(&t, 0, "solving"));
+        type(&t, strays[i]);
+        type(&t, "Q");
+        int status = end(&t);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        aot_sb_free(&t.seen);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_takes_long_is_told_and_keys_wait),
         cmocka_unit_test(a_signal_ends_it_even_while_it_computes),
+        cmocka_unit_test(bytes_that_are_no_character_hold_no_key_back),
     };
     return cmocka_run_group_tests(tests, write_graph, remove_graph);
 }
