@@ -389,6 +389,7 @@ const char *aot_reason_words(char *buf, size_t size, const aot_partition *p, aot
     const aot_graph *g = p->cut;
     const aot_node *n = aot_node_at(g, id);
     const aot_node_info *info = &p->nodes[id];
+    aot_ban held = aot_ban_that_held(p, id);
     const char *words = "";
     if (n->kind == AOT_PLACEHOLDER) {
         words = aot_class_get(placeholder_class(g, id, info))->name;
@@ -398,8 +399,8 @@ const char *aot_reason_words(char *buf, size_t size, const aot_partition *p, aot
     } else if (n->kind == AOT_OUTPUT) {
         words = "";
     } else if (info->policy != AOT_POLICY_NONE && info->verdict != AOT_V_BACKWARD_ONLY) {
-        snprintf(buf, size, "%s%s%s", aot_policy_name(info->policy), info->ban ? ", " : "",
-                 info->ban && info->ban != AOT_BAN_MUST_SAVE ? ban_words(info->ban) : "");
+        snprintf(buf, size, "%s%s%s", aot_policy_name(info->policy), held ? ", " : "",
+                 held && held != AOT_BAN_MUST_SAVE ? ban_words(held) : "");
         size_t len = strlen(buf);
         if (aot_ends_with(buf, ", ")) {
             buf[len - 2] = 0;
@@ -408,15 +409,15 @@ const char *aot_reason_words(char *buf, size_t size, const aot_partition *p, aot
     } else if (aot_view_base(g, id) != AOT_NO_NODE) {
         snprintf(buf, size, "view of %s", aot_node_name(g, root_of_view(g, id)));
         return buf;
-    } else if (info->ban != AOT_BAN_NONE) {
-        words = ban_words(info->ban);
+    } else if (held != AOT_BAN_NONE) {
+        words = ban_words(held);
     } else if (info->tangent_closure) {
         words = "gradient";
     } else if (aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_SYM) {
         words = "symbolic size";
     } else if (aot_is_getitem(g, n)) {
         aot_node_id of = first_input(g, n);
-        aot_ban ban = of != AOT_NO_NODE ? p->nodes[of].ban : AOT_BAN_NONE;
+        aot_ban ban = of != AOT_NO_NODE ? aot_ban_that_held(p, of) : AOT_BAN_NONE;
         snprintf(buf, size, "of %s%s%s", of != AOT_NO_NODE ? aot_node_name(g, of) : "?",
                  ban ? ", " : "", ban ? ban_words(ban) : "");
         return buf;

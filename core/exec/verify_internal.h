@@ -20,6 +20,7 @@ typedef struct verify {
     vf_slot *eager, *forward, *backward; /* by name */
     uint32_t order;         /* of the call */
     aot_generator behind_forward, behind_call;
+    uint8_t *needed;      /* by node of the backward: aot_needed_nodes */
     bool saw_backward;
     aot_run_out call;
     aot_xval *flat;         /* outputs of the call, those of a tensor subclass one by one, as the graphs have them */

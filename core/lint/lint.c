@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exec/memsim.h"
+#include "ir/reads.h"
 #include "ops/op_ids.h"
 #include "partition/rng_sites.h"
 #include "session/saved.h"
@@ -119,10 +120,13 @@ static uint8_t *overwritten_inputs(const lint *l)
 
 static void lint_read_after_mutation(lint *l)
 {
-    uint8_t *written = overwritten_inputs(l);
+    uint8_t *written = overwritten_inputs(l), *needed = aot_needed_nodes(l->p->backward);
     for (uint32_t i = 0; i < l->p->n_saved; i++) {
         aot_node_id id = l->p->saved[i], primal = aot_node_primal(l->g, id);
-        if (primal != AOT_NO_NODE && written[primal]) {
+        aot_node_id taken = aot_graph_find(l->p->backward, name_of(l, id));
+        // not so a batch norm's running statistics: computed again in training, it does not read them
+        bool read = taken == AOT_NO_NODE || needed[taken];
+        if (primal != AOT_NO_NODE && written[primal] && read) {
             const char *via =
                 id == primal ? ""
                              : aot_arena_printf(l->g->ctx->arena, " through %s", name_of(l, id));
@@ -133,6 +137,7 @@ static void lint_read_after_mutation(lint *l)
                       name_of(l, primal), via));
         }
     }
+    free(needed);
     free(written);
 }
 

@@ -114,6 +114,12 @@ typedef struct aot_partition {
     bool used_default_partition; /* asked for, or no node is required in the backward */
 } aot_partition;
 
+/* The ban in the cut that decided: a budget lifts the later rungs' heuristics. Of nodes of p->cut. */
+static inline aot_ban aot_ban_that_held(const aot_partition *p, aot_node_id id)
+{
+    return (aot_ban)(p->cut_ban != NULL ? p->cut_ban[id] : p->nodes[id].ban);
+}
+
 /* Cuts. Everything returned belongs to in->joint->ctx.
  * Errors: E_UNBOUNDED (the message names both ends, the chain in words and the smallest change),
  * E_GRAPH (not a joint graph), E_RANGE (budget), E_UNSUPPORTED (a knapsack solver that is not built),

@@ -113,11 +113,11 @@ static const char *source_of_ban(const aot_partition *p, aot_node_id id, aot_are
             break;
         }
         id = aot_node_args(g, n)[0].u.node;
-        if (p->nodes[id].ban != AOT_BAN_NONE && aot_node_at(g, id)->kind != AOT_PLACEHOLDER) {
+        if (aot_ban_that_held(p, id) != AOT_BAN_NONE && aot_node_at(g, id)->kind != AOT_PLACEHOLDER) {
             return aot_arena_printf(a, view ? "view of %s, which cannot be recomputed: %s"
                                             : "%s cannot be recomputed: %s",
                                     aot_node_name(g, id),
-                                    aot_ban_text((aot_ban)p->nodes[id].ban));
+                                    aot_ban_text(aot_ban_that_held(p, id)));
         }
     }
     return "cheaper to keep than the values that recomputing it would need";
@@ -180,7 +180,8 @@ const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a
 {
     const aot_node *n = aot_node_at(p->cut, id);
     const aot_node_info *i = &p->nodes[id];
-    const char *ban = i->ban != AOT_BAN_NONE ? aot_ban_text((aot_ban)i->ban) : NULL;
+    aot_ban held = aot_ban_that_held(p, id);
+    const char *ban = held != AOT_BAN_NONE ? aot_ban_text(held) : NULL;
     switch ((aot_verdict)i->verdict) {
     case AOT_V_SAVED:
         if (n->kind == AOT_PLACEHOLDER) {

@@ -14,6 +14,12 @@ ok "and the output that holds the value" out "output 0 of the graph, copied back
 run "$AOTSCOPE" mutation "$oracle/pain_read_after_mutation/trace.log.gz"
 ok "an input read after its mutation is an error" exits 1
 ok "and named" out "primals_1 is saved for the backward, and the forward ends by overwriting it"
+run "$AOTSCOPE" mutation "$oracle/batch_norm_running_stats/trace.log.gz" --set activation_memory_budget=0.1
+ok "running statistics that a batch norm is given again are not read: no error" exits 0
+run "$AOTSCOPE" verify "$oracle/batch_norm_running_stats/trace.log.gz" --set activation_memory_budget=0.1
+ok "and its gradients are right" exits 0
+run "$AOTSCOPE" show "$oracle/batch_norm_running_stats/trace.log.gz" --stage backward --set activation_memory_budget=0.1
+ok "though it is computed again" out "aten._native_batch_norm_legit_functional.default("
 run "$AOTSCOPE" mutation "$oracle/synthetic_base_overlap/trace.log.gz"
 ok "a synthetic base is told" out "is made in the graph as a view of input 0, the synthetic base"
 ok "with the bytes of each" out "bytes 0 to 24 of 40 of storage"

@@ -88,6 +88,12 @@ ok "partition tells what the knapsack chose from" out "dp: 0.2857 of 0.3000 save
 printf 'aten.mm,0.5\n' >"$scratch/times"
 run "$AOTSCOPE" partition "$ladder" --set activation_memory_budget=0.3 --explain-knapsack --times "$scratch/times"
 ok "measured times stand in place of flops" out "0.5  saved"
+norms=$(ls "$AOT_FIXTURES"/oracle/pain_rms_norm_chain/trace.log*)
+run "$AOTSCOPE" explain "$norms" rsqrt
+ok "explain tells the ban" out "ban      materialized in backward:"
+run "$AOTSCOPE" explain "$norms" rsqrt --set activation_memory_budget=0.99
+ok "a later cut lifts it" out "ban      none in the cut that decided; in the first cut: materialized in backward"
+ok "and the reason is another" out "why      cheaper to keep than the values that recomputing it would need"
 run "$AOTSCOPE" explain "$ladder" mm --set activation_memory_budget=0.3
 ok "explain tells the knapsack's choice" out "saved: row 1 of 7 by memory, 0.1143 of the memory"
 ok "and the rows around it" out "> 1  mm    0.1143  131072  saved"
