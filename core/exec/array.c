@@ -2,8 +2,11 @@
 #include "exec/array.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "exec/blocks.h"
 
@@ -57,14 +60,55 @@ void aot_strides_contiguous(int64_t *stride, unsigned ndim, const int64_t *size)
 
 int64_t aot_extent(unsigned ndim, const int64_t *size, const int64_t *stride)
 {
-    int64_t last = 0;
+    int64_t last = 0, step;
+    bool beyond = false;
     for (unsigned i = 0; i < ndim; i++) {
         if (size[i] == 0) {
             return 0;
         }
-        last += (size[i] - 1) * stride[i];
+        beyond |= size[i] < 0 || stride[i] < 0 || __builtin_mul_overflow(size[i] - 1, stride[i], &step) ||
+                  __builtin_add_overflow(last, step, &last);
     }
-    return last + 1;
+    return beyond || last >= AOT_EXTENT_MAX ? AOT_EXTENT_MAX : last + 1;
+}
+
+double aot_memory_bytes(void)
+{
+    static double bytes;
+    if (bytes == 0) {
+        long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+        bytes = pages > 0 && page > 0 ? (double)pages * (double)page : INFINITY;
+    }
+    return bytes;
+}
+
+aot_status aot_array_possible(const aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
+                              const int64_t *stride, aot_err *err)
+{
+    double elements = 1, strides = 1, now = live == NULL ? 0 : (double)live->now, memory = aot_memory_bytes();
+    if (ndim > AOT_ARRAY_MAX_NDIM) {
+        return AOT_FAIL(err, AOT_E_SHAPE, "%u dimensions; the interpreter has room for %d", ndim, AOT_ARRAY_MAX_NDIM);
+    }
+    for (unsigned i = 0; i < ndim; i++) {
+        if (size[i] < 0 || (stride != NULL && stride[i] < 0)) {
+            return AOT_FAIL(err, AOT_E_SHAPE, "negative %s %" PRId64, size[i] < 0 ? "size" : "stride",
+                            size[i] < 0 ? size[i] : stride[i]);
+        }
+        elements *= (double)size[i];
+        strides *= size[i] > 1 ? (double)size[i] : 1; // an empty tensor has strides, too
+    }
+    if (elements > 0x1p36 || strides > 0x1p62) {
+        return AOT_FAIL(err, AOT_E_RANGE, "a tensor of %.3g elements", elements > 0 ? elements : strides);
+    }
+    double bytes = (stride == NULL ? elements : (double)aot_extent(ndim, size, stride)) * aot_dtype_get(d)->bytes;
+    if (bytes > memory) {
+        return AOT_FAIL(err, AOT_E_RANGE, "a tensor of %.3g bytes; this machine has %.3g", bytes, memory);
+    }
+    if (bytes > 0 && bytes + now > memory) {
+        return AOT_FAIL(err, AOT_E_RANGE, "a tensor of %.3g bytes where %.3g are live; this machine has %.3g", bytes, now,
+                        memory);
+    }
+    return AOT_OK;
 }
 
 static aot_array *array_of(aot_storage *s, aot_dtype d, unsigned ndim, const int64_t *size,
@@ -155,6 +199,6 @@ bool aot_array_is_contiguous(const aot_array *x)
 
 bool aot_array_fits(const aot_array *x)
 {
-    int64_t n = aot_extent(x->ndim, x->size, x->stride);
-    return x->offset >= 0 && (n == 0 || (x->offset + n) * aot_array_item_bytes(x) <= x->storage->bytes);
+    int64_t n = aot_extent(x->ndim, x->size, x->stride), room = x->storage->bytes / aot_array_item_bytes(x);
+    return x->offset >= 0 && (n == 0 || (n <= room && x->offset <= room - n));
 }

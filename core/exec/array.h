@@ -66,8 +66,16 @@ bool aot_array_is_contiguous(const aot_array *x);
 /* Whether all elements from the offset on fit into the storage. */
 bool aot_array_fits(const aot_array *x);
 void aot_strides_contiguous(int64_t *stride, unsigned ndim, const int64_t *size);
-/* Elements from the first to behind the last that such an array reaches; 0 if it is empty. */
+/* Elements from the first to behind the last that such an array reaches; 0 if it is empty; AOT_EXTENT_MAX where
+ * there are more, or a size or stride is negative: no storage holds them, and their bytes are still a number. */
+#define AOT_EXTENT_MAX (INT64_MAX / 32)
 int64_t aot_extent(unsigned ndim, const int64_t *size, const int64_t *stride);
+double aot_memory_bytes(void); /* of the machine; infinite where the system does not say */
+/* Whether such an array can be made beside what is live (NULL: nothing): what is asked before any whose sizes
+ * were read from outside. AOT_E_SHAPE: too many dimensions, a negative size or stride. AOT_E_RANGE: too large.
+ * stride NULL: contiguous. */
+aot_status aot_array_possible(const aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
+                              const int64_t *stride, aot_err *err);
 
 /* The same values, converted and broadcast; they do not overlap. */
 void aot_array_assign(aot_array *to, const aot_array *from);

@@ -1,9 +1,7 @@
 /* What kernels read and give: arguments by place, arrays of the call, results, other operators. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "exec/internal.h"
 
@@ -29,6 +27,9 @@ void k_fail(aot_kern *k, aot_status code, const char *fmt, ...)
 
 void *k_mem(aot_kern *k, size_t bytes)
 {
+    if ((double)bytes > aot_memory_bytes()) {
+        k_fail(k, AOT_E_RANGE, "working memory of %.3g bytes; this machine has %.3g", (double)bytes, aot_memory_bytes());
+    }
     return aot_arena_calloc(k->x->scratch, 1, bytes + 1);
 }
 
@@ -173,6 +174,16 @@ void k_ints_of(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int64_t *
     }
 }
 
+void k_small_ints_of(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int64_t least, int64_t *out)
+{
+    k_ints_of(k, pos, n, if_none, out);
+    for (unsigned i = 0; i < n; i++) {
+        if (out[i] < least || out[i] > INT32_MAX) {
+            k_fail(k, AOT_E_RANGE, "argument %u is %" PRId64 "; it must be from %" PRId64 " to %d", pos, out[i], least, INT32_MAX);
+        }
+    }
+}
+
 bool k_str_is(aot_kern *k, unsigned pos, const char *text)
 {
     const aot_xval *v = k_arg(k, pos);
@@ -211,43 +222,27 @@ aot_array *k_own(aot_kern *k, aot_array *x)
     return ex_own(k->x, x);
 }
 
-static void check_sizes(aot_kern *k, unsigned ndim, const int64_t *size)
+/* Strides NULL: contiguous. */
+static void check_possible(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, const int64_t *stride)
 {
-    double n = 1, strides = 1; // an empty tensor has strides, too
-    if (ndim > AOT_ARRAY_MAX_NDIM) {
-        k_fail(k, AOT_E_SHAPE, "%u dimensions; the interpreter has room for %d", ndim, AOT_ARRAY_MAX_NDIM);
-    }
-    for (unsigned i = 0; i < ndim; i++) {
-        if (size[i] < 0) {
-            k_fail(k, AOT_E_SHAPE, "negative size %" PRId64, size[i]);
-        }
-        n *= (double)size[i];
-        strides *= size[i] > 1 ? (double)size[i] : 1;
-    }
-    if (n > 0x1p36 || strides > 0x1p62) {
-        k_fail(k, AOT_E_RANGE, "a tensor of %.3g elements", n > 0 ? n : strides);
+    aot_err e = {0};
+    aot_status s = aot_array_possible(&k->x->live, d, ndim, size, stride, &e);
+    if (s != AOT_OK) {
+        k_fail(k, s, "%s", e.msg);
     }
 }
 
-/* Of the machine; infinite where the system does not say. */
-static double memory_bytes(void)
+aot_array *k_new_strided(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, const int64_t *stride)
 {
-    static double bytes;
-    if (bytes == 0) {
-        long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-        bytes = pages > 0 && page > 0 ? (double)pages * (double)page : INFINITY;
-    }
-    return bytes;
+    check_possible(k, d, ndim, size, stride);
+    return k_own(k, aot_array_new_strided(&k->x->live, d, ndim, size, stride));
 }
 
 static aot_array *new_array(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, const int64_t *stride,
                             bool zeroed)
 {
     aot_live_bytes *live = &k->x->live;
-    double bytes = (double)aot_extent(ndim, size, stride) * aot_dtype_get(d)->bytes, memory = memory_bytes();
-    if (bytes > memory) {
-        k_fail(k, AOT_E_RANGE, "a tensor of %.3g bytes; this machine has %.3g", bytes, memory);
-    }
+    check_possible(k, d, ndim, size, stride);
     return k_own(k, zeroed ? aot_array_new_strided(live, d, ndim, size, stride)
                            : aot_array_empty_strided(live, d, ndim, size, stride));
 }
@@ -255,9 +250,21 @@ static aot_array *new_array(aot_kern *k, aot_dtype d, unsigned ndim, const int64
 static aot_array *new_contiguous(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, bool zeroed)
 {
     int64_t stride[AOT_ARRAY_MAX_NDIM];
-    check_sizes(k, ndim, size);
+    check_possible(k, d, ndim, size, NULL);
     aot_strides_contiguous(stride, ndim, size);
     return new_array(k, d, ndim, size, stride, zeroed);
+}
+
+void k_shape_is(aot_kern *k, const aot_array *x, unsigned ndim, const int64_t *size)
+{
+    if (x->ndim != ndim) {
+        k_fail(k, AOT_E_SHAPE, "a tensor with %u dimensions where %u are due", x->ndim, ndim);
+    }
+    for (unsigned i = 0; i < ndim; i++) {
+        if (x->size[i] != size[i]) {
+            k_fail(k, AOT_E_SHAPE, "size %" PRId64 " of dimension %u where %" PRId64 " is due", x->size[i], i, size[i]);
+        }
+    }
 }
 
 aot_array *k_new(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size)
@@ -302,7 +309,7 @@ static bool stated_strides(const aot_kern *k, unsigned i, unsigned ndim, const i
 static aot_array *new_result(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim, const int64_t *size, bool zeroed)
 {
     int64_t stride[AOT_ARRAY_MAX_NDIM];
-    check_sizes(k, ndim, size);
+    check_possible(k, d, ndim, size, NULL);
     return stated_strides(k, i, ndim, size, stride) ? new_array(k, d, ndim, size, stride, zeroed)
                                                     : new_contiguous(k, d, ndim, size, zeroed);
 }
@@ -322,15 +329,33 @@ aot_array *k_like(aot_kern *k, aot_dtype d, const aot_array *x)
     return k_out(k, 0, d, x->ndim, x->size);
 }
 
-aot_array *k_view(aot_kern *k, const aot_array *x, unsigned ndim, const int64_t *size, const int64_t *stride,
-                  int64_t offset)
+aot_array *k_view_as(aot_kern *k, const aot_array *x, aot_dtype d, unsigned ndim, const int64_t *size,
+                     const int64_t *stride, int64_t offset)
 {
-    check_sizes(k, ndim, size);
-    aot_array *v = k_own(k, aot_array_view(x, (aot_dtype)x->dtype, ndim, size, stride, offset));
+    double n = 1;
+    if (ndim > AOT_ARRAY_MAX_NDIM) {
+        k_fail(k, AOT_E_SHAPE, "%u dimensions; the interpreter has room for %d", ndim, AOT_ARRAY_MAX_NDIM);
+    }
+    for (unsigned i = 0; i < ndim; i++) {
+        n *= size[i] > 1 ? (double)size[i] : 1;
+        if (size[i] < 0 || stride[i] < 0) {
+            k_fail(k, AOT_E_SHAPE, "negative %s %" PRId64, size[i] < 0 ? "size" : "stride", size[i] < 0 ? size[i] : stride[i]);
+        }
+    }
+    if (n > 0x1p36) {
+        k_fail(k, AOT_E_RANGE, "a view of %.3g elements", n);
+    }
+    aot_array *v = k_own(k, aot_array_view(x, d, ndim, size, stride, offset));
     if (!aot_array_fits(v)) {
         k_fail(k, AOT_E_SHAPE, "a view that reaches beyond its storage of %" PRId64 " bytes", x->storage->bytes);
     }
     return v;
+}
+
+aot_array *k_view(aot_kern *k, const aot_array *x, unsigned ndim, const int64_t *size, const int64_t *stride,
+                  int64_t offset)
+{
+    return k_view_as(k, x, (aot_dtype)x->dtype, ndim, size, stride, offset);
 }
 
 aot_array *k_expand(aot_kern *k, const aot_array *x, unsigned ndim, const int64_t *size)
@@ -353,13 +378,15 @@ aot_array *k_expand(aot_kern *k, const aot_array *x, unsigned ndim, const int64_
 
 aot_array *k_select(aot_kern *k, const aot_array *x, unsigned dim, int64_t index)
 {
-    aot_array *v = k_own(k, aot_array_view(x, (aot_dtype)x->dtype, x->ndim - 1u, x->size, x->stride,
-                                           x->offset + index * x->stride[dim]));
-    for (unsigned i = dim; i < v->ndim; i++) {
-        v->size[i] = x->size[i + 1];
-        v->stride[i] = x->stride[i + 1];
+    int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
+    if (dim >= x->ndim || index < 0 || index >= x->size[dim]) {
+        k_fail(k, AOT_E_SHAPE, "index %" PRId64 " of a dimension of size %" PRId64, index, dim < x->ndim ? x->size[dim] : 0);
     }
-    return v;
+    for (unsigned i = 0; i + 1u < x->ndim; i++) {
+        size[i] = x->size[i + (i >= dim)];
+        stride[i] = x->stride[i + (i >= dim)];
+    }
+    return k_own(k, aot_array_view(x, (aot_dtype)x->dtype, x->ndim - 1u, size, stride, x->offset + index * x->stride[dim]));
 }
 
 aot_array *k_permute(aot_kern *k, const aot_array *x, const unsigned *perm)

@@ -313,8 +313,13 @@ static aot_xval attribute(walk *w, const aot_node *n)
         ex_fail(w->x, AOT_E_UNSUPPORTED, "the value of %s is not in the input", aot_text(w->g->ctx, n->target));
     }
     int64_t size[AOT_ARRAY_MAX_NDIM];
-    for (unsigned i = 0; i < m->ndim; i++) {
+    for (unsigned i = 0; i < m->ndim && i < AOT_ARRAY_MAX_NDIM; i++) {
         size[i] = aot_meta_sizes(w->g->ctx, m)[i].value;
+    }
+    aot_err why = {0};
+    aot_status s = aot_array_possible(&w->x->live, (aot_dtype)m->dtype, m->ndim, size, NULL, &why);
+    if (s != AOT_OK) {
+        ex_fail(w->x, s, "%s: %s", aot_text(w->g->ctx, n->target), why.msg);
     }
     aot_array *x = ex_own(w->x, aot_array_new(&w->x->live, aot_exec_dtype(w->x, (aot_dtype)m->dtype), m->ndim, size));
     if (v->kind == AOT_ARG_RAW) {

@@ -47,6 +47,8 @@ aot_dtype k_dtype(aot_kern *k, unsigned pos, aot_dtype if_none);
 int64_t *k_ints(aot_kern *k, unsigned pos, unsigned *n);
 /* The same of exactly n; one item or none stands for all. */
 void k_ints_of(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int64_t *out);
+/* The same, each from `least` to what a C int holds, as PyTorch demands of windows. */
+void k_small_ints_of(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int64_t least, int64_t *out);
 bool k_str_is(aot_kern *k, unsigned pos, const char *text);
 unsigned k_dim(aot_kern *k, unsigned pos, unsigned ndim); /* from the front; 0-dim counts as 1-dim */
 unsigned k_wrap(aot_kern *k, int64_t dim, unsigned ndim);
@@ -57,6 +59,9 @@ uint32_t k_dims_mask(aot_kern *k, unsigned pos, unsigned ndim);
 
 aot_array *k_own(aot_kern *k, aot_array *x); /* the call gives the reference back */
 aot_array *k_new(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size); /* contiguous, zeroed */
+aot_array *k_new_strided(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, const int64_t *stride);
+/* x must have these sizes. */
+void k_shape_is(aot_kern *k, const aot_array *x, unsigned ndim, const int64_t *size);
 /* The result `i` of the node: with the strides that the graph states, if it has these sizes. */
 aot_array *k_out(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim, const int64_t *size);
 /* The same two with undefined elements: for what writes each of them. */
@@ -65,6 +70,9 @@ aot_array *k_out_empty(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim, cons
 aot_array *k_like(aot_kern *k, aot_dtype d, const aot_array *x); /* result 0 in x's shape */
 aot_array *k_view(aot_kern *k, const aot_array *x, unsigned ndim, const int64_t *size, const int64_t *stride,
                   int64_t offset);
+/* The same with elements of dtype d, which offset and strides count. */
+aot_array *k_view_as(aot_kern *k, const aot_array *x, aot_dtype d, unsigned ndim, const int64_t *size,
+                     const int64_t *stride, int64_t offset);
 aot_array *k_expand(aot_kern *k, const aot_array *x, unsigned ndim, const int64_t *size);
 aot_array *k_select(aot_kern *k, const aot_array *x, unsigned dim, int64_t index);
 /* dims moved to the end in their order, as one; the others stay in front. */

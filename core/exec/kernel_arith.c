@@ -244,11 +244,11 @@ static void clamp_by(aot_kern *k, unsigned min, unsigned max)
     unsigned n = 1;
     uint32_t which = 1;
     if (a.min) {
-        in[n++] = k_in(k, min);
+        in[n++] = k_need(k, min);
         which |= 1u << min;
     }
     if (a.max) {
-        in[n++] = k_in(k, max);
+        in[n++] = k_need(k, max);
         which |= 1u << max;
     }
     aot_dtype d = k_promote(k, which);

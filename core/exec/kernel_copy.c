@@ -58,19 +58,26 @@ void kern_scalar_tensor(aot_kern *k)
     k_give(k, x);
 }
 
+static aot_array *strided(aot_kern *k, aot_dtype d, unsigned n, const int64_t *size, unsigned n_strides, const int64_t *stride)
+{
+    if (n != n_strides) {
+        k_fail(k, AOT_E_SHAPE, "%u sizes and %u strides", n, n_strides);
+    }
+    return k_new_strided(k, d, n, size, stride);
+}
+
 void kern_empty_strided(aot_kern *k)
 {
     unsigned n, m;
     const int64_t *size = k_ints(k, 0, &n), *stride = k_ints(k, 1, &m);
-    k_give(k, k_own(k, aot_array_new_strided(NULL, k_dtype(k, 2, AOT_F32), n, size, stride)));
+    k_give(k, strided(k, k_dtype(k, 2, AOT_F32), n, size, m, stride));
 }
 
 void kern_new_empty_strided(aot_kern *k)
 {
     unsigned n, m;
     const int64_t *size = k_ints(k, 1, &n), *stride = k_ints(k, 2, &m);
-    aot_array *x = k_new(k, k_dtype(k, 3, (aot_dtype)k_need(k, 0)->dtype), 0, NULL);
-    k_give(k, k_own(k, aot_array_new_strided(x->storage->live, (aot_dtype)x->dtype, n, size, stride)));
+    k_give(k, strided(k, k_dtype(k, 3, (aot_dtype)k_need(k, 0)->dtype), n, size, m, stride));
 }
 
 void kern_new_zeros(aot_kern *k)

@@ -315,10 +315,9 @@ void kern_ldl_solve(aot_kern *k)
     aot_array *a = k_need(k, 0), *b = mats_batch(k, k_need(k, 2), a);
     a = mats_batch(k, a, b);
     mats v = mats_of(k, a), x = mats_of(k, b);
-    int64_t size[AOT_ARRAY_MAX_NDIM];
+    mats_check_system(k, &v, &x);
     aot_int n = v.n, info;
-    memcpy(size, a->size, sizeof size);
-    aot_array *pivots = k_cast_contiguous(k, k_expand(k, k_need(k, 1), a->ndim - 1u, size), AOT_I32);
+    aot_array *pivots = mats_pivots(k, k_need(k, 1), a, true);
     if (v.z) {
         k_fail(k, AOT_E_UNSUPPORTED, "not run for complex numbers");
     }

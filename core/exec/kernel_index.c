@@ -83,9 +83,35 @@ static void place_run(void *arg, char *const *ptr, const int64_t *stride, int64_
     }
 }
 
+/* Numbers count as vectors of one. false: there are no places. */
+static bool check_places(aot_kern *k, const aot_array *x, unsigned dim, const aot_array *index, const aot_array *other)
+{
+    if (aot_dtype_class((aot_dtype)index->dtype) != AOT_CLASS_INT) {
+        k_fail(k, AOT_E_SHAPE, "positions of %s", aot_dtype_get((aot_dtype)index->dtype)->torch_name);
+    }
+    if (aot_array_numel(index) == 0) {
+        return false;
+    }
+    unsigned ndim = index->ndim == 0 ? 1 : index->ndim;
+    if (ndim != (x->ndim == 0 ? 1 : x->ndim) || (other != NULL && ndim != (other->ndim == 0 ? 1 : other->ndim))) {
+        k_fail(k, AOT_E_SHAPE, "positions with %u dimensions in a tensor with %u", index->ndim, x->ndim);
+    }
+    for (unsigned i = 0; i < index->ndim; i++) {
+        int64_t room = i == dim ? INT64_MAX : x->ndim == 0 ? 1 : x->size[i];
+        int64_t from = other == NULL ? room : other->ndim == 0 ? 1 : other->size[i], fit = from < room ? from : room;
+        if (index->size[i] > fit) {
+            k_fail(k, AOT_E_SHAPE, "size %" PRId64 " of positions' dimension %u where %" PRId64 " fit", index->size[i], i, fit);
+        }
+    }
+    return true;
+}
+
 static void each_place(aot_kern *k, aot_array *x, unsigned dim, aot_array *index, aot_array *other, place_fn *fn,
                        void *arg)
 {
+    if (!check_places(k, x, dim, index, other)) {
+        return;
+    }
     place_job j = {k, fn, arg, x->ndim > 0 ? x->size[dim] : 1,
                    x->ndim > 0 ? x->stride[dim] * aot_array_item_bytes(x) : 0, (aot_dtype)index->dtype, other != NULL};
     aot_array base = *x;

@@ -2,6 +2,7 @@
  * with them. Batches are run matrix by matrix on column-major copies.
  *
  * Mirrors: aten/src/ATen/native/BatchLinearAlgebra.cpp, LinearAlgebra.cpp. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,18 @@
 
 /* ---- batches of matrices ---------------------------------------------------------------------------------- */
 
-mats mats_of(aot_kern *k, aot_array *x)
+static void need_matrix(aot_kern *k, const aot_array *x)
 {
     if (x->ndim < 2) {
         k_fail(k, AOT_E_SHAPE, "a tensor with %u dimensions is no matrix", x->ndim);
+    }
+}
+
+mats mats_of(aot_kern *k, aot_array *x)
+{
+    need_matrix(k, x);
+    if (x->size[x->ndim - 2] > INT32_MAX || x->size[x->ndim - 1] > INT32_MAX) {
+        k_fail(k, AOT_E_RANGE, "a matrix of %" PRId64 " by %" PRId64, x->size[x->ndim - 2], x->size[x->ndim - 1]);
     }
     mats v = {.z = aot_array_kind(x) == 'c', .m = (int)x->size[x->ndim - 2], .n = (int)x->size[x->ndim - 1], .count = 1};
     unsigned perm[AOT_ARRAY_MAX_NDIM];
@@ -62,6 +71,8 @@ aot_array *mats_batch(aot_kern *k, aot_array *x, const aot_array *like)
 {
     int64_t size[AOT_ARRAY_MAX_NDIM];
     unsigned n = like->ndim - 2u, have = x->ndim - 2u;
+    need_matrix(k, x);
+    need_matrix(k, like);
     memcpy(size, like->size, sizeof size);
     if (!aot_broadcast(&n, size, have, x->size)) {
         k_fail(k, AOT_E_SHAPE, "batches that cannot be broadcast");
@@ -75,6 +86,14 @@ static void check_square(aot_kern *k, const mats *v)
 {
     if (v->m != v->n) {
         k_fail(k, AOT_E_SHAPE, "matrices of %d by %d are not square", v->m, v->n);
+    }
+}
+
+void mats_check_system(aot_kern *k, const mats *a, const mats *b)
+{
+    check_square(k, a);
+    if (a->m != b->m || a->count != b->count) {
+        k_fail(k, AOT_E_SHAPE, "right sides with %d rows of matrices with %d", b->m, a->m);
     }
 }
 
@@ -131,13 +150,18 @@ static aot_array *adjoint(aot_kern *k, aot_array *x)
     return aot_array_kind(x) == 'c' ? K1(k, aten__conj_physical, x) : x;
 }
 
-/* Pivots count from 1 and are i32; expanded to a batch. */
-static aot_array *pivots_for(aot_kern *k, aot_array *pivots, const aot_array *batch)
+aot_array *mats_pivots(aot_kern *k, aot_array *pivots, const aot_array *batch, bool in_blocks)
 {
-    int64_t size[AOT_ARRAY_MAX_NDIM];
+    int64_t size[AOT_ARRAY_MAX_NDIM], n = batch->size[batch->ndim - 1];
     memcpy(size, batch->size, sizeof size);
-    size[batch->ndim - 2] = pivots->size[pivots->ndim - 1];
-    return k_cast_contiguous(k, k_expand(k, pivots, batch->ndim - 1u, size), AOT_I32);
+    aot_array *p = k_cast_contiguous(k, k_expand(k, pivots, batch->ndim - 1u, size), AOT_I32);
+    for (int64_t i = 0, all = aot_array_numel(p); i < all; i++) {
+        int64_t row = *ints(p, i);
+        if ((in_blocks ? llabs(row) : row) < 1 || llabs(row) > n) {
+            k_fail(k, AOT_E_RANGE, "pivot %" PRId64 " of matrices with %" PRId64 " rows", row, n);
+        }
+    }
+    return p;
 }
 
 /* X of A X = B, or of X A = B: then A^H X^H = B^H. */
@@ -148,7 +172,8 @@ static aot_array *lu_solved(aot_kern *k, aot_array *factors, aot_array *pivots, 
     factors = mats_batch(k, factors, right);
     bool z = aot_array_kind(factors) == 'c' || aot_array_kind(right) == 'c';
     mats a = mats_of(k, z ? k_cast(k, factors, AOT_C128) : factors), x = mats_of(k, z ? k_cast(k, right, AOT_C128) : right);
-    solve_with(&a, pivots_for(k, pivots, factors), &x, conjugate == left ? 'C' : 'N');
+    mats_check_system(k, &a, &x);
+    solve_with(&a, mats_pivots(k, pivots, factors, false), &x, conjugate == left ? 'C' : 'N');
     return left ? x.x : adjoint(k, x.x);
 }
 
@@ -176,6 +201,7 @@ static bool factors_transpose(const aot_array *a)
 void kern_solve(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *b = k_need(k, 1);
+    need_matrix(k, a);
     bool left = k_bool(k, 2);
     bool vector = b->ndim == 1 || (b->ndim + 1 == a->ndim && memcmp(b->size, a->size, b->ndim * sizeof *a->size) == 0);
     lu f = factor(k, a);
@@ -251,9 +277,11 @@ void kern_slogdet(aot_kern *k)
 /* P of the row exchanges that pivots tell. */
 static aot_array *permutations(aot_kern *k, const aot_array *factors, const aot_array *pivots, int64_t m)
 {
-    int64_t size[AOT_ARRAY_MAX_NDIM], n = pivots->size[pivots->ndim - 1];
+    int64_t size[AOT_ARRAY_MAX_NDIM], least = factors->size[factors->ndim - 1], n = m < least ? m : least;
     memcpy(size, factors->size, sizeof size);
-    size[factors->ndim - 1] = m;
+    size[factors->ndim - 2] = n;
+    k_shape_is(k, pivots, factors->ndim - 1u, size);
+    size[factors->ndim - 2] = size[factors->ndim - 1] = m;
     aot_array *p = k_new(k, AOT_F64, factors->ndim, size);
     int64_t count = m == 0 ? 0 : aot_array_numel(p) / (m * m), *row = k_mem(k, (size_t)(m + 1) * sizeof *row);
     for (int64_t i = 0; i < count; i++) {
@@ -286,6 +314,7 @@ static aot_array *part_of(aot_kern *k, aot_array *x, int64_t rows, int64_t colum
 
 static void unpack(aot_kern *k, aot_array *factors, aot_array *pivots, aot_dtype d, bool with_data, bool with_pivots)
 {
+    need_matrix(k, factors);
     int64_t m = factors->size[factors->ndim - 2], n = factors->size[factors->ndim - 1], least = m < n ? m : n, none = 0;
     aot_array *empty = k_new(k, d, 1, &none);
     k_give(k, empty);
@@ -324,6 +353,7 @@ static aot_array *triangular(aot_kern *k, aot_array *a, aot_array *b, bool upper
     b = mats_batch(k, b, a);
     a = mats_batch(k, a, b);
     mats m = mats_of(k, a), x = mats_of(k, b);
+    mats_check_system(k, &m, &x);
     char uplo = upper ? 'U' : 'L', diag = unit ? 'U' : 'N';
     for (int64_t i = 0; i < x.count && x.m > 0 && x.n > 0; i++) {
         aot_int info;
@@ -389,6 +419,7 @@ static aot_array *cholesky_solved(aot_kern *k, aot_array *l, aot_array *b, bool 
     b = mats_batch(k, b, l);
     l = mats_batch(k, l, b);
     mats m = mats_of(k, l), x = mats_of(k, b);
+    mats_check_system(k, &m, &x);
     char uplo = upper ? 'U' : 'L';
     for (int64_t i = 0; i < x.count && x.m > 0 && x.n > 0; i++) {
         aot_int info;
@@ -410,6 +441,7 @@ void kern_cholesky_solve(aot_kern *k)
 void kern_cholesky_inverse(aot_kern *k)
 {
     aot_array *l = k_need(k, 0);
+    need_matrix(k, l);
     int64_t n = l->size[l->ndim - 1];
     aot_array *one = k_call(k, AOT_OP_aten_eye, 2, (const aot_xval[]){aot_xv_int(n), aot_xv_dtype((aot_dtype)l->dtype)});
     k_give_as(k, 0, cholesky_solved(k, l, one, k_bool(k, 1)), (aot_dtype)l->dtype);

@@ -1,4 +1,5 @@
 /* Kernels of decompositions' own operators, and of those that fit no other family. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -209,6 +210,9 @@ typedef struct pairs {
 
 static pairs pairs_of(aot_kern *k, aot_array *a, aot_array *b)
 {
+    if (a->ndim < 2 || b->ndim < 2 || a->size[a->ndim - 1] != b->size[b->ndim - 1]) {
+        k_fail(k, AOT_E_SHAPE, "points with %u and %u dimensions, or of unequal length", a->ndim, b->ndim);
+    }
     pairs v = {.p = a->size[a->ndim - 2], .r = b->size[b->ndim - 2], .m = a->size[a->ndim - 1], .batch = 1};
     int64_t full[AOT_ARRAY_MAX_NDIM];
     unsigned n = a->ndim - 2u;
@@ -269,9 +273,17 @@ void kern_cdist_backward(aot_kern *k)
     k_give(k, out);
 }
 
+static void need_points(aot_kern *k, const aot_array *x)
+{
+    if (x->ndim != 2) {
+        k_fail(k, AOT_E_SHAPE, "points with %u dimensions", x->ndim);
+    }
+}
+
 void kern_pdist(aot_kern *k)
 {
     aot_array *x = k_need(k, 0), *v = k_cast_contiguous(k, x, AOT_F64);
+    need_points(k, x);
     int64_t n = x->size[0], m = x->size[1], count = n * (n - 1) / 2, at = 0;
     aot_array *d = k_new(k, AOT_F64, 1, &count), *out = k_out(k, 0, (aot_dtype)x->dtype, 1, &count);
     for (int64_t i = 0; i < n; i++) {
@@ -286,8 +298,11 @@ void kern_pdist(aot_kern *k)
 void kern_pdist_backward(aot_kern *k)
 {
     aot_array *x = k_need(k, 1), *v = k_cast_contiguous(k, x, AOT_F64), *g = k_cast_contiguous(k, k_need(k, 0), AOT_F64);
+    need_points(k, x);
     aot_array *d = k_cast_contiguous(k, k_need(k, 3), AOT_F64), *dx = k_new(k, AOT_F64, 2, x->size);
-    int64_t n = x->size[0], m = x->size[1], at = 0;
+    int64_t n = x->size[0], m = x->size[1], at = 0, count = n * (n - 1) / 2;
+    k_shape_is(k, d, 1, &count);
+    k_shape_is(k, g, 1, &count);
     double p = k_real(k, 2, 2);
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = i + 1; j < n; j++, at++) {
@@ -317,11 +332,23 @@ void kern_replication_pad_backward(aot_kern *k)
     aot_array *g = k_need(k, 0), *x = k_need(k, 1);
     unsigned n;
     const int64_t *pad = k_ints(k, 2, &n);
+    int64_t padded[AOT_ARRAY_MAX_NDIM];
+    memcpy(padded, x->size, sizeof padded);
+    for (unsigned i = 0; i < n; i++) {
+        if (n % 2 != 0 || n / 2 > x->ndim || pad[i] < INT32_MIN || pad[i] > INT32_MAX) {
+            k_fail(k, AOT_E_SHAPE, "a padding by %" PRId64 " of a tensor with %u dimensions", pad[i], x->ndim);
+        }
+        padded[x->ndim - 1u - i / 2] += pad[i];
+    }
+    k_shape_is(k, g, x->ndim, padded);
     for (unsigned i = 0; i < n / 2; i++) {
         unsigned d = x->ndim - 1u - i;
         int64_t size[AOT_ARRAY_MAX_NDIM];
         memcpy(size, g->size, sizeof size);
         size[d] = x->size[d];
+        if (size[d] < 1 && g->size[d] > 0) {
+            k_fail(k, AOT_E_SHAPE, "a padding of nothing");
+        }
         aot_array *to = k_new(k, (aot_dtype)g->dtype, g->ndim, size);
         for (int64_t j = 0; j < g->size[d]; j++) {
             int64_t at = j - pad[2 * i];

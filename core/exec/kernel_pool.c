@@ -3,6 +3,7 @@
  *
  * Mirrors: aten/src/ATen/native/AveragePool2d.cpp, AdaptiveAveragePooling.cpp, DilatedMaxPool2d.cpp,
  * AdaptiveMaxPooling2d.cpp, Pool.h. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "exec/reals.h"
@@ -35,10 +36,38 @@ static void begin(aot_kern *k, windows *w, const aot_array *x, unsigned n)
     }
 }
 
+/* Sizes of x with the pooled dimensions replaced. */
+static void outputs_of(const aot_array *x, const windows *w, int64_t *size)
+{
+    memcpy(size, x->size, sizeof x->size);
+    for (unsigned i = 0; i < w->n; i++) {
+        size[x->ndim - w->n + i] = w->out[3 - w->n + i];
+    }
+}
+
+/* Room for the windows along dimension d. */
+static range *ranges(aot_kern *k, windows *w, unsigned d)
+{
+    double n = fmax((double)w->planes, 1) * (double)w->n_out * (double)w->out[d];
+    if (n > 0x1p36) {
+        k_fail(k, AOT_E_RANGE, "%.3g windows", n);
+    }
+    w->n_out *= w->out[d];
+    return k_mem(k, (size_t)(w->out[d] + 1) * sizeof(range));
+}
+
+/* The gradient of outputs has as many planes as x. */
+static void need_planes(aot_kern *k, const aot_array *grad, const aot_array *x, unsigned n)
+{
+    if (x->ndim < n || grad->ndim != x->ndim || memcmp(grad->size, x->size, (x->ndim - n) * sizeof *x->size) != 0) {
+        k_fail(k, AOT_E_SHAPE, "a gradient with other planes than the input");
+    }
+}
+
 static void settings(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int64_t fill, int64_t out[3])
 {
     int64_t v[3] = {if_none, if_none, if_none};
-    k_ints_of(k, pos, n, if_none, v);
+    k_small_ints_of(k, pos, n, if_none, 0, v);
     for (unsigned i = 0; i < 3; i++) {
         out[i] = i + n < 3 ? fill : v[i + n - 3];
     }
@@ -63,12 +92,15 @@ static void fixed_windows(aot_kern *k, windows *w, unsigned first, unsigned dila
     }
     for (unsigned d = 0; d < 3; d++) {
         stride[d] = stride[d] == 0 ? kernel[d] : stride[d];
+        if (kernel[d] < 1 || stride[d] < 1 || w->step[d] < 1 || pad[d] > ((kernel[d] - 1) * w->step[d] + 1) / 2) {
+            k_fail(k, AOT_E_SHAPE, "windows of %" PRId64 " by steps of %" PRId64 ", dilated by %" PRId64 ", padded by %" PRId64,
+                   kernel[d], stride[d], w->step[d], pad[d]);
+        }
         w->out[d] = d + w->n < 3 ? 1 : output_size(w->in[d], kernel[d], pad[d], stride[d], w->step[d], k_bool(k, ceil_pos));
-        if (w->out[d] < 0 || kernel[d] < 1) {
+        if (w->out[d] < 0) {
             k_fail(k, AOT_E_SHAPE, "windows that do not fit");
         }
-        w->n_out *= w->out[d];
-        w->of[d] = k_mem(k, (size_t)(w->out[d] + 1) * sizeof(range));
+        w->of[d] = ranges(k, w, d);
         for (int64_t o = 0; o < w->out[d]; o++) {
             int64_t lo = o * stride[d] - pad[d], hi = lo + (kernel[d] - 1) * w->step[d] + 1;
             int64_t far = hi < w->in[d] + pad[d] ? hi : w->in[d] + pad[d];
@@ -85,8 +117,7 @@ static void adaptive_windows(aot_kern *k, windows *w, const int64_t out[3])
 {
     for (unsigned d = 0; d < 3; d++) {
         w->out[d] = d + w->n < 3 ? 1 : out[d];
-        w->n_out *= w->out[d];
-        w->of[d] = k_mem(k, (size_t)(w->out[d] + 1) * sizeof(range));
+        w->of[d] = ranges(k, w, d);
         for (int64_t o = 0; o < w->out[d]; o++) {
             int64_t n = w->in[d], m = w->out[d];
             range r = {o * n / m, ((o + 1) * n + m - 1) / m, 0};
@@ -129,10 +160,7 @@ static void each_window(const windows *w, window_fn *fn, void *arg)
 static aot_array *image(aot_kern *k, const aot_array *x, const windows *w, aot_dtype d)
 {
     int64_t size[AOT_ARRAY_MAX_NDIM];
-    memcpy(size, x->size, sizeof size);
-    for (unsigned i = 0; i < w->n; i++) {
-        size[x->ndim - w->n + i] = w->out[3 - w->n + i];
-    }
+    outputs_of(x, w, size);
     return k_new(k, d, x->ndim, size);
 }
 
@@ -196,6 +224,9 @@ static void average_pool_backward(aot_kern *k, unsigned n)
     windows w;
     begin(k, &w, x, n);
     fixed_windows(k, &w, 2, 0, 5);
+    int64_t size[AOT_ARRAY_MAX_NDIM];
+    outputs_of(x, &w, size);
+    k_shape_is(k, grad, x->ndim, size);
     average a = {reals_of(k, grad), reals_data(dx), k_int(k, 7, 0), k_bool(k, 6), false};
     each_window(&w, spread_window, &a);
     k_give_as(k, 0, dx, (aot_dtype)x->dtype);
@@ -241,6 +272,7 @@ static void adaptive_average_backward(aot_kern *k, unsigned n)
     windows w;
     int64_t out[3] = {1, 1, 1};
     begin(k, &w, x, n);
+    need_planes(k, grad, x, n);
     for (unsigned i = 0; i < n; i++) {
         out[3 - n + i] = grad->size[grad->ndim - n + i];
     }
@@ -328,6 +360,8 @@ static void adaptive_maximum(aot_kern *k, unsigned n)
 static void maximum_backward(aot_kern *k, unsigned n, unsigned index_pos)
 {
     aot_array *grad = k_need(k, 0), *x = k_need(k, 1), *dx = k_new(k, AOT_F64, x->ndim, x->size);
+    need_planes(k, grad, x, n);
+    k_shape_is(k, k_need(k, index_pos), grad->ndim, grad->size);
     const double *g = reals_of(k, grad);
     const int64_t *index = ints_of(k, k_need(k, index_pos));
     int64_t per_in = 1, per_out = 1;
@@ -409,15 +443,15 @@ static void fractional_maximum(aot_kern *k, unsigned n)
     begin(k, &w, x, n);
     settings(k, 1, n, 1, 1, kernel);
     settings(k, 2, n, 1, 1, out);
+    need_reals(k, samples);
     const double *u = reals_of(k, samples);
     if (aot_array_numel(samples) < w.planes * n) {
         k_fail(k, AOT_E_SHAPE, "fewer random numbers than planes");
     }
     for (unsigned d = 0; d < 3; d++) {
         w.out[d] = d + n < 3 ? 1 : out[d];
-        w.n_out *= w.out[d];
-        w.of[d] = k_mem(k, (size_t)(w.out[d] + 1) * sizeof(range));
-        if (kernel[d] > w.in[d]) {
+        w.of[d] = ranges(k, &w, d);
+        if (kernel[d] < 1 || kernel[d] > w.in[d] || w.out[d] + kernel[d] - 1 > w.in[d]) {
             k_fail(k, AOT_E_SHAPE, "windows that do not fit");
         }
     }
@@ -464,13 +498,13 @@ static void turn_places(aot_kern *k, aot_array *at, unsigned n, const int64_t *i
 {
     int64_t kernel[3], stride[3], padding[3], dilation[3];
     const int64_t *v = (const int64_t *)(void *)aot_array_data(at), *size = at->size + at->ndim - n;
-    k_ints_of(k, pos[0], n, 1, kernel);
-    k_ints_of(k, pos[1], n, 0, stride);
+    k_small_ints_of(k, pos[0], n, 1, 1, kernel);
+    k_small_ints_of(k, pos[1], n, 0, 0, stride);
     for (unsigned d = 0; d < n; d++) { // none: windows beside each other
         stride[d] = stride[d] == 0 ? kernel[d] : stride[d];
     }
-    k_ints_of(k, pos[2], n, 0, padding);
-    k_ints_of(k, pos[3], n, 1, dilation);
+    k_small_ints_of(k, pos[2], n, 0, 0, padding);
+    k_small_ints_of(k, pos[3], n, 1, 1, dilation);
     int64_t all = aot_array_numel(at);
     for (int64_t i = 0; i < all; i++) {
         int64_t rest = v[i], where = i, unit = 1;
@@ -512,6 +546,11 @@ void kern_low_memory_max_pool_indices(aot_kern *k)
     const int64_t *image = k_ints(k, 2, &n);
     if (n < 1 || n > 3 || at->ndim < n) {
         k_fail(k, AOT_E_UNSUPPORTED, "windows of %u dimensions", n);
+    }
+    for (unsigned d = 0; d < n; d++) {
+        if (image[d] < 0 || image[d] > INT32_MAX) {
+            k_fail(k, AOT_E_SHAPE, "an image of size %" PRId64, image[d]);
+        }
     }
     aot_array *out = k_new(k, AOT_I64, at->ndim, at->size);
     turn_places(k, at, n, image, (const unsigned[]){1, 3, 4, 5}, true, (int64_t *)(void *)aot_array_data(out));

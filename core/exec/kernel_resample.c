@@ -140,6 +140,23 @@ static double *resample_dim(aot_kern *k, const double *x, const weights *q, int6
     return y;
 }
 
+/* The sizes that a backward is given: in, of the image; the gradient x must be of those that come out. */
+static void check_image(aot_kern *k, const aot_array *x, unsigned n, const int64_t *out, int64_t *in)
+{
+    unsigned have;
+    int64_t size[AOT_ARRAY_MAX_NDIM];
+    k_ints(k, 2, &have);
+    if (have != x->ndim) {
+        k_fail(k, AOT_E_SHAPE, "%u sizes of an image with %u", have, x->ndim);
+    }
+    k_small_ints_of(k, 2, x->ndim, 1, 0, in);
+    memcpy(size, in, sizeof size);
+    for (unsigned d = 0; d < n; d++) {
+        size[x->ndim - n + d] = out[d];
+    }
+    k_shape_is(k, x, x->ndim, size);
+}
+
 /* (self, output_size, [align_corners], scales...); backward: (grad, output_size, input_size, ...) */
 void kern_resample(aot_kern *k)
 {
@@ -155,10 +172,15 @@ void kern_resample(aot_kern *k)
     int64_t out[3], size[AOT_ARRAY_MAX_NDIM], in[AOT_ARRAY_MAX_NDIM];
     bool has_corners = r->mode != NEAREST && r->mode != NEAREST_EXACT, corners = has_corners && k_bool(k, at);
     at += has_corners;
-    k_ints_of(k, 1, n, 1, out);
+    k_small_ints_of(k, 1, n, 1, 1, out);
     memcpy(in, x->size, sizeof in);
     if (r->backward) {
-        k_ints_of(k, 2, x->ndim, 1, in);
+        check_image(k, x, n, out, in);
+    }
+    for (unsigned d = 0; d < n; d++) {
+        if (in[first + d] < 1) {
+            k_fail(k, AOT_E_SHAPE, "an image without elements");
+        }
     }
     memcpy(size, x->size, sizeof size); // of what is resampled, as it changes
     double *v = reals_of(k, x);

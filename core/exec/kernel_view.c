@@ -211,20 +211,34 @@ void kern_select(aot_kern *k)
 static aot_array *sliced(aot_kern *k, aot_array *x, unsigned d, int64_t start, int64_t end, int64_t step)
 {
     int64_t n = x->size[d];
+    if (step < 1) {
+        k_fail(k, AOT_E_SHAPE, "a slice by steps of %" PRId64, step);
+    }
     start = start < 0 ? start + n : start;
     end = end < 0 ? end + n : end;
     start = start < 0 ? 0 : start > n ? n : start;
     end = end < start ? start : end > n ? n : end;
     aot_array *v = k_own(k, aot_array_view(x, (aot_dtype)x->dtype, x->ndim, x->size, x->stride,
                                            x->offset + start * x->stride[d]));
-    v->size[d] = (end - start + step - 1) / step;
-    v->stride[d] *= step;
+    v->size[d] = end == start ? 0 : (end - start - 1) / step + 1;
+    if (__builtin_mul_overflow(v->stride[d], step, &v->stride[d])) {
+        k_fail(k, AOT_E_RANGE, "a slice by steps of %" PRId64, step);
+    }
     return v;
+}
+
+/* The dimension that an argument names; a number has none to cut. */
+static unsigned cut_dim(aot_kern *k, unsigned pos, const aot_array *x)
+{
+    if (x->ndim == 0) {
+        k_fail(k, AOT_E_SHAPE, "a tensor without dimensions");
+    }
+    return k_dim(k, pos, x->ndim);
 }
 
 static aot_array *slice_args(aot_kern *k, aot_array *x, unsigned first)
 {
-    return sliced(k, x, k_dim(k, first, x->ndim), k_int(k, first + 1, 0), k_int(k, first + 2, INT64_MAX),
+    return sliced(k, x, cut_dim(k, first, x), k_int(k, first + 1, 0), k_int(k, first + 2, INT64_MAX),
                   k_int(k, first + 3, 1));
 }
 
@@ -236,11 +250,14 @@ void kern_slice(aot_kern *k)
 void kern_split(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
-    unsigned d = k_dim(k, 2, x->ndim);
+    unsigned d = cut_dim(k, 2, x);
     int64_t each = k_int(k, 1, 1), n = x->size[d];
+    if (each < 0 || (each == 0 && n != 0)) {
+        k_fail(k, AOT_E_SHAPE, "parts of %" PRId64 " of a dimension of size %" PRId64, each, n);
+    }
     for (int64_t at = 0; at < n || at == 0; at += each) {
-        k_give(k, sliced(k, x, d, at, at + each > n ? n : at + each, 1));
-        if (each == 0) {
+        k_give(k, sliced(k, x, d, at, each > n - at ? n : at + each, 1));
+        if (each == 0 || each >= n - at) {
             break;
         }
     }
@@ -250,10 +267,13 @@ void kern_split(aot_kern *k)
 void kern_split_with_sizes(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
-    unsigned n, d = k_dim(k, 2, x->ndim);
+    unsigned n, d = cut_dim(k, 2, x);
     const int64_t *sizes = k_ints(k, 1, &n);
     int64_t at = 0;
     for (unsigned i = 0; i < n; i++) {
+        if (sizes[i] < 0 || sizes[i] > x->size[d] - at) {
+            k_fail(k, AOT_E_SHAPE, "a part of %" PRId64 " where %" PRId64 " are left", sizes[i], x->size[d] - at);
+        }
         k_give(k, sliced(k, x, d, at, at + sizes[i], 1));
         at += sizes[i];
     }
@@ -263,7 +283,7 @@ void kern_split_with_sizes(aot_kern *k)
 void kern_unbind(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
-    unsigned d = k_dim(k, 1, x->ndim);
+    unsigned d = cut_dim(k, 1, x);
     for (int64_t i = 0; i < x->size[d]; i++) {
         k_give(k, k_select(k, x, d, i));
     }
@@ -274,7 +294,13 @@ static aot_array *diagonal_of(aot_kern *k, aot_array *x, unsigned first)
 {
     int64_t offset = k_int(k, first, 0), size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
     unsigned a = k_dim(k, first + 1, x->ndim), b = k_dim(k, first + 2, x->ndim), n = 0;
-    int64_t rows = x->size[a], cols = x->size[b];
+    int64_t rows = x->ndim < 2 ? 0 : x->size[a], cols = x->ndim < 2 ? 0 : x->size[b];
+    if (a == b || x->ndim < 2) {
+        k_fail(k, AOT_E_SHAPE, "a diagonal of dimension %u and itself", a);
+    }
+    if (offset < -rows || offset > cols) {
+        offset = offset < 0 ? -rows : cols; // empty
+    }
     int64_t len = offset >= 0 ? (rows < cols - offset ? rows : cols - offset)
                               : (rows + offset < cols ? rows + offset : cols);
     for (unsigned i = 0; i < x->ndim; i++) {
@@ -300,13 +326,19 @@ void kern_unfold(aot_kern *k)
     aot_array *x = k_need(k, 0);
     int64_t size[AOT_ARRAY_MAX_NDIM + 1], stride[AOT_ARRAY_MAX_NDIM + 1], len = k_int(k, 2, 1), step = k_int(k, 3, 1);
     unsigned d = k_dim(k, 1, x->ndim);
+    int64_t most = x->ndim == 0 ? 1 : x->size[d];
+    if (len < 0 || len > most || step < 1) {
+        k_fail(k, AOT_E_SHAPE, "windows of %" PRId64 " by steps of %" PRId64 " of a dimension of size %" PRId64, len, step, most);
+    }
     memcpy(size, x->size, sizeof x->size);
     memcpy(stride, x->stride, sizeof x->stride);
     size[x->ndim] = len;
     stride[x->ndim] = x->ndim == 0 ? 1 : x->stride[d];
     if (x->ndim > 0) {
         size[d] = (x->size[d] - len) / step + 1;
-        stride[d] = step * x->stride[d];
+        if (__builtin_mul_overflow(step, x->stride[d], &stride[d])) {
+            k_fail(k, AOT_E_RANGE, "windows by steps of %" PRId64, step);
+        }
     }
     k_give(k, k_view(k, x, x->ndim + 1u, size, stride, x->offset));
 }
@@ -329,7 +361,11 @@ void kern_view_as_real(aot_kern *k)
 void kern_view_as_complex(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
-    if (x->ndim == 0 || x->size[x->ndim - 1] != 2 || x->stride[x->ndim - 1] != 1) {
+    bool even = x->offset % 2 == 0;
+    for (unsigned i = 0; i + 1u < x->ndim; i++) {
+        even = even && x->stride[i] % 2 == 0;
+    }
+    if (!even || x->ndim == 0 || x->size[x->ndim - 1] != 2 || x->stride[x->ndim - 1] != 1) {
         k_fail(k, AOT_E_SHAPE, "the last dimension must be two neighbours");
     }
     aot_array *v = k_own(k, aot_array_view(x, k_complex_of((aot_dtype)x->dtype), x->ndim - 1u, x->size, x->stride,
@@ -371,13 +407,18 @@ void kern_view_dtype(aot_kern *k)
     aot_array *x = k_need(k, 0);
     aot_dtype d = k_dtype(k, 1, (aot_dtype)x->dtype);
     int64_t from = aot_array_item_bytes(x), to = aot_dtype_get(d)->bytes;
-    aot_array *v = k_own(k, aot_array_view(x, d, x->ndim, x->size, x->stride, x->offset * from / to));
-    for (unsigned i = 0; i < v->ndim && from != to; i++) {
-        bool last = i + 1u == v->ndim;
-        v->stride[i] = last ? 1 : v->stride[i] * from / to;
-        v->size[i] = last ? v->size[i] * from / to : v->size[i];
+    int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
+    bool plain = from == to || (x->ndim > 0 && x->stride[x->ndim - 1] == 1);
+    for (unsigned i = 0; i < x->ndim; i++) {
+        bool last = i + 1u == x->ndim;
+        plain = plain && (from == to || (last ? x->size[i] : x->stride[i]) * from % to == 0);
+        stride[i] = last && from != to ? 1 : x->stride[i] * from / to;
+        size[i] = last ? x->size[i] * from / to : x->size[i];
     }
-    k_give(k, v);
+    if (!plain || x->offset * from % to != 0) {
+        k_fail(k, AOT_E_SHAPE, "elements of %" PRId64 " bytes are no neighbours that make one of %" PRId64, from, to);
+    }
+    k_give(k, k_view_as(k, x, d, x->ndim, size, stride, x->offset * from / to));
 }
 
 /* ---- a copy with a part replaced ------------------------------------------------------------------------------- */
@@ -403,7 +444,7 @@ void kern_slice_scatter(aot_kern *k)
 
 static aot_array *select_part(aot_kern *k, aot_array *x)
 {
-    unsigned d = k_dim(k, 2, x->ndim);
+    unsigned d = cut_dim(k, 2, x);
     int64_t i = k_int(k, 3, 0);
     return k_select(k, x, d, i < 0 ? i + x->size[d] : i);
 }
@@ -432,9 +473,12 @@ void kern_as_strided_scatter(aot_kern *k)
     int64_t items = x->storage->bytes / aot_array_item_bytes(x), one = 1;
     aot_array *all = k_new(k, (aot_dtype)x->dtype, 1, &items);
     aot_array_assign(all, k_view(k, x, 1, &items, &one, 0));
-    aot_array_assign(k_view(k, all, n, size, stride, k_int(k, 4, x->offset)), src);
+    if (n != m) {
+        k_fail(k, AOT_E_SHAPE, "%u sizes and %u strides", n, m);
+    }
+    aot_array *part = k_view(k, all, n, size, stride, k_int(k, 4, x->offset));
+    aot_array_assign(part, k_expand(k, src, n, size));
     k_give(k, k_view(k, all, x->ndim, x->size, x->stride, x->offset));
-    (void)m;
 }
 
 /* Zeros of the input's sizes with the gradient in its place. */
@@ -444,7 +488,8 @@ static void backward_of(aot_kern *k, aot_array *(*part)(aot_kern *, aot_array *)
     aot_array *grad = k_need(k, 0);
     const int64_t *size = k_ints(k, 1, &n);
     aot_array *out = k_out(k, 0, (aot_dtype)grad->dtype, n, size);
-    aot_array_assign(part(k, out), grad);
+    aot_array *to = part(k, out);
+    aot_array_assign(to, k_expand(k, grad, to->ndim, to->size));
     k_give(k, out);
 }
 

@@ -123,7 +123,7 @@ static aot_status read_array(const reader *r, const json_t *j, aot_array **out)
     for (unsigned i = 0; i < ndim; i++) {
         elements *= (double)size[i];
     }
-    if (elements > 0x1p32) {
+    if (elements * aot_dtype_get(d)->bytes > MOST_BYTES) {
         return fault(r, "shape has %.3g elements, too many for a values file", elements);
     }
     if (json_object_get(j, "stride") != NULL) {
@@ -132,13 +132,13 @@ static aot_status read_array(const reader *r, const json_t *j, aot_array **out)
             return fault(r, "stride has %u numbers, shape has %u", n_strides, ndim);
         }
     }
+    int64_t bytes = aot_extent(ndim, size, stride) * aot_dtype_get(d)->bytes;
+    if (bytes > MOST_BYTES) {
+        return fault(r, "stride reaches over %" PRId64 " bytes; the storage of a value has at most %d MiB", bytes,
+                     MOST_BYTES >> 20);
+    }
     aot_array *flat = aot_array_new(NULL, d, ndim, size);
     aot_status s = read_data(r, json_object_get(j, "data"), flat);
-    int64_t bytes = aot_extent(ndim, size, stride) * aot_dtype_get(d)->bytes;
-    if (s == AOT_OK && bytes > MOST_BYTES) {
-        s = fault(r, "stride reaches over %" PRId64 " bytes; the storage of a value has at most %d MiB", bytes,
-                  MOST_BYTES >> 20);
-    }
     if (s == AOT_OK) {
         *out = aot_array_new_strided(NULL, d, ndim, size, stride);
         aot_array_assign(*out, flat);

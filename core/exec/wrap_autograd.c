@@ -182,7 +182,8 @@ static aot_status deal_tangents(aot_wrapped *c, tangent_list *t)
 }
 
 /* A tangent as the graph takes it: of that type and with those strides. */
-static aot_xval tangent_input(aot_wrapped *c, const aot_array *given, const aot_graph *g, const aot_node *n, const aot_array *like)
+static aot_status tangent_input(aot_xval *out, aot_wrapped *c, const aot_array *given, const aot_graph *g, const aot_node *n,
+                                const aot_array *like)
 {
     const aot_meta *m = aot_meta_get(g->ctx, n->meta);
     int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
@@ -197,11 +198,13 @@ static aot_xval tangent_input(aot_wrapped *c, const aot_array *given, const aot_
         stride[i] = aot_meta_strides(g->ctx, m)[i].value;
     }
     aot_dtype d = aot_exec_dtype(c->x, m->val == AOT_VAL_TENSOR ? (aot_dtype)m->dtype : (aot_dtype)like->dtype);
+    AOT_TRY(aot_array_possible(aot_exec_live(c->x), d, ndim, size, stride, c->err));
     aot_array *x = aot_array_new_strided(aot_exec_live(c->x), d, ndim, size, stride);
+    *out = aot_xv_array(x);
     if (given != NULL && aot_array_numel(x) > 0) {
         aot_array_assign(x, given);
     }
-    return aot_xv_array(x);
+    return AOT_OK;
 }
 
 /* The values of the forward that take a tangent, in the order of the traced ones. */
@@ -240,7 +243,7 @@ typedef struct filling {
 } filling;
 
 /* The k-th tangent that the graph takes; a subclass takes a place for each inner tensor. */
-static aot_xval next_tangent(filling *f, const aot_node *node)
+static aot_status next_tangent(aot_xval *out, filling *f, const aot_node *node)
 {
     unsigned k = f->order[f->next];
     const aot_xval *v = &f->c->returned[k], *given = f->t->inner[k];
@@ -249,13 +252,13 @@ static aot_xval next_tangent(filling *f, const aot_node *node)
         like = v->u.items[f->part].kind == AOT_X_ARRAY ? v->u.items[f->part].u.array : NULL;
         from = given != NULL && given->u.items[f->part].kind == AOT_X_ARRAY ? given->u.items[f->part].u.array : NULL;
     }
-    aot_xval made = tangent_input(f->c, from, f->g, node, like);
-    wr_note(f->c, AOT_EVENT_TANGENT, &made, from == NULL ? "zeros: nobody gives one" : "laid out as it was traced", "tangent %u", f->next);
+    AOT_TRY(tangent_input(out, f->c, from, f->g, node, like));
+    wr_note(f->c, AOT_EVENT_TANGENT, out, from == NULL ? "zeros: nobody gives one" : "laid out as it was traced", "tangent %u", f->next);
     if (v->kind != AOT_X_LIST || ++f->part == v->n) {
         f->part = 0;
         f->next++;
     }
-    return made;
+    return AOT_OK;
 }
 
 /* Placeholders: saved sizes, saved tensors, tangents, tokens, seed and offset. */
@@ -273,7 +276,8 @@ static aot_status backward_inputs(filling *f, aot_xval *in, unsigned *n)
         } else if (at < n_sym + saved) {
             in[at] = aot_xv_keep(c->returned[c->n_forward + at - n_sym]);
         } else if (f->next < f->n_order) {
-            in[at] = next_tangent(f, node);
+            *n = at;
+            AOT_TRY(next_tangent(&in[at], f, node));
         } else if (f->n_behind < (unsigned)c->m->n_bw_tokens) {
             in[at] = aot_xv_none();
             wr_note(c, AOT_EVENT_TOKEN, &in[at], "", "token %u of the backward", f->n_behind++);

@@ -30,7 +30,7 @@ static bool laid_out(const aot_ctx *ctx, const aot_meta *m, const aot_array *x, 
         stride[i] = step->value;
         same &= x->size[i] == 1 || stride[i] == x->stride[i];
     }
-    return same;
+    return same || aot_array_possible(NULL, (aot_dtype)x->dtype, x->ndim, x->size, stride, NULL) != AOT_OK;
 }
 
 /* What the compiler promised of strides holds of what was computed: a value whose memory is its own is laid out so. */

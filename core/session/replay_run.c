@@ -30,27 +30,42 @@ static int64_t size_of(const aot_graph *g, const aot_dim *d, int64_t if_none)
 }
 
 /* Strides as the graph states them. */
-static aot_array *array_of_type(const aot_graph *g, const aot_meta *m, aot_live_bytes *live)
+static aot_status array_of_type(aot_xval *out, const aot_graph *g, const aot_meta *m,
+                                const char *name, aot_live_bytes *live, aot_err *err)
 {
     int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
+    aot_err why = {0};
+    if (m->ndim > AOT_ARRAY_MAX_NDIM) {
+        return AOT_FAIL(err, AOT_E_UNSUPPORTED, "%s has %u dimensions", name, m->ndim);
+    }
     for (unsigned i = 0; i < m->ndim; i++) {
         size[i] = size_of(g, &aot_meta_sizes(g->ctx, m)[i], 1);
     }
-    aot_strides_contiguous(stride, m->ndim, size);
-    for (unsigned i = 0; i < m->ndim && m->has_stride; i++) {
-        stride[i] = size_of(g, &aot_meta_strides(g->ctx, m)[i], stride[i]);
+    aot_status s = aot_array_possible(live, dtype_of(m), m->ndim, size, NULL, &why);
+    if (s == AOT_OK) {
+        aot_strides_contiguous(stride, m->ndim, size);
+        for (unsigned i = 0; i < m->ndim && m->has_stride; i++) {
+            stride[i] = size_of(g, &aot_meta_strides(g->ctx, m)[i], stride[i]);
+        }
+        s = aot_array_possible(live, dtype_of(m), m->ndim, size, stride, &why);
     }
-    return aot_array_new_strided(live, dtype_of(m), m->ndim, size, stride);
+    if (s != AOT_OK) {
+        return AOT_FAIL(err, s, "no values are made up for %s: %s", name, why.msg);
+    }
+    *out = aot_xv_array(aot_array_new_strided(live, dtype_of(m), m->ndim, size, stride));
+    return AOT_OK;
 }
 
-static void make_up(aot_array *x, aot_generator *g)
+static void make_up(aot_array *x, aot_generator *g, bool pivots)
 {
     aot_dtype d = (aot_dtype)x->dtype;
     int64_t n = aot_array_numel(x), bytes = aot_array_item_bytes(x);
     bool whole = aot_dtype_class(d) == AOT_CLASS_INT;
     aot_array *flat = aot_array_new(NULL, d, x->ndim, x->size);
     for (int64_t i = 0; i < n; i++) {
-        double v = whole ? (double)(aot_generator_u32(g) & 1) : aot_uniform_f32(g);
+        double v = pivots  ? (double)aot_pivot_at(x, i)
+                   : whole ? (double)(aot_generator_u32(g) & 1)
+                           : aot_uniform_f32(g);
         aot_store_real(&v, d, aot_array_data(flat) + i * bytes, bytes, 1);
     }
     if (n > 0) {
@@ -60,7 +75,7 @@ static void make_up(aot_array *x, aot_generator *g)
 }
 
 static aot_status input_value(aot_replay_unit *u, aot_xval *out, const aot_graph *g, aot_node_id id,
-                              aot_live_bytes *live, aot_err *err)
+                              bool pivots, aot_live_bytes *live, aot_err *err)
 {
     const aot_meta *m = aot_meta_get(g->ctx, aot_node_at(g, id)->meta);
     const char *name = aot_node_name(g, id);
@@ -78,20 +93,16 @@ static aot_status input_value(aot_replay_unit *u, aot_xval *out, const aot_graph
         *out = aot_xv_none();
         return AOT_OK;
     }
-    if (m->ndim > AOT_ARRAY_MAX_NDIM) {
-        return AOT_FAIL(err, AOT_E_UNSUPPORTED, "%s has %u dimensions", name, m->ndim);
-    }
-    aot_array *x = array_of_type(g, m, live);
+    AOT_TRY(array_of_type(out, g, m, name, live, err));
     aot_generator gen;
     aot_generator_seed(&gen, u->ask.seed ^ aot_hash64(name, strlen(name)));
-    if (!ru_recorded_input(u, g, name, x)) {
+    if (!ru_recorded_input(u, g, name, out->u.array)) {
         if (aot_starts_with(name, "tangents_")) {
-            aot_array_fill(x, 1);
+            aot_array_fill(out->u.array, 1);
         } else {
-            make_up(x, &gen);
+            make_up(out->u.array, &gen, pivots);
         }
     }
-    *out = aot_xv_array(x);
     return AOT_OK;
 }
 
@@ -99,12 +110,14 @@ static aot_status make_inputs(aot_replay_unit *u, aot_xval *in, unsigned *n, con
                               aot_live_bytes *live, aot_err *err)
 {
     aot_status s = AOT_OK;
+    int64_t *bounds = aot_integer_bounds(g);
     for (aot_node_id id = 0; id < g->nodes.n && s == AOT_OK; id++) {
         if (aot_node_at(g, id)->kind == AOT_PLACEHOLDER) {
-            s = input_value(u, &in[*n], g, id, live, err);
+            s = input_value(u, &in[*n], g, id, bounds[*n] == AOT_PIVOTS, live, err);
             *n += s == AOT_OK;
         }
     }
+    free(bounds);
     return s;
 }
 
@@ -135,7 +148,7 @@ static aot_status backward_inputs(aot_replay_unit *u, aot_xval *in, unsigned *n,
         if (at < n_sym + n_saved) {
             in[at] = aot_xv_keep(returned[at < n_sym ? first + n_saved + at : first + at - n_sym]);
         } else {
-            s = input_value(u, &in[at], g, id, live, err);
+            s = input_value(u, &in[at], g, id, false, live, err);
         }
         at += s == AOT_OK;
     }
@@ -236,7 +249,7 @@ static aot_status run_both(aot_replay_unit *u, aot_exec *x, const aot_exec_optio
 
 /* Gradients of 1 for the outputs that require grad, in order, of the types that the forward states.
  */
-static aot_xval *ones(const aot_replay_unit *u, unsigned *n)
+static aot_status ones(aot_xval **out, unsigned *n, const aot_replay_unit *u, aot_err *err)
 {
     const aot_fw_metadata *m = &u->wrapped.capture.calling.meta;
     const aot_graph *g = u->side[AOT_REPLAY_FORWARD].g;
@@ -244,7 +257,7 @@ static aot_xval *ones(const aot_replay_unit *u, unsigned *n)
     const aot_arg *outs =
         list->kind == AOT_ARG_LIST || list->kind == AOT_ARG_TUPLE ? aot_arg_items(g, list) : list;
     unsigned n_outs = outs == list ? 1 : list->n;
-    aot_xval *v = aot_xcalloc((size_t)m->n_outputs + 1, sizeof *v);
+    aot_xval *v = *out = aot_xcalloc((size_t)m->n_outputs + 1, sizeof *v);
     *n = 0;
     for (int i = 0; i < m->n_outputs; i++) {
         unsigned at = (unsigned)(m->n_mutated_returned + i);
@@ -255,12 +268,12 @@ static aot_xval *ones(const aot_replay_unit *u, unsigned *n)
                                 ? aot_meta_get(g->ctx, aot_node_at(g, outs[at].u.node)->meta)
                                 : NULL;
         if (t != NULL && t->val == AOT_VAL_TENSOR && t->ndim <= AOT_ARRAY_MAX_NDIM) {
-            v[*n] = aot_xv_array(array_of_type(g, t, NULL));
+            AOT_TRY(array_of_type(&v[*n], g, t, aot_node_name(g, outs[at].u.node), NULL, err));
             aot_array_fill(v[*n].u.array, 1);
         }
         ++*n;
     }
-    return v;
+    return AOT_OK;
 }
 
 /* The user's inputs count among the live bytes, each storage once. */
@@ -292,7 +305,7 @@ static aot_status run_wrapped(aot_replay_unit *u, aot_exec *x, const aot_exec_op
                        : aot_seeded_values(&outer, r, unit, u->ask.seed, false, err);
     if (s == AOT_OK && n_tangents == 0) {
         free(tangents);
-        tangents = ones(u, &n_tangents);
+        s = ones(&tangents, &n_tangents, u, err);
     }
     if (s == AOT_OK) {
         count_inputs(outer, n_outer, aot_exec_live(x));

@@ -9,7 +9,7 @@
 #include "exec/splitmix.h"
 #include "session/run_values_internal.h"
 
-typedef enum use_dim { DIM_FIRST, DIM_CLASS, DIM_ARG, DIM_ITEM, DIM_FLAT } use_dim;
+typedef enum use_dim { DIM_FIRST, DIM_CLASS, DIM_ARG, DIM_ITEM, DIM_FLAT, DIM_PIVOT } use_dim;
 
 typedef struct index_use {
     aot_op_id op;
@@ -28,7 +28,7 @@ static const index_use uses[] = {
 typedef struct bounds {
     const aot_graph *g;
     int *from;      /* by node: the placeholder that it is made of alone, counted from 0; -1 */
-    int64_t *most;  /* by placeholder: integers are below; 0: nothing says so */
+    int64_t *most;  /* by placeholder: integers are below; 0: nothing says so; AOT_PIVOTS */
 } bounds;
 
 typedef struct only_input {
@@ -60,16 +60,19 @@ static int64_t size_into(const bounds *b, const aot_node *n, const index_use *us
                   : use->dim == DIM_ITEM ? (int64_t)item
                                          : 0;
     dim = dim < 0 ? dim + m->ndim : dim;
+    if (use->dim == DIM_PIVOT) {
+        return AOT_PIVOTS;
+    }
     if (use->dim == DIM_FLAT) {
         return aot_meta_numel(b->g->ctx, id);
     }
-    return m->val == AOT_VAL_TENSOR && dim < m->ndim ? aot_meta_sizes(b->g->ctx, m)[dim].value : 0;
+    return m->val == AOT_VAL_TENSOR && dim >= 0 && dim < m->ndim ? aot_meta_sizes(b->g->ctx, m)[dim].value : 0;
 }
 
 static void bound_by(bounds *b, const aot_arg *position, int64_t size)
 {
     int from = position->kind == AOT_ARG_NODE ? b->from[position->u.node] : -1;
-    if (from >= 0 && size > 0 && (b->most[from] == 0 || size < b->most[from])) {
+    if (from >= 0 && (size > 0 || size == AOT_PIVOTS) && (b->most[from] == 0 || size < b->most[from])) {
         b->most[from] = size;
     }
 }
@@ -91,8 +94,7 @@ static void bounds_of_call(bounds *b, const aot_node *n)
     }
 }
 
-/* By placeholder of the graph. The caller frees it. */
-static int64_t *integer_bounds(const aot_graph *g)
+int64_t *aot_integer_bounds(const aot_graph *g)
 {
     bounds b = {g, aot_xcalloc(g->nodes.n + 1, sizeof *b.from), aot_xcalloc(g->nodes.n + 1, sizeof *b.most)};
     int next = 0;
@@ -111,6 +113,11 @@ static int64_t *integer_bounds(const aot_graph *g)
     return b.most;
 }
 
+int64_t aot_pivot_at(const aot_array *x, int64_t i)
+{
+    return x->ndim == 0 ? 1 : i % x->size[x->ndim - 1] + 1;
+}
+
 /* ---- numbers --------------------------------------------------------------------------------------------- */
 
 static void fill(aot_array *x, int64_t below, bool positive, uint64_t *state)
@@ -123,7 +130,9 @@ static void fill(aot_array *x, int64_t below, bool positive, uint64_t *state)
     for (int64_t i = 0; i < n; i++) {
         char *p = aot_array_data(flat) + i * bytes;
         if (c == AOT_CLASS_INT) {
-            int64_t v = (int64_t)(aot_splitmix_uniform(state) * (double)(d == AOT_B8 || below <= 0 ? 2 : below));
+            int64_t v = below == AOT_PIVOTS
+                            ? aot_pivot_at(x, i)
+                            : (int64_t)(aot_splitmix_uniform(state) * (double)(d == AOT_B8 || below <= 0 ? 2 : below));
             aot_store_int(&v, d, p, 0, 1);
             continue;
         }
@@ -157,6 +166,7 @@ typedef struct making {
     int64_t below; /* of integers */
     bool positive;
     uint64_t state;
+    aot_live_bytes *made; /* bytes of the values so far */
     aot_err *err;
 } making;
 
@@ -174,12 +184,21 @@ static aot_status make_array(aot_xval *out, making *k, int i, const aot_meta *m)
             return AOT_FAIL(k->err, AOT_E_UNSUPPORTED, "no values are made up for input %s: a size of it is not known", r->sources[i]);
         }
     }
-    aot_strides_contiguous(stride, m->ndim, size);
-    for (unsigned d = 0; d < m->ndim && m->has_stride; d++) {
-        int64_t s = aot_meta_strides(r->ctx, m)[d].value;
-        stride[d] = s != AOT_HINT_NONE ? s : stride[d];
+    aot_err why = {0};
+    aot_status s = aot_array_possible(k->made, (aot_dtype)m->dtype, m->ndim, size, NULL, &why);
+    if (s == AOT_OK) {
+        aot_strides_contiguous(stride, m->ndim, size);
+        for (unsigned d = 0; d < m->ndim && m->has_stride; d++) {
+            int64_t step = aot_meta_strides(r->ctx, m)[d].value;
+            stride[d] = step != AOT_HINT_NONE ? step : stride[d];
+        }
+        s = aot_array_possible(k->made, (aot_dtype)m->dtype, m->ndim, size, stride, &why);
+    }
+    if (s != AOT_OK) {
+        return AOT_FAIL(k->err, s, "no values are made up for input %s: %s", r->sources[i], why.msg);
     }
     aot_array *x = aot_array_new_strided(NULL, (aot_dtype)m->dtype, m->ndim, size, stride);
+    k->made->now += x->storage->bytes;
     fill(x, k->below, k->positive, &k->state);
     *out = aot_xv_array(x);
     return AOT_OK;
@@ -209,11 +228,12 @@ aot_status aot_seeded_values(aot_xval **outer, const aot_runnable *r, const aot_
 {
     const aot_calling *c = &r->capture.calling;
     const aot_graph *aten = r->capture.graph[AOT_LEVEL_ATEN];
-    int64_t *below = integer_bounds(aten != NULL ? aten : r->graph);
+    int64_t *below = aot_integer_bounds(aten != NULL ? aten : r->graph);
     aot_status s = AOT_OK;
+    aot_live_bytes made = {0};
     *outer = aot_xcalloc((size_t)c->n_outer + 1, sizeof **outer);
     for (int i = 0; i < c->n_outer && s == AOT_OK; i++) {
-        making k = {.r = r, .positive = positive, .err = err};
+        making k = {.r = r, .positive = positive, .made = &made, .err = err};
         k.state = seed * 0x100000001b3 + (uint64_t)i; // an input's numbers do not hang on the others
         k.below = below[rv_place_of(&c->meta, c->outer[i].inner) + c->meta.n_tokens];
         if (c->outer[i].is_tensor) {

@@ -12,4 +12,11 @@
 AOT_NODISCARD aot_status aot_seeded_values(aot_xval **outer, const aot_runnable *r, const aot_unit *u, uint64_t seed,
                                            bool positive, aot_err *err);
 
+/* Below what the integers of each placeholder of the graph must be, in order; 0: nothing says so; AOT_PIVOTS: they are
+ * pivots of factors, which LAPACK believes. The caller frees it. */
+#define AOT_PIVOTS (-1)
+int64_t *aot_integer_bounds(const aot_graph *g);
+/* Element i of made-up pivots: each row stays where it is. */
+int64_t aot_pivot_at(const aot_array *x, int64_t i);
+
 #endif
