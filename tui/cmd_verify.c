@@ -114,8 +114,10 @@ static json_t *unit_json(const aot_unit *u, int k, outcome o, const aot_verify_o
                          const aot_err *err)
 {
     json_t *findings = json_array(), *notes = json_array();
+    uint64_t ulps = v->max_ulps;
     for (size_t i = 0; i < v->findings.n; i++) {
         json_t *f = finding_json(&v->findings.d[i]);
+        ulps = v->findings.d[i].diff.max_ulps > ulps ? v->findings.d[i].diff.max_ulps : ulps;
         add_numbers(f, &v->findings.d[i]);
         json_array_append_new(findings, f);
     }
@@ -126,7 +128,7 @@ static json_t *unit_json(const aot_unit *u, int k, outcome o, const aot_verify_o
                      "title", u->title, "outcome", outcome_names[o], "reason",
                      o == NOT_RUN ? err->msg : NULL, "nodes", (int)v->n_nodes, "recomputed",
                      (int)v->n_recomputed, "outputs", (int)v->n_outputs, "gradients",
-                     (int)v->n_gradients, "max_ulps", (json_int_t)v->max_ulps,
+                     (int)v->n_gradients, "max_ulps", (json_int_t)ulps,
                      "max_finite_difference", v->max_fd, "findings", findings, "notes", notes);
 }
 

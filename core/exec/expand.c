@@ -12,6 +12,7 @@ typedef struct expand_job {
     aot_op_id op;
     unsigned n;
     const aot_xval *args;
+    aot_tensor **inputs, **before; /* as they came in: their functional values */
     unsigned n_inputs;
 } expand_job;
 
@@ -27,8 +28,11 @@ static aot_value traced_input(aot_tracer *t, expand_job *j, const aot_array *x)
     }
     aot_ctx *c = aot_tracer_ctx(t);
     aot_meta_id m = aot_ctx_tensor_meta(c, (aot_dtype)x->dtype, size, stride, x->ndim, aot_intern_z(c->strs, "cpu"));
-    snprintf(name, sizeof name, "arg%u_1", j->n_inputs++);
-    return aot_v_tensor(aot_trace_input_tensor(t, name, m, false, ""));
+    snprintf(name, sizeof name, "arg%u_1", j->n_inputs);
+    aot_tensor *in = aot_trace_input_tensor(t, name, m, false, "");
+    j->inputs[j->n_inputs] = in;
+    j->before[j->n_inputs++] = aot_trace_inner(in);
+    return aot_v_tensor(in);
 }
 
 static aot_value traced_text(aot_tracer *t, const char *s)
@@ -77,15 +81,43 @@ static aot_value synced(aot_tracer *t, aot_value v)
     return aot_v_list(t, v.n, items);
 }
 
+/* What a smaller operator wrote, as batch_norm's the running mean, is written into the argument. */
+static void write_back(aot_tracer *t, const expand_job *j)
+{
+    for (unsigned i = 0; i < j->n_inputs; i++) {
+        aot_trace_sync(t, j->inputs[i]);
+        aot_tensor *now = aot_trace_inner(j->inputs[i]);
+        if (now != j->before[i]) {
+            aot_trace_copy_back(t, j->before[i], now);
+        }
+    }
+}
+
+static unsigned count_arrays(const aot_xval *v)
+{
+    unsigned n = v->kind == AOT_X_ARRAY;
+    for (uint32_t i = 0; v->kind == AOT_X_LIST && i < v->n; i++) {
+        n += count_arrays(&v->u.items[i]);
+    }
+    return n;
+}
+
 static void trace_it(aot_tracer *t, void *arg)
 {
     expand_job *j = arg;
+    unsigned most = 0;
+    for (unsigned i = 0; i < j->n; i++) {
+        most += count_arrays(&j->args[i]);
+    }
+    j->inputs = aot_arena_calloc(aot_tracer_arena(t), most + 1, sizeof(aot_tensor *));
+    j->before = aot_arena_calloc(aot_tracer_arena(t), most + 1, sizeof(aot_tensor *));
     aot_value *args = aot_arena_calloc(aot_tracer_arena(t), j->n + 1, sizeof *args);
     for (unsigned i = 0; i < j->n; i++) {
         args[i] = traced_value(t, j, &j->args[i]);
     }
     aot_set_grad_enabled(t, false);
     aot_value out = synced(t, aot_call_op(t, j->op, j->n, args));
+    write_back(t, j);
     for (int l = 0; l < AOT_N_LEVELS; l++) {
         aot_trace_output(t, (aot_level)l, l < AOT_LEVEL_FUNCTIONAL ? aot_v_none() : aot_v_is_list(out) ? out : aot_v_list(t, 1, &out));
     }
@@ -126,15 +158,6 @@ static void collect_arrays(const aot_xval *v, aot_xval *out, unsigned *n)
     for (uint32_t i = 0; v->kind == AOT_X_LIST && i < v->n; i++) {
         collect_arrays(&v->u.items[i], out, n);
     }
-}
-
-static unsigned count_arrays(const aot_xval *v)
-{
-    unsigned n = v->kind == AOT_X_ARRAY;
-    for (uint32_t i = 0; v->kind == AOT_X_LIST && i < v->n; i++) {
-        n += count_arrays(&v->u.items[i]);
-    }
-    return n;
 }
 
 static const uint8_t *choices(aot_exec *x)

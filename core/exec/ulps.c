@@ -56,6 +56,12 @@ static void note_worst(walk *w, int64_t i, double a, double b, double diff, bool
     }
 }
 
+/* Over zero neither steps nor ratios say anything. */
+static bool same_side(double a, double b)
+{
+    return (a > 0 && b > 0) || (a < 0 && b < 0);
+}
+
 /* One number of each, of element i. */
 static void compare_numbers(walk *w, int64_t i, double a, double b)
 {
@@ -63,13 +69,13 @@ static void compare_numbers(walk *w, int64_t i, double a, double b)
     if (a == b || (a != a && b != b)) {
         return;
     }
-    double diff = fabs(a - b), rel = b != 0 ? diff / fabs(b) : INFINITY;
+    double diff = fabs(a - b), rel = diff / fabs(b);
     bool beyond = !(diff <= w->t.abs + w->t.rel * fabs(b)) || isinf(a) != isinf(b);
     diff = diff == diff ? diff : INFINITY;
     u->n_unequal++;
     u->n_beyond += beyond;
     u->max_abs = fmax(u->max_abs, diff);
-    u->max_rel = fmax(u->max_rel, rel == rel ? rel : INFINITY);
+    u->max_rel = same_side(a, b) && isfinite(rel) ? fmax(u->max_rel, rel) : u->max_rel;
     note_worst(w, i, a, b, diff, beyond);
 }
 
@@ -94,7 +100,7 @@ static void compare_arrays(walk *w, const aot_array *a, const aot_array *b)
         aot_load_complex(&y, d, q, 0, 1);
         for (unsigned k = 0; k < parts; k++) {
             double f = k == 0 ? creal(x) : cimag(x), g = k == 0 ? creal(y) : cimag(y);
-            if (f == f && g == g) {
+            if (same_side(f, g)) {
                 uint64_t n = steps(p + k * part, q + k * part, part);
                 w->u->max_ulps = n > w->u->max_ulps ? n : w->u->max_ulps;
             }
@@ -155,6 +161,7 @@ void aot_ulps_compare(aot_ulps *u, const aot_xval *a, const aot_xval *b, const a
         u->differs = !(u->a == u->b || (u->a != u->a && u->b != u->b));
         u->n_unequal = u->n_beyond = u->differs;
         u->max_abs = u->differs ? fabs(u->a - u->b) : 0;
+        u->max_rel = u->differs && same_side(u->a, u->b) ? u->max_abs / fabs(u->b) : 0;
         break;
     default: break; // None, names and texts come from the graph
     }
@@ -179,5 +186,9 @@ void aot_ulps_print(aot_sb *out, const aot_ulps *u)
     if (u->max_ulps > 0) {
         aot_sb_addf(out, "up to %" PRIu64 " ulp%s, ", u->max_ulps, u->max_ulps == 1 ? "" : "s");
     }
-    aot_sb_addf(out, "abs %.3g, rel %.3g)", u->max_abs, u->max_rel);
+    aot_sb_addf(out, "abs %.3g", u->max_abs);
+    if (u->max_rel > 0) {
+        aot_sb_addf(out, ", rel %.3g", u->max_rel);
+    }
+    aot_sb_addc(out, ')');
 }

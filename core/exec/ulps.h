@@ -15,7 +15,7 @@ typedef struct aot_ulps {
     bool differs;       /* beyond the tolerance, or in kind, dtype or shape */
     const char *what;   /* "value", "kind", "dtype", "shape" */
     int64_t n, n_unequal, n_beyond; /* elements; not the same bits but for NaN; beyond the tolerance */
-    double max_abs, max_rel;
+    double max_abs, max_rel; /* rel and ulps: of numbers of the same sign, neither 0 */
     uint64_t max_ulps;  /* of floats; 0 of others */
     unsigned ndim;
     int64_t index[AOT_ARRAY_MAX_NDIM]; /* of the largest absolute difference */
