@@ -434,3 +434,19 @@ bool aot_fw_metadata_parse(aot_fw_metadata *out, aot_arena *a, const char *text,
     out->n_forward_returns = out->n_mutated_returned + out->n_outputs + out->n_intermediate_bases;
     return true;
 }
+
+bool aot_fw_metadata_keeps(bool *keeps, const char *text, size_t n)
+{
+    static const char head[] = "ViewAndMutationMeta(";
+    const char *p = n > 0 ? memmem(text, n, head, sizeof head - 1) : NULL;
+    span name, value;
+    size_t pos = 0;
+    bool said = false;
+    p = p != NULL ? p + sizeof head - 1 : text + n;
+    span body = {p, n - (size_t)(p - text)};
+    while (!said && next_field(body, &pos, &name, &value)) {
+        said = span_is(name, "keep_input_mutations");
+        *keeps = said ? span_is(value, "True") : *keeps;
+    }
+    return said;
+}

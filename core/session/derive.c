@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/progress.h"
+#include "import/fw_metadata.h"
 #include "ir/text.h"
 #include "joint/joint.h"
 #include "partition/edits.h"
@@ -44,6 +45,9 @@ void aot_unit_recorded_config(aot_config *out, const aot_unit *u)
     }
     if (runs_passes(u)) {
         snprintf(c.backend, sizeof c.backend, "inductor_joint");
+    }
+    if (u->fw_metadata != NULL) { // the backend's, which no dump of settings has
+        aot_fw_metadata_keeps(&c.keep_inference_input_mutations, u->fw_metadata, strlen(u->fw_metadata));
     }
     *out = c;
 }

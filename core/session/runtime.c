@@ -16,6 +16,18 @@ static const aot_calling *logged_calling(const aot_unit *u, aot_arena *a)
     return read ? c : NULL;
 }
 
+/* What was on outside of the graph when it was traced, as logged. */
+static void take_mode(aot_fw_metadata *m, const aot_unit *u, aot_arena *a)
+{
+    const uint64_t bit = (uint64_t)1 << AOT_META_deterministic;
+    aot_fw_metadata logged;
+    if (u->fw_metadata != NULL && aot_fw_metadata_parse(&logged, a, u->fw_metadata, strlen(u->fw_metadata)) &&
+        (logged.absent & bit) == 0) {
+        m->deterministic = logged.deterministic;
+        m->absent &= ~bit;
+    }
+}
+
 static void add_facts(aot_runtime *r, const aot_unit *u, const aot_config *config)
 {
     aot_arena *a = r->arena;
@@ -57,6 +69,9 @@ aot_status aot_derive_runtime(aot_runtime **out, const aot_unit *u, const aot_ca
     r->arena = a;
     if (partition != NULL && c->path == AOT_PATH_AUTOGRAD) {
         aot_metadata_cut(&c->meta, partition, a);
+    }
+    if (calling != NULL) {
+        take_mode(&c->meta, u, a);
     }
     add_facts(r, u, config);
     c->meta.is_rng_op_functionalized = r->functionalize_rng;

@@ -99,6 +99,12 @@ class GraphModule(torch.nn.Module):
 EOF
 run "$AOTSCOPE" verify "$scratch/hidden.txt"
 ok "a write that autograd does not see is told" out "a value is written where autograd does not see it"
+run "$AOTSCOPE" verify "$AOT_SRC/fixtures/pt2/mlp_training.pt2"
+ok "an exported program that writes buffers, in it and within batch_norm, passes" exits 0
+ok "its outputs are the user's" out "2 outputs"
+
+run "$AOTSCOPE" verify "$(unit mutate_and_train)" --fault lost-copy --json
+ok "the steps of a finding are told of the unit too" sh -c '! grep -q "\"max_ulps\": 0" "$1"' - "$scratch/out"
 run "$AOTSCOPE" verify "$(unit linear_relu)" --json
 ok "as JSON" out '"format": "aotscope/1"'
 ok "with the outcome" out '"outcome": "PASS"'
