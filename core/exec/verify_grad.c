@@ -144,11 +144,12 @@ typedef struct slope {
     double by_gradient, by_difference, deviation; /* relative to the sum of |g_i d_i| */
 } slope;
 
-enum { N_STEPS = 3 };
-static const double steps[N_STEPS] = {1e-5, 1e-6, 1e-4};
+enum { N_STEPS = 5 };
+static const double steps[N_STEPS] = {1e-5, 1e-6, 1e-4, 1e-8, 1e-9};
 static const double MOST_DEVIATION = 1e-4;
 
-/* The best of a few steps: too long a step bends, too short a one rounds. */
+/* The best of a few steps: too long a step bends, too short a one rounds. Of thousands of sorted numbers some change
+ * places within all but the shortest. */
 static aot_status slope_of(grads *g, int only, slope *out)
 {
     double scale = 0, sum = 0;
@@ -173,14 +174,16 @@ static aot_status slope_of(grads *g, int only, slope *out)
     return AOT_OK;
 }
 
-/* The element of a gradient that is furthest off; of long ones the first 256 are looked at. */
-static aot_status worst_element(grads *g, unsigned i, aot_ulps *u)
+/* The element of a gradient that is furthest off; of long ones the first 256 are looked at. agree: all were, and none is
+ * off: then it was the direction that led across a bend. */
+static aot_status worst_element(grads *g, unsigned i, aot_ulps *u, bool *agree)
 {
     enum { MOST = 256 };
     aot_array *d = g->direction[i].u.array, *zero = aot_array_new(NULL, (aot_dtype)d->dtype, d->ndim, d->size);
     int64_t n = aot_array_numel(d), bytes = aot_array_item_bytes(zero);
     aot_status s = AOT_OK;
     *u = (aot_ulps){.differs = true, .what = "value", .n = n < MOST ? n : MOST, .ndim = d->ndim};
+    *agree = u->n == n;
     g->direction[i] = aot_xv_array(zero);
     for (int64_t k = 0; s == AOT_OK && k < u->n; k++) {
         slope sl;
@@ -189,6 +192,7 @@ static aot_status worst_element(grads *g, unsigned i, aot_ulps *u)
         s = slope_of(g, (int)i, &sl);
         aot_store_real(&none, (aot_dtype)zero->dtype, aot_array_data(zero) + k * bytes, 0, 1);
         double diff = fabs(sl.by_gradient - sl.by_difference);
+        *agree = *agree && s == AOT_OK && sl.deviation <= MOST_DEVIATION;
         if (s != AOT_OK || sl.deviation <= MOST_DEVIATION || diff != diff) {
             continue;
         }
@@ -216,6 +220,7 @@ static aot_status name_input(grads *g)
     for (unsigned i = 0; i < vf_n_outer(v); i++) {
         slope sl;
         aot_ulps u;
+        bool agree;
         if (g->direction[i].kind != AOT_X_ARRAY) {
             continue;
         }
@@ -223,7 +228,10 @@ static aot_status name_input(grads *g)
         if (sl.deviation <= MOST_DEVIATION) {
             continue;
         }
-        AOT_TRY(worst_element(g, i, &u));
+        AOT_TRY(worst_element(g, i, &u, &agree));
+        if (agree) {
+            continue;
+        }
         vf_finding(v, AOT_VERIFY_GRADIENT, "call", v->in->names[i], UINT32_MAX - 1, &u,
                    "the gradient of %s is not the finite difference of eager: along one direction %.9g, not %.9g; of its elements",
                    v->in->names[i], sl.by_gradient, sl.by_difference);

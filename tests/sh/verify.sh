@@ -85,6 +85,21 @@ EOF
 run "$AOTSCOPE" verify "$scratch/stops.txt"
 ok "a detached value is held in the finite differences" exits 0
 ok "which are compared" out "1 gradient"
+
+# Of 8000 numbers some change places within any but a very short step.
+cat >"$scratch/sort.txt" <<EOF
+# aotscope: requires_grad L_w_
+class GraphModule(torch.nn.Module):
+    def forward(self, L_w_: "f32[8000][1]cpu"):
+        l_w_ = L_w_
+        sort = torch.sort(l_w_)
+        getitem: "f32[8000][1]cpu" = sort[0]
+        return (getitem,)
+EOF
+run "$AOTSCOPE" verify "$scratch/sort.txt"
+ok "sorted numbers have the gradient of the order that they have" exits 0
+ok "also compared" out "1 gradient)"
+
 # f(w): with no_grad(): w.mul_(2); w.sin(): nothing can be held
 cat >"$scratch/hidden.txt" <<EOF
 # aotscope: requires_grad L_w_
