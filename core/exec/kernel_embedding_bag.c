@@ -24,11 +24,21 @@ static void check_indices(aot_kern *k, const bags *b)
     }
 }
 
+static void need_numel(aot_kern *k, const aot_array *x, int64_t n, const char *what)
+{
+    if (x != NULL && aot_array_numel(x) < n) {
+        k_fail(k, AOT_E_SHAPE, "%" PRId64 " %s where %" PRId64 " are due", aot_array_numel(x), what, n);
+    }
+}
+
 /* The bag of each index: that of the last offset at or before it. */
 static void assign_bags(aot_kern *k, bags *b, aot_array *offsets)
 {
     const int64_t *o = ints_of(k, offsets);
     int64_t n = aot_array_numel(offsets), at = 0;
+    if (b->n < 1 && b->n_indices > 0) {
+        k_fail(k, AOT_E_SHAPE, "%" PRId64 " indices and no bag", b->n_indices);
+    }
     b->bag = k_mem(k, (size_t)(b->n_indices + 1) * sizeof *b->bag);
     for (int64_t i = 0; i < n; i++) {
         if (o[i] < at || o[i] > b->n_indices) {
@@ -89,6 +99,7 @@ void kern_embedding_bag(aot_kern *k)
               .padding = k_int(k, 8, -1), .indices = ints_of(k, indices)};
     b.n = offsets->size[0] - (k_bool(k, 7) && offsets->size[0] > 0);
     check_indices(k, &b);
+    need_numel(k, scale, b.n_indices, "weights of indices");
     assign_bags(k, &b, offsets);
     int64_t size[2] = {b.n, b.width};
     int64_t *bag_size = k_mem(k, (size_t)(b.n + 1) * sizeof *bag_size);
@@ -114,7 +125,7 @@ void kern_embedding_bag(aot_kern *k)
 static bags bags_again(aot_kern *k, aot_array *grad, unsigned indices_pos, unsigned bag_pos, int64_t rows)
 {
     aot_array *indices = k_need(k, indices_pos), *bag = k_need(k, bag_pos);
-    bags b = {.n = grad->size[0], .n_indices = indices->size[0], .rows = rows, .width = grad->size[1],
+    bags b = {.n = grad->size[0], .n_indices = aot_array_numel(indices), .rows = rows, .width = grad->size[1],
               .indices = ints_of(k, indices)};
     check_indices(k, &b);
     if (aot_array_numel(bag) == b.n_indices) {
@@ -182,7 +193,10 @@ void kern_embedding_bag_backward(aot_kern *k)
     b.padding = k_int(k, 11, -1);
     aot_array *dw = k_new(k, AOT_F64, 2, (int64_t[]){rows, b.width});
     const double *g = reals_of(k, grad);
+    need_numel(k, scale, b.n_indices, "weights of indices");
+    need_numel(k, k_need(k, 4), b.mode == MODE_SUM ? 0 : b.n, "sizes of bags");
     if (b.mode == MODE_MAX) {
+        need_numel(k, k_need(k, 5), b.n * b.width, "places of maxima");
         const int64_t *largest = ints_of(k, k_need(k, 5)), *size = ints_of(k, k_need(k, 4));
         for (int64_t i = 0; i < b.n * b.width; i++) {
             if (size[i / b.width] > 0 && largest[i] >= 0 && largest[i] < rows) {
