@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "exec/clones.h"
 #include "exec/values.h"
 #include "session/run_values.h"
@@ -12,6 +13,7 @@ typedef struct job {
     const aot_args *a;
     const json_t *values;
     const char *file; /* of the values */
+    uint64_t seed;
     json_t *result;
 } job;
 
@@ -22,9 +24,8 @@ static aot_status run_it(job *j, const aot_unit *u, const aot_runnable *r, aot_e
     aot_run_out out = {0};
     aot_wrapper_trace trace = {0};
     aot_exec *x = aot_exec_new();
-    const char *seed = aot_args_get(j->a, "seed");
     aot_exec_options o = {.until = aot_args_get(j->a, "until")};
-    aot_generator_seed(aot_exec_generator(x), seed != NULL ? strtoull(seed, NULL, 0) : 0);
+    aot_generator_seed(aot_exec_generator(x), j->seed);
     aot_status s = aot_run_values(&outer, &tangents, &n_tangents, r, u, j->values, j->file, err);
     if (s == AOT_OK) {
         bool traced = aot_args_has(j->a, "wrappers");
@@ -82,8 +83,12 @@ static int run(const aot_args *a)
     job j = {.a = a, .file = aot_args_get(a, "values")};
     json_t *values = NULL;
     aot_err err = {0};
+    const char *seed = aot_args_get(a, "seed");
     if (j.file == NULL) {
         return aot_cmd_usage(a->cmd, "the values of the inputs are missing: --values V.json");
+    }
+    if (seed != NULL && !aot_seed_read(&j.seed, seed)) {
+        return aot_cmd_usage(a->cmd, "--seed takes a number, not '%s'", seed);
     }
     aot_status s = aot_cmd_check_settings(a, &err);
     s = s == AOT_OK ? aot_values_read(&values, j.file, &err) : s;

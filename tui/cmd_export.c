@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/number.h"
 #include "base/path.h"
 #include "tui/export_in.h"
 #include "tui/open_model.h"
@@ -41,9 +42,8 @@ static aot_status number(double *out, const aot_args *a, const char *name, doubl
                          aot_err *err)
 {
     const char *text = aot_args_get(a, name);
-    char *end = NULL;
-    *out = text ? strtod(text, &end) : def;
-    if (text && (end == text || *end || !(*out >= least) || *out > 1e9)) {
+    *out = def;
+    if (text && !aot_real_read(out, text, least, 1e9)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--%s '%s': expected a number from %g", name, text,
                         least);
     }

@@ -36,12 +36,15 @@ static int topic(const char *name)
         aot_help_command(&out, cmd, aot_cmd_color(stdout));
         return print(&out);
     }
+    if (aot_help_term(&out, name, aot_cmd_color(stdout))) {
+        return print(&out);
+    }
     const aot_cmd *near = aot_cmd_near(name);
     if (near != NULL) {
-        return aot_cmd_usage(NULL, "there is no command '%s'; did you mean '%s'?", name,
+        return aot_cmd_usage(NULL, "there is no command, setting, stage or term '%s'; did you mean '%s'?", name,
                              near->name);
     }
-    return aot_cmd_usage(NULL, "there is no command '%s'", name);
+    return aot_cmd_usage(NULL, "there is no command, setting, stage or term '%s'; `aotscope help settings` lists settings", name);
 }
 
 static int run(const aot_args *a)
@@ -87,7 +90,7 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_help = {
     .name = "help",
-    .synopsis = "[COMMAND | settings | stages | formats | selection | keys | diagnosis]",
+    .synopsis = "[COMMAND | SETTING | STAGE | settings | stages | formats | selection | keys | diagnosis]",
     .summary = "Help on a command or a topic",
     .doc = "Without an argument, lists the commands. The man page, docs/commands.md and the shell "
            "completions are made by the options.",

@@ -311,7 +311,7 @@ static void print_facts(const aot_model *m, const facts *f)
         printf("\nWritten by\n");
         aot_shared_print(m, &f->versions);
     }
-    printf("\nSettings that differ from PyTorch 2.11's defaults\n");
+    printf("\nSettings that differ from PyTorch 2.11's defaults; backend: what compiled\n");
     if (f->settings.n == 0 && f->unrecorded.n == 0) {
         puts("  none");
     }

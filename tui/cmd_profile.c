@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "session/profiles.h"
 #include "tui/open_model.h"
 #include "viewers/format.h"
@@ -299,9 +300,8 @@ static aot_status find_unit(int64_t *out, const aot_profiles *p, const char *whi
 
 static aot_status read_least(double *least, const char *text, aot_err *err)
 {
-    char *end = NULL;
-    *least = text != NULL ? strtod(text, &end) : 1;
-    if (text != NULL && (end == text || end[0] != '\0' || !(*least >= 0 && *least <= 100))) {
+    *least = 1;
+    if (text != NULL && !aot_real_read(least, text, 0, 100)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--least takes a share in percent, 0 to 100, not '%s'",
                         text);
     }

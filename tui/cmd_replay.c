@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/number.h"
 #include "exec/values.h"
 #include "tui/open_model.h"
 #include "tui/out_format.h"
@@ -20,16 +21,25 @@ typedef struct job {
     aot_replay_ask ask;
     int64_t steps;   /* -1: to every break */
     aot_oom_ask oom; /* limit -1: not asked */
+    bool several;    /* units: a break need not be in each */
+    uint8_t *found;  /* by --break: it selects something in some unit */
     size_t n_findings, n_failed;
     aot_sb text;
     aot_sb script; /* d NULL: none */
 } job;
 
-static aot_status set_breaks(const job *j, aot_replay *r, aot_err *err)
+static aot_status set_breaks(job *j, aot_replay *r, aot_err *err)
 {
     size_t n = 0;
     for (const char *t; (t = aot_args_nth(j->a, "break", n)) != NULL; n++) {
-        AOT_TRY(aot_replay_break(r, t, err));
+        aot_err none = {0};
+        aot_status st = aot_replay_break(r, t, &none);
+        if (st == AOT_OK) {
+            j->found[n] = 1;
+        } else if (st != AOT_E_RANGE || !j->several) {
+            *err = none;
+            return st;
+        }
     }
     bool all = n == 0 && !aot_args_has(j->a, "script");
     for (size_t i = 0; i < AOT_REPLAY_N_DEFAULT_BREAKS && all; i++) {
@@ -245,21 +255,18 @@ static aot_status take_options(job *j, aot_err *err)
 {
     const char *format, *steps = aot_args_get(j->a, "steps"), *seed = aot_args_get(j->a, "seed"),
                         *call = aot_args_get(j->a, "call"), *values = aot_args_get(j->a, "values");
-    char *end = "";
     AOT_TRY(aot_out_format(&format, j->a, "text,json", err));
     j->json = strcmp(format, "json") == 0;
-    j->steps = steps != NULL ? strtoll(steps, &end, 10) : -1;
-    if (*end != '\0' || (steps != NULL && j->steps < 0)) {
+    j->steps = -1;
+    if (steps != NULL && !aot_int_read(&j->steps, steps, 0, INT64_MAX)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--steps takes a number from 0 on, not '%s'", steps);
     }
     j->ask =
         (aot_replay_ask){.call = -1, .bodies = true, .file = values, .wrapped = aot_args_has(j->a, "wrappers")};
-    j->ask.seed = seed != NULL ? strtoull(seed, &end, 0) : 0;
-    if (*end != '\0') {
+    if (seed != NULL && !aot_seed_read(&j->ask.seed, seed)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--seed takes a number, not '%s'", seed);
     }
-    j->ask.call = call != NULL ? strtoll(call, &end, 10) : -1;
-    if (*end != '\0' || (call != NULL && j->ask.call < 0)) {
+    if (call != NULL && !aot_int_read(&j->ask.call, call, 0, INT64_MAX)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--call takes a number from 0 on, not '%s'", call);
     }
     const char *memory = aot_args_get(j->a, "device-memory");
@@ -295,14 +302,39 @@ static aot_status write_all(job *j, aot_err *err)
     return s;
 }
 
+/* A break that no unit has is a mistake in it. */
+static aot_status check_breaks(const job *j, aot_err *err)
+{
+    const char *t;
+    for (size_t i = 0; j->several && j->n_failed == 0 && (t = aot_args_nth(j->a, "break", i)) != NULL; i++) {
+        if (!j->found[i]) {
+            return AOT_FAIL(err, AOT_E_RANGE,
+                            "break %.80s: no node of any unit is selected by it; there are nan, inf, diff, draws, "
+                            "bytes>8MiB, or a selection such as op:mm, node:NAME",
+                            t);
+        }
+    }
+    return AOT_OK;
+}
+
+static size_t n_breaks(const aot_args *a)
+{
+    size_t n = 0;
+    while (aot_args_nth(a, "break", n) != NULL) {
+        n++;
+    }
+    return n;
+}
+
 static int run(const aot_args *a)
 {
-    job j = {.a = a, .units = json_array()};
+    job j = {.a = a, .units = json_array(), .found = aot_xcalloc(n_breaks(a) + 1, 1)};
     aot_model *m = NULL;
     aot_err err = {0};
     size_t first = 0, end = 0;
     aot_status s = take_options(&j, &err);
     s = s == AOT_OK ? aot_cmd_open_units(&m, &first, &end, a, &err) : s;
+    j.several = end - first > 1;
     for (size_t i = first; i < end && s == AOT_OK; i++) {
         aot_err mine = {0};
         if (replay_unit(&j, m, i, &mine) != AOT_OK) {
@@ -311,8 +343,10 @@ static int run(const aot_args *a)
             j.n_failed++;
         }
     }
+    s = s == AOT_OK ? check_breaks(&j, &err) : s;
     s = s == AOT_OK ? write_all(&j, &err) : s;
     json_decref(j.units);
+    free(j.found);
     json_decref(j.values);
     aot_sb_free(&j.text);
     aot_sb_free(&j.script);

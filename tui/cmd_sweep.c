@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "tui/open_model.h"
 #include "tui/out_format.h"
 #include "tui/sweep.h"
@@ -21,29 +22,34 @@ typedef struct plan {
 
 static bool parse_range(const char *text, double *from, double *to, double *step)
 {
-    char *end;
-    *from = *to = strtod(text, &end);
+    char part[3][32];
+    size_t n = 0;
     *step = 1;
-    if (end == text || !(*from >= 0 && *from <= 1)) {
-        return false;
+    for (const char *at = text; n < 3; n++) {
+        snprintf(part[n], sizeof part[n], "%.*s", (int)strcspn(at, ":"), at);
+        at += strcspn(at, ":");
+        if (*at == '\0') {
+            n++;
+            break;
+        }
+        if (n == 2) {
+            return false; // a fourth
+        }
+        at++;
     }
-    if (*end == '\0') {
-        return true;
+    if (n == 1) {
+        bool ok = aot_real_read(from, part[0], 0, 1);
+        *to = *from;
+        return ok;
     }
-    const char *q = end + 1;
-    *to = strtod(q, &end);
-    if (*(q - 1) != ':' || end == q || *end != ':' || !(*to >= *from && *to <= 1)) {
-        return false;
-    }
-    q = end + 1;
-    *step = strtod(q, &end);
-    return end != q && *end == '\0' && *step >= 1e-4;
+    return n == 3 && aot_real_read(from, part[0], 0, 1) && aot_real_read(to, part[1], *from, 1) &&
+           aot_real_read(step, part[2], 1e-4, 1);
 }
 
 /* "A:B:STEP", or one number. */
 static aot_status parse_budgets(plan *p, const char *text, aot_err *err)
 {
-    double from, to, step;
+    double from = 0, to, step;
     if (!parse_range(text, &from, &to, &step)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--budgets takes FROM:TO:STEP within 0 and 1, not '%s'",
                         text);
@@ -75,10 +81,12 @@ static aot_status parse_solvers(aot_sweep *s, const char *text, aot_err *err)
 /* "2/8": the second of eight. */
 static aot_status parse_shard(aot_sweep *s, const char *text, aot_err *err)
 {
-    char *end;
-    long part = strtol(text, &end, 10);
-    long of = *end == '/' ? strtol(end + 1, &end, 10) : 0;
-    if (*end != '\0' || part < 1 || of < part || of > MAX_SHARDS) {
+    const char *slash = strchr(text, '/');
+    char first[32];
+    int64_t part, of;
+    snprintf(first, sizeof first, "%.*s", slash != NULL ? (int)(slash - text) : 0, text);
+    if (slash == NULL || !aot_int_read(&part, first, 1, MAX_SHARDS) ||
+        !aot_int_read(&of, slash + 1, part, MAX_SHARDS)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--shard takes PART/OF, counted from 1 (2/8), not '%s'",
                         text);
     }
@@ -89,11 +97,9 @@ static aot_status parse_shard(aot_sweep *s, const char *text, aot_err *err)
 
 static aot_status parse_jobs(int *jobs, const char *text, aot_err *err)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t n = sysconf(_SC_NPROCESSORS_ONLN);
     if (text != NULL) {
-        char *end;
-        n = strtol(text, &end, 10);
-        if (end == text || *end != '\0' || n < 1 || n > MAX_JOBS) {
+        if (!aot_int_read(&n, text, 1, MAX_JOBS)) {
             return AOT_FAIL(err, AOT_E_USAGE, "--jobs takes a number from 1 to %d, not '%s'",
                             MAX_JOBS, text);
         }
@@ -105,10 +111,8 @@ static aot_status parse_jobs(int *jobs, const char *text, aot_err *err)
 /* How narrow bisection goes; the text that tells parts of different sweeps apart says it. */
 static aot_status parse_step(plan *p, const char *text, aot_err *err)
 {
-    char *end;
-    p->ask.step = text != NULL ? strtod(text, &end) : 1e-3;
-    if (text != NULL &&
-        (end == text || *end != '\0' || !(p->ask.step >= 1e-4 && p->ask.step <= 0.25))) {
+    p->ask.step = 1e-3;
+    if (text != NULL && !aot_real_read(&p->ask.step, text, 1e-4, 0.25)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--step takes a number from 0.0001 to 0.25, not '%s'",
                         text);
     }

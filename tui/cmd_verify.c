@@ -1,9 +1,11 @@
 /* aotscope verify: each unit run three ways from the same inputs, and where they first differ. */
+#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "exec/clones.h"
 #include "exec/real_json.h"
 #include "exec/values.h"
@@ -230,14 +232,16 @@ static aot_status on_graph(void *arg, const aot_unit *u, const aot_record *rec, 
 static aot_status read_tolerance(job *j, aot_err *err)
 {
     const char *text = aot_args_get(j->a, "tolerance");
-    char *end;
     if (text == NULL) {
         return AOT_OK;
     }
+    const char *comma = strchr(text, ',');
+    char rel[64];
+    snprintf(rel, sizeof rel, "%.*s", comma != NULL ? (int)(comma - text) : (int)sizeof rel, text);
     j->has_tolerance = true;
-    j->tolerance.rel = strtod(text, &end);
-    j->tolerance.abs = *end == ',' ? strtod(end + 1, &end) : 0;
-    if (*end != '\0' || end == text || !(j->tolerance.rel >= 0) || !(j->tolerance.abs >= 0)) {
+    j->tolerance.abs = 0;
+    if (!aot_real_read(&j->tolerance.rel, rel, 0, DBL_MAX) ||
+        (comma != NULL && !aot_real_read(&j->tolerance.abs, comma + 1, 0, DBL_MAX))) {
         return AOT_FAIL(
             err, AOT_E_USAGE,
             "--tolerance takes REL or REL,ABS, numbers from 0 on such as 1e-5,1e-8, not '%s'",
@@ -267,9 +271,7 @@ static aot_status read_misuse(job *j, aot_err *err)
 static aot_status read_options(job *j, aot_err *err)
 {
     const char *seed = aot_args_get(j->a, "seed"), *fault = aot_args_get(j->a, "fault");
-    char *end;
-    j->seed = seed != NULL ? strtoull(seed, &end, 0) : 0;
-    if (seed != NULL && (*end != '\0' || end == seed)) {
+    if (seed != NULL && !aot_seed_read(&j->seed, seed)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--seed takes a number, not '%s'", seed);
     }
     j->fault = fault != NULL ? aot_fault_find(fault) : AOT_NO_FAULT;

@@ -1,6 +1,8 @@
 /* Commands that run units: which Dynamo graphs of an input. */
+#include <limits.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "tui/open_model.h"
 
 typedef struct walk {
@@ -53,15 +55,16 @@ aot_status aot_cmd_each_dynamo(const aot_args *a, bool one, aot_dynamo_fn *fn, v
                                aot_err *err)
 {
     const char *unit = aot_args_get(a, "unit");
-    char *end;
     walk w = {.fn = fn,
               .arg = arg,
               .one = one,
-              .only = unit != NULL ? (int)strtol(unit, &end, 10) : -1,
+              .only = -1,
               .err = err};
-    if (unit != NULL && (*end != '\0' || end == unit || w.only < 0)) {
+    int64_t n = -1;
+    if (unit != NULL && !aot_int_read(&n, unit, 0, INT_MAX)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--unit takes a number from 0 on, not '%s'", unit);
     }
+    w.only = (int)n;
     AOT_TRY(aot_cmd_each_unit(a, a->inputs[0], on_unit, &w, err));
     AOT_TRY(w.st);
     return check_found(&w, a->inputs[0]);

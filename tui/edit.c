@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "session/kept_edits.h"
 #include "viewers/format.h"
 
@@ -239,9 +240,8 @@ static void take_back(aot_app *app, aot_budget *b)
 
 static double budget_of(const char *text)
 {
-    char *end;
-    double v = strtod(text, &end);
-    return *text && !*end && v >= 0 && v <= 1 ? v : -1;
+    double v;
+    return aot_real_read(&v, text, 0, 1) ? v : -1;
 }
 
 void aot_budget_follow(aot_app *app, const char *text)

@@ -161,31 +161,85 @@ const char *aot_help_range_word(const aot_config_row *r)
                                                   : "range";
 }
 
+static void setting(aot_sb *out, const aot_config_row *r)
+{
+    aot_sb_addf(out, "  %s=%s\n      ", r->name, r->def_text);
+    wrap(out, r->doc, strlen(r->doc), 6, 6);
+    if (r->range[0] != '\0') {
+        aot_sb_addz(out, "      ");
+        aot_sb text = {0};
+        aot_sb_addf(&text, "%s: %s", aot_help_range_word(r), r->range);
+        wrap(out, aot_sb_text(&text), text.n, 6, 6);
+        aot_sb_free(&text);
+    }
+}
+
+static const char settings_title[] = "Settings (--set NAME=VALUE, values as Python writes them)";
+
 void aot_help_settings(aot_sb *out, bool color)
 {
-    heading(out, "Settings (--set NAME=VALUE, values as Python writes them)", color);
+    heading(out, settings_title, color);
+    for (size_t i = 0; i < aot_config_count(); i++) {
+        setting(out, aot_config_row_at(i));
+    }
+}
+
+static void stage(aot_sb *out, const aot_stage_info *i)
+{
+    entry(out, i->name, i->sentence, 20);
+    aot_sb_pad(out, ' ', 20);
+    wrap(out, i->how_to_get, strlen(i->how_to_get), 20, 20);
+}
+
+/* The rows whose name is the word, or holds it where `part`. */
+static void find_rows(aot_sb *settings, aot_sb *stages, aot_sb *shown, const char *word, bool part)
+{
     for (size_t i = 0; i < aot_config_count(); i++) {
         const aot_config_row *r = aot_config_row_at(i);
-        aot_sb_addf(out, "  %s=%s\n      ", r->name, r->def_text);
-        wrap(out, r->doc, strlen(r->doc), 6, 6);
-        if (r->range[0] != '\0') {
-            aot_sb_addz(out, "      ");
-            aot_sb text = {0};
-            aot_sb_addf(&text, "%s: %s", aot_help_range_word(r), r->range);
-            wrap(out, aot_sb_text(&text), text.n, 6, 6);
-            aot_sb_free(&text);
+        if (part ? strstr(r->name, word) != NULL : strcmp(r->name, word) == 0) {
+            setting(settings, r);
         }
     }
+    for (int s = 0; s < AOT_N_STAGES; s++) {
+        const aot_stage_info *i = aot_stage_get((aot_stage)s);
+        if (part ? strstr(i->name, word) != NULL : strcmp(i->name, word) == 0) {
+            stage(stages, i);
+        }
+    }
+    for (size_t i = 0; i < aot_viewer_count(); i++) {
+        const char *name = aot_viewer_at(i)->name;
+        if (part ? strstr(name, word) != NULL : strcmp(name, word) == 0) {
+            entry(shown, name, aot_viewer_at(i)->sentence, 20);
+        }
+    }
+}
+
+bool aot_help_term(aot_sb *out, const char *word, bool color)
+{
+    static const char *const titles[] = {settings_title, "Stages of a unit", "What export shows (--what)"};
+    aot_sb found[3] = {0};
+    if (*word != '\0') {
+        find_rows(&found[0], &found[1], &found[2], word, false);
+        if (found[0].n + found[1].n + found[2].n == 0) {
+            find_rows(&found[0], &found[1], &found[2], word, true);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        if (found[i].n > 0) {
+            aot_sb_addz(out, out->n > 0 ? "\n" : "");
+            heading(out, titles[i], color);
+            aot_sb_add(out, found[i].d, found[i].n);
+        }
+        aot_sb_free(&found[i]);
+    }
+    return out->n > 0;
 }
 
 void aot_help_stages(aot_sb *out, bool color)
 {
     heading(out, "Stages of a unit, in pipeline order", color);
     for (int s = 0; s < AOT_N_STAGES; s++) {
-        const aot_stage_info *i = aot_stage_get((aot_stage)s);
-        entry(out, i->name, i->sentence, 20);
-        aot_sb_pad(out, ' ', 20);
-        wrap(out, i->how_to_get, strlen(i->how_to_get), 20, 20);
+        stage(out, aot_stage_get((aot_stage)s));
     }
 }
 

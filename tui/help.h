@@ -13,6 +13,9 @@ void aot_help_overview(aot_sb *out, bool color);
 /* Settings of --set: `aotscope help settings`; stages: `aotscope help stages`. */
 void aot_help_settings(aot_sb *out, bool color);
 const char *aot_help_range_word(const aot_config_row *r); /* before the range of a setting */
+/* The settings, stages and things to export that are called so, else those whose name holds the
+ * word; false: none. */
+bool aot_help_term(aot_sb *out, const char *word, bool color);
 void aot_help_stages(aot_sb *out, bool color);
 void aot_help_formats(aot_sb *out, bool color); /* what `export` shows, and how it writes */
 void aot_help_selection(aot_sb *out, bool color); /* what --filter and policies take */

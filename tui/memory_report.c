@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "tui/out_format.h"
 #include "viewers/format.h"
 
@@ -37,14 +38,13 @@ static aot_status read_by(aot_memory_ask *out, const char *text, aot_err *err)
 aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, aot_err *err)
 {
     const char *by, *top = aot_args_get(a, "top"), *allocator = aot_args_get(a, "allocator");
-    char *end;
     *out = (aot_memory_ask){.top = 10};
     for (size_t i = 0; (by = aot_args_nth(a, "by", i)) != NULL; i++) {
         AOT_TRY(read_by(out, by, err));
     }
     if (top != NULL) {
-        long n = strtol(top, &end, 10);
-        if (end == top || *end != '\0' || n < 0 || n > 1000000) {
+        int64_t n;
+        if (!aot_int_read(&n, top, 0, 1000000)) {
             return AOT_FAIL(err, AOT_E_USAGE, "--top takes a number, 0 for all, not '%s'", top);
         }
         out->top = (unsigned)n;
@@ -168,7 +168,7 @@ static void rest_row(aot_table *t, const aot_memgroups *g, uint32_t from)
     int64_t peak = 0;
     uint32_t n = 0;
     for (uint32_t i = from; i < g->n; i++) {
-        peak += g->d[i].peak_bytes;
+        peak = aot_sum(peak, g->d[i].peak_bytes);
         n += g->d[i].n_blocks;
     }
     aot_table_row(t);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/number.h"
 #include "ir/text.h"
 #include "session/check.h"
 #include "session/hints.h"
@@ -293,8 +294,8 @@ aot_status aot_cmd_find_units(aot_unit_list *out, const aot_model *m, const char
     size_t n = aot_model_n_units(m);
     char label[96];
     if (is_number(which)) {
-        unsigned long k = strtoul(which, NULL, 10);
-        if (k >= n) {
+        int64_t k;
+        if (n == 0 || !aot_int_read(&k, which, 0, (int64_t)n - 1)) {
             return AOT_FAIL(err, AOT_E_USAGE, "there is no unit %s: the input has %zu, counted from 0", which, n);
         }
         aot_vec_push(out, (size_t)k);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "tui/replay_report.h"
 #include "viewers/format.h"
 
@@ -32,9 +33,8 @@ static void show(const doing *d)
 
 static aot_status number_of(int64_t *n, const doing *d, aot_err *err)
 {
-    char *end = "";
-    *n = d->arg[0] != '\0' ? strtoll(d->arg, &end, 10) : 1;
-    return *end == '\0' && *n >= 0
+    *n = 1;
+    return d->arg[0] == '\0' || aot_int_read(n, d->arg, 0, INT64_MAX)
                ? AOT_OK
                : AOT_FAIL(err, AOT_E_USAGE, "'%s' is no number from 0 on", d->arg);
 }

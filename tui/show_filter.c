@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "partition/select.h"
 #include "viewers/format.h"
 #include "viewers/node_tags.h"
@@ -112,7 +113,7 @@ static void print_table(const found *f, const aot_filtered *how)
         } else if (f->repeats.of != NULL) {
             aot_table_cell(t, "");
         }
-        sum += bytes_of(f, id);
+        sum = aot_sum(sum, bytes_of(f, id));
     }
     aot_table_print(&out, t, (how->csv ? AOT_TABLE_CSV : 0) | (how->head ? 0 : AOT_TABLE_NO_HEAD),
                     0, 0);

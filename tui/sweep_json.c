@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "tui/open_model.h"
 #include "tui/sweep.h"
 
@@ -91,7 +92,7 @@ json_t *aot_sweep_point_json(const aot_pareto_point *p, bool flips)
     json_object_set_new(o, "saved", names);
     json_object_set_new(o, "saved_bytes", json_integer(p->saved_bytes));
     json_object_set_new(o, "new_bytes", json_integer(p->new_bytes));
-    json_object_set_new(o, "recompute_flops", json_integer((json_int_t)p->recompute_flops));
+    json_object_set_new(o, "recompute_flops", json_integer(aot_int_of_real(p->recompute_flops)));
     json_object_set_new(
         o, "peak_bytes",
         json_integer(p->forward_peak > p->backward_peak ? p->forward_peak : p->backward_peak));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/path.h"
 #include "partition/select.h"
 
@@ -191,7 +192,7 @@ static void add_block(aot_memgroups *out, aot_memgroup *g, uint32_t i)
     if (out->side->live.n == 0 || !lives_at(b, out->side->peak_row)) {
         return;
     }
-    g->peak_bytes += b->bytes;
+    g->peak_bytes = aot_sum(g->peak_bytes, b->bytes);
     g->n_blocks++;
     if (g->largest == UINT32_MAX || b->bytes > out->side->blocks.d[g->largest].bytes) {
         g->largest = i;
@@ -207,13 +208,13 @@ void aot_memgroups_over_time(int64_t *out, const aot_memgroups *g, uint32_t grou
         if (g->of_block[i] != group || b->born >= m->live.n) {
             continue;
         }
-        out[b->born] += b->bytes;
+        out[b->born] = aot_sum(out[b->born], b->bytes);
         if (b->died != UINT32_MAX && b->died + 1 < m->live.n) {
-            out[b->died + 1] -= b->bytes;
+            out[b->died + 1] = aot_sum(out[b->died + 1], -b->bytes);
         }
     }
     for (size_t r = 1; r < m->live.n; r++) {
-        out[r] += out[r - 1];
+        out[r] = aot_sum(out[r], out[r - 1]);
     }
 }
 
@@ -236,11 +237,12 @@ static void find_most(aot_memgroups *out)
     for (uint32_t row = 0; row < m->live.n; row++) {
         for (; at < m->blocks.n && m->blocks.d[at].born <= row; at++) {
             aot_memgroup *g = &out->d[out->of_block[at]];
-            now[out->of_block[at]] += m->blocks.d[at].bytes;
-            g->most_bytes = now[out->of_block[at]] > g->most_bytes ? now[out->of_block[at]] : g->most_bytes;
+            int64_t *n = &now[out->of_block[at]];
+            *n = aot_sum(*n, m->blocks.d[at].bytes);
+            g->most_bytes = *n > g->most_bytes ? *n : g->most_bytes;
         }
         for (uint32_t i = dying[row]; i != UINT32_MAX; i = next[i]) {
-            now[out->of_block[i]] -= m->blocks.d[i].bytes;
+            now[out->of_block[i]] = aot_sum(now[out->of_block[i]], -m->blocks.d[i].bytes);
         }
     }
     free(dying);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "exec/memsim_internal.h"
 
 static const struct {
@@ -133,11 +134,16 @@ static void reuse_input(aot_sim *s, aot_node_id id)
     }
 }
 
+static int64_t live_bytes(const aot_sim *s)
+{
+    return s->live > INT64_MAX ? INT64_MAX : (int64_t)s->live;
+}
+
 /* Runs all that computes; the output's values stay held, everything else at its last use is dropped. */
 static void run(aot_sim *s)
 {
     aot_memory_side *out = s->side;
-    out->inputs = s->live;
+    out->inputs = live_bytes(s);
     out->peak_node = AOT_NO_NODE;
     for (uint32_t i = 0; i < s->g->nodes.n; i++) {
         const aot_node *n = aot_node_at(s->g, i);
@@ -150,9 +156,9 @@ static void run(aot_sim *s)
             reuse_input(s, i);
         }
         hold_value(s, i);
-        aot_vec_push(&out->live, ((aot_live){i, s->live}));
-        if (out->peak_node == AOT_NO_NODE || s->live > out->peak) {
-            out->peak = s->live;
+        aot_vec_push(&out->live, ((aot_live){i, live_bytes(s)}));
+        if (out->peak_node == AOT_NO_NODE || live_bytes(s) > out->peak) {
+            out->peak = live_bytes(s);
             out->peak_node = i;
             out->peak_row = (uint32_t)out->live.n - 1;
         }
@@ -162,7 +168,7 @@ static void run(aot_sim *s)
             }
         }
     }
-    out->end = s->live;
+    out->end = live_bytes(s);
 }
 
 static void place_input(aot_sim *s, aot_node_id id, uint32_t st)
@@ -373,7 +379,8 @@ void aot_memory_changes(const aot_memory_side *s, int64_t *allocated, int64_t *f
     }
     for (size_t i = 0; i < s->blocks.n; i++) {
         if (s->blocks.d[i].died < s->live.n) {
-            freed[s->blocks.d[i].died] += s->blocks.d[i].bytes;
+            int64_t *f = &freed[s->blocks.d[i].died];
+            *f = aot_sum(*f, s->blocks.d[i].bytes);
         }
     }
     for (size_t r = 0; r < s->live.n; r++) {

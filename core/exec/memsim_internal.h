@@ -20,6 +20,9 @@ typedef struct aot_sim_value {
     uint32_t first, n; /* range of sim.held */
 } aot_sim_value;
 
+/* Sums of all that lives: each is less than 2^63, together they need not be. */
+__extension__ typedef __int128 aot_wide;
+
 typedef struct aot_sim {
     const aot_graph *g;
     aot_memory_side *side;
@@ -31,7 +34,7 @@ typedef struct aot_sim {
     int64_t *offset;        /* by node: first element within the storage, where views tell it */
     uint32_t *last_use;     /* by node: 1 + last user; 0 = none */
     aot_node_id at;         /* the node at work */
-    int64_t live;
+    aot_wide live;
 } aot_sim;
 
 uint32_t aot_sim_new_storage(aot_sim *s, int64_t bytes);

@@ -3,14 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "exec/memsim_internal.h"
 #include "rules/sizes.h"
+
+/* What rounding and an offset may still be added to; no memory has as much. */
+#define MOST_STORAGE (INT64_MAX / 64)
 
 /* Bytes from the first to the last element: what empty_strided allocates. */
 int64_t aot_sim_storage_bytes(const aot_ctx *c, aot_meta_id id)
 {
     const aot_meta *m = aot_meta_get(c, id);
-    int64_t last = 0;
+    int64_t last = 0, reach;
     if (m->val != AOT_VAL_TENSOR) {
         return 0;
     }
@@ -23,9 +27,13 @@ int64_t aot_sim_storage_bytes(const aot_ctx *c, aot_meta_id id)
         if (size == 0) {
             return 0;
         }
-        last += (size - 1) * stride;
+        if (__builtin_mul_overflow(size - 1, stride, &reach)) {
+            return MOST_STORAGE;
+        }
+        last = aot_sum(last, reach);
     }
-    return (last + 1) * aot_dtype_get(m->dtype)->bytes;
+    int64_t per = aot_dtype_get(m->dtype)->bytes;
+    return last >= MOST_STORAGE / per ? MOST_STORAGE : (last + 1) * per;
 }
 
 static bool is_alias(const aot_node *n)
@@ -154,7 +162,7 @@ static int64_t view_offset(const aot_sim *s, aot_node_id id, aot_node_id from)
     }
     at += at < 0 ? size : 0;
     at = at < 0 ? 0 : at > size ? size : at;
-    return base + at * stride;
+    return __builtin_mul_overflow(at, stride, &at) ? base : aot_sum(base, at);
 }
 
 /* slice_scatter and its kin copy their first argument with its strides and what lies before it. */
@@ -182,8 +190,10 @@ static void make_tensor(aot_sim *s, aot_node_id id, aot_node_id from)
     s->offset[id] = 0;
     if ((whole || scatter) && !aot_fake_call_repeats(s, id)) {
         aot_dtype d = (aot_dtype)aot_meta_get(s->g->ctx, n->meta)->dtype;
+        int64_t reach;
+        reach = __builtin_mul_overflow(s->offset[from], aot_dtype_get(d)->bytes, &reach) ? MOST_STORAGE : reach;
         bytes = whole ? s->storages.d[s->held.d[s->values[from].first]].bytes
-                      : bytes + s->offset[from] * aot_dtype_get(d)->bytes;
+                      : aot_sum(bytes, reach < MOST_STORAGE ? reach : MOST_STORAGE);
         s->offset[id] = s->offset[from];
     }
     aot_vec_push(&s->held, aot_sim_new_storage(s, bytes));

@@ -176,6 +176,48 @@ bool aot_replay_stops(const aot_replay *r, size_t frame)
 /* ---- the list
  * -------------------------------------------------------------------------------------- */
 
+/* Whether it could ever stop there, in a graph or in the bodies that its operators run: inputs are
+ * given, not run. "cond/true_graph_0/add" ends in the name of the body's node. */
+static bool selects_any(const aot_replay *r, const void *selection, const char *text)
+{
+    AOT_VEC(const aot_graph *) todo = {0};
+    const char *slash = strrchr(text, '/');
+    bool found = false;
+    for (int side = 0; side < AOT_REPLAY_N_SIDES && !found; side++) {
+        todo.n = 0;
+        if (r->s.graph[side] != NULL) {
+            aot_vec_push(&todo, r->s.graph[side]);
+        }
+        for (size_t k = 0; k < todo.n && !found; k++) {
+            const aot_graph *g = todo.d[k];
+            for (uint32_t i = 0; i < g->nodes.n && !found; i++) {
+                found = aot_node_at(g, i)->kind != AOT_PLACEHOLDER &&
+                        ((k > 0 && slash != NULL && strcmp(slash + 1, aot_node_name(g, i)) == 0) ||
+                         r->s.selected(r->s.arg, selection, (aot_replay_side)side, g, i));
+            }
+            for (size_t i = 0; i < g->subgraphs.n; i++) {
+                aot_vec_push(&todo, g->subgraphs.d[i]);
+            }
+        }
+    }
+    aot_vec_free(&todo);
+    return found;
+}
+
+static aot_status selects_none(const char *text, aot_err *err)
+{
+    aot_sb kinds = {0};
+    for (int k = 0; k < AOT_BREAK_SELECT; k++) {
+        aot_sb_addf(&kinds, "%s%s, ", infos[k].name, infos[k].arg != NULL ? infos[k].arg : "");
+    }
+    aot_status s = AOT_FAIL(err, AOT_E_RANGE,
+                            "break %.80s: no node that is run is selected by it; there are %sor a selection such "
+                            "as op:mm, node:NAME",
+                            text, aot_sb_text(&kinds));
+    aot_sb_free(&kinds);
+    return s;
+}
+
 aot_status aot_replay_break(aot_replay *r, const char *text, aot_err *err)
 {
     replay_break b = {.kind = AOT_BREAK_SELECT};
@@ -197,6 +239,10 @@ aot_status aot_replay_break(aot_replay *r, const char *text, aot_err *err)
         b.selection = r->s.select(r->s.arg, text, err);
         if (b.selection == NULL) {
             return err != NULL ? err->code : AOT_E_USAGE;
+        }
+        if (!selects_any(r, b.selection, text)) {
+            r->s.select_free(b.selection);
+            return selects_none(text, err);
         }
     }
     b.text = aot_xstrdup(text);

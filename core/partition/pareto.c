@@ -2,6 +2,7 @@
  * done when it is narrower than the step, or its ends give the same answer.
  * Mirrors: partitioners.py (visualize_memory_budget_pareto). */
 #include "partition/pareto.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static void read_saved(work *w, aot_pareto_point *x, const aot_partition *p)
         const char *name = aot_node_name(p->cut, p->saved[i]);
         int64_t bytes = p->nodes[p->saved[i]].bytes;
         x->saved[x->n_saved++] = (aot_pareto_value){aot_arena_strndup(w->out->arena, name, strlen(name)), bytes};
-        x->saved_bytes += bytes;
+        x->saved_bytes = aot_sum(x->saved_bytes, bytes);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "partition/internal.h"
 #include "partition/times.h"
 
@@ -82,14 +83,14 @@ static void saved_facts(part *p, const part_ids *saved, const part_ids *sym)
         aot_node_info *x = &out->nodes[saved->d[i]];
         out->saved_own[i] = of_primal[storage[saved->d[i]]] ? 0 : x->bytes;
         out->saved[out->n_saved++] = saved->d[i];
-        out->saved_bytes += x->bytes;
-        out->saved_new_bytes += out->saved_own[i];
+        out->saved_bytes = aot_sum(out->saved_bytes, x->bytes);
+        out->saved_new_bytes = aot_sum(out->saved_new_bytes, out->saved_own[i]);
         of_primal[storage[saved->d[i]]] = 1; // views of one storage count once
         x->verdict = AOT_V_SAVED;
     }
     for (size_t i = 0; i < sym->n; i++) {
         out->saved_sym[out->n_saved_sym++] = sym->d[i];
-        out->saved_bytes += out->nodes[sym->d[i]].bytes;
+        out->saved_bytes = aot_sum(out->saved_bytes, out->nodes[sym->d[i]].bytes);
         out->nodes[sym->d[i]].verdict = AOT_V_SAVED;
     }
 }

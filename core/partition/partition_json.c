@@ -1,6 +1,7 @@
 /* k.partition.json: the partition as the command line's contract has it. */
 #include <jansson.h>
 
+#include "base/number.h"
 #include "partition/partition.h"
 
 static json_t *names(const aot_partition *p, const aot_node_id *ids, uint32_t n)
@@ -50,7 +51,7 @@ json_t *aot_partition_json(const aot_partition *p, int unit)
     json_object_set_new(o, "cut_value", p->cut_value >= 0 ? json_integer(p->cut_value) : json_null());
     json_object_set_new(o, "rung", json_string(p->rung));
     json_object_set_new(o, "saved_bytes", json_integer(p->saved_bytes));
-    json_object_set_new(o, "recompute_flops", json_integer((json_int_t)p->recompute_flops));
+    json_object_set_new(o, "recompute_flops", json_integer(aot_int_of_real(p->recompute_flops)));
     if (p->recompute_ms >= 0) {
         json_object_set_new(o, "recompute_ms", json_real(p->recompute_ms));
     }

@@ -379,6 +379,22 @@ static aot_status parse_regex(aot_select_term *t, const char *word, aot_err *err
     return aot_regexp_compile(&t->regex, word, !capital, err);
 }
 
+/* "node:a,node:b" would look for a value that is called node:b. */
+static aot_status check_values(const aot_select_term *t, const char *word, aot_err *err)
+{
+    for (size_t i = 1; t->values[i] != NULL; i++) {
+        const char *v = t->values[i];
+        size_t n = strcspn(v, ":<>=");
+        bool text = v[n] == ':' && find_row(AOT_SELECT_TEXT, v, n) != NULL;
+        if (text || (v[n] != ':' && v[n] != '\0' && find_row(AOT_SELECT_NUMBER, v, n) != NULL)) {
+            return AOT_FAIL(err, AOT_E_USAGE,
+                            "'%.80s': terms stand apart by blanks and all must hold; %s:A,B is any of A and B",
+                            word, t->row->name);
+        }
+    }
+    return AOT_OK;
+}
+
 /* word: without its `!`; quoted: it began with ". */
 static aot_status parse_term(aot_select_term *t, const char *word, bool quoted, aot_err *err)
 {
@@ -392,7 +408,7 @@ static aot_status parse_term(aot_select_term *t, const char *word, bool quoted, 
             return AOT_FAIL(err, AOT_E_USAGE, "'%.80s' says nothing: write %s:%s", word, t->row->name, t->row->arg);
         }
         t->values = split(word + n + 1);
-        return AOT_OK;
+        return check_values(t, word, err);
     }
     if (!quoted && word[n] != ':' && word[n] != '\0' &&
         (t->row = find_row(AOT_SELECT_NUMBER, word, n)) != NULL) {

@@ -12,6 +12,8 @@
 
 #include "ir/text.h"
 
+#define MOST_HINT (INT64_C(1) << 40)
+
 typedef struct pair {
     const char *name;
     size_t n;
@@ -37,6 +39,26 @@ static bool next_pair(const char **at, pair *p, bool *bad)
            (*end != '\0' && *end != ',' && *end != ' ');
     *at = end;
     return !*bad;
+}
+
+/* A size beyond MOST_HINT is no tensor's, and products of sizes must stay within 64 bits. */
+static aot_status check_pairs(const char *text, aot_err *err)
+{
+    pair p, q;
+    bool bad = false, none = false;
+    for (const char *at = text; next_pair(&at, &p, &bad);) {
+        if (p.value > MOST_HINT) {
+            return AOT_FAIL(err, AOT_E_USAGE, "hint: %.*s = %lld is larger than any tensor's size; at most 2^40",
+                            (int)(p.n < 60 ? p.n : 60), p.name, (long long)p.value);
+        }
+        for (const char *rest = at; next_pair(&rest, &q, &none);) {
+            if (p.n == q.n && memcmp(p.name, q.name, p.n) == 0 && p.value != q.value) {
+                return AOT_FAIL(err, AOT_E_USAGE, "hint: %.*s is given twice, as %lld and %lld",
+                                (int)(p.n < 60 ? p.n : 60), p.name, (long long)p.value, (long long)q.value);
+            }
+        }
+    }
+    return AOT_OK;
 }
 
 static void forget_taken(aot_unit *u)
@@ -81,6 +103,7 @@ aot_status aot_hints_take(aot_unit *u, const char *text, aot_err *err)
     bool bad = false;
     for (const char *at = text; next_pair(&at, &p, &bad);) {
     }
+    AOT_TRY(check_pairs(text, err));
     if (bad) {
         return AOT_FAIL(err, AOT_E_USAGE, "hint: '%.60s' is not NAME=NUMBER,NAME=NUMBER, as in s77=6", text);
     }
