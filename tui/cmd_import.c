@@ -1,8 +1,10 @@
 /* aotscope import INPUT... -o S.aots: records what the inputs hold, derives the rest, compares. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "session/place.h"
 #include "session/record_inputs.h"
 #include "tui/open_model.h"
 #include "viewers/format.h"
@@ -29,6 +31,19 @@ static void print_summary(const aot_record_summary *s, const char *path)
     }
 }
 
+/* Ended by a signal, it leaves no half a session beside the old one. What nohup ignores stays so. */
+static void catch_ends(void)
+{
+    static const int ends[] = {SIGHUP, SIGINT, SIGTERM};
+    struct sigaction old, sa = {.sa_handler = aot_place_on_signal};
+    sigfillset(&sa.sa_mask);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL) {
+            sigaction(ends[i], &sa, NULL);
+        }
+    }
+}
+
 static int run(const aot_args *a)
 {
     const char *path = aot_args_get(a, "output");
@@ -40,6 +55,7 @@ static int run(const aot_args *a)
     const char **settings = aot_cmd_settings(a, &opt.n_settings);
     opt.settings = settings;
     aot_record_summary sum;
+    catch_ends();
     aot_err err = {0};
     aot_status st = aot_record_inputs(a->inputs, a->n_inputs, &opt, &sum, &err);
     aot_cmd_progress_end();

@@ -65,6 +65,47 @@ void aot_place_remove(const char *file)
     aot_place_remove_rest(file);
 }
 
+/* ---- a signal ---- */
+
+/* What is removed where a signal ends the writer, ready for a handler: no memory is asked for there. */
+static struct {
+    char *paths[5];
+    int lock_fd;
+    volatile sig_atomic_t n;
+} at_end = {.lock_fd = -1};
+
+void aot_place_remove_at_end(const aot_place *p, const char *temp)
+{
+    int n = at_end.n;
+    at_end.n = 0;
+    for (int i = 0; i < n; i++) {
+        free(at_end.paths[i]);
+    }
+    if (temp == NULL) {
+        return;
+    }
+    at_end.paths[0] = aot_xstrdup(temp);
+    for (int i = 0; i < 3; i++) {
+        at_end.paths[i + 1] = join(temp, rests[i]);
+    }
+    at_end.paths[4] = aot_xstrdup(p->lock);
+    at_end.lock_fd = p->lock_fd;
+    at_end.n = 5;
+}
+
+void aot_place_on_signal(int sig)
+{
+    struct stat st;
+    bool ours = at_end.n == 5 && fstat(at_end.lock_fd, &st) == 0 && st.st_size == 0;
+    for (int i = 0; i < at_end.n; i++) {
+        if (i < 4 || ours) {
+            unlink(at_end.paths[i]);
+        }
+    }
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
 /* Removes FILE.new-PID and its rest where no process PID runs. */
 static void remove_stale(const char *file)
 {

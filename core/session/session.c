@@ -168,6 +168,9 @@ void aot_session_close(aot_session *s)
         return;
     }
     close_writer(s);
+    if (s->place.lock != NULL) {
+        aot_place_remove_at_end(&s->place, NULL);
+    }
     aot_place_release(&s->place);
     free(s->path);
     free(s->value);
@@ -425,6 +428,7 @@ static aot_status prepare_file(aot_session *s, aot_err *err)
     aot_status st = reserve(temp, err);
     if (st == AOT_OK) {
         s->temp = temp;
+        aot_place_remove_at_end(&s->place, temp);
     } else {
         free(temp);
     }

@@ -79,4 +79,25 @@ ok "a symbolic link is followed" exits 0
 ok "the link stays a link" test -h "$scratch/link.aots"
 ok "the file it leads to is replaced" sh -c '! cmp -s "$1" "$2"' - "$scratch/copy" "$scratch/far/real.aots"
 
+
+# Ended by a signal while it writes beside an older session (the log comes through a pipe that stays open).
+mkdir "$scratch/signal"
+mkfifo "$scratch/pipe"
+for sig in TERM HUP; do
+    "$AOTSCOPE" import "$AOT_FIXTURES/logs/train_break.log.gz" -o "$scratch/signal/S.aots" 2>/dev/null
+    "$AOTSCOPE" import "$scratch/pipe" -o "$scratch/signal/S.aots" 2>/dev/null &
+    pid=$!
+    exec 9>"$scratch/pipe"
+    n=0
+    while [ ! -e "$scratch/signal/S.aots.new-$pid" ] && [ $n -lt 100 ]; do
+        sleep 0.1
+        n=$((n + 1))
+    done
+    was=$(ls "$scratch/signal")
+    kill -$sig $pid
+    wait $pid 2>/dev/null
+    exec 9>&-
+    ok "there was something to remove: $sig" sh -c 'echo "$1" | grep -q new-' - "$was"
+    ok "only the old session is left: $sig" [ "$(ls "$scratch/signal")" = S.aots ]
+done
 done_testing
