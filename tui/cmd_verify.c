@@ -67,6 +67,7 @@ static aot_status verify_it(aot_verify_out *out, const job *j, const aot_runnabl
     aot_verify_in in = {.calling = c,
                         .aten = r->capture.graph[AOT_LEVEL_ATEN],
                         .stops = r->stops,
+                        .of_aten = r->of_aten,
                         .joint = r->joint,
                         .cut = r->cut,
                         .names = r->sources,

@@ -1,15 +1,18 @@
 /* Products of groups of rows, and products with something done to the result.
  *
  * Mirrors: aten/src/ATen/native/GroupedMMUtils.h, Blas.cpp (_grouped_mm), LinearAlgebra.cpp (_int_mm, _addmm_activation). */
+#include <string.h>
+
 #include "exec/gemm.h"
 #include "exec/reals.h"
 
 /* Elements from..to of dimension dim. */
 static aot_array *part(aot_kern *k, aot_array *x, unsigned dim, int64_t from, int64_t to)
 {
-    aot_array *v = k_view(k, x, x->ndim, x->size, x->stride, x->offset + from * x->stride[dim]);
-    v->size[dim] = to - from;
-    return v;
+    int64_t size[AOT_ARRAY_MAX_NDIM];
+    memcpy(size, x->size, sizeof size);
+    size[dim] = to - from; // an empty group may begin where the memory ends
+    return k_view(k, x, x->ndim, size, x->stride, x->offset + (to > from ? from * x->stride[dim] : 0));
 }
 
 /* Where group g ends: offs holds it, and what is behind the last is no group's. */

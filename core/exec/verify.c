@@ -452,11 +452,12 @@ static bool see_joint(void *arg, const aot_graph *g, aot_node_id id, const aot_x
 {
     verify *v = arg;
     const aot_node *n = aot_node_at(g, id);
-    const vf_slot *e = &v->eager[n->name];
+    aot_node_id above = v->in->of_aten != NULL ? v->in->of_aten[id] : AOT_NO_NODE;
+    const vf_slot *e = above != AOT_NO_NODE ? &v->eager[aot_node_at(v->in->aten, above)->name] : NULL;
     (void)live;
     compare_slot(v, g, id, value, &v->forward[n->name], false);
     compare_slot(v, g, id, value, &v->backward[n->name], true);
-    if (v->eager_node == NULL && e->there && e->target == n->target && !e->is_input) {
+    if (v->eager_node == NULL && e != NULL && e->there) {
         aot_ulps_compare(&v->eager_diff, &e->value, value, v->in->tolerance);
         v->eager_node = v->eager_diff.differs ? aot_node_name(g, id) : NULL;
     }

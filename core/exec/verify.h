@@ -25,6 +25,8 @@ typedef struct aot_verify_in {
     const aot_calling *calling;
     const aot_graph *aten;    /* NULL: not compared with eager */
     const bool *stops;        /* by node of aten: no gradient goes through it (detach, no_grad); NULL: through all */
+    const aot_node_id *of_aten; /* by node of joint: the node of aten whose value it has; AOT_NO_NODE: none; NULL: none of
+                                 * them is known */
     const aot_graph *joint;   /* or forward-only; all graphs are of one context */
     const aot_partition *cut; /* NULL: no backward */
     const aot_xval *outer;    /* one for each input of the user's function; not written */

@@ -32,7 +32,7 @@ typedef struct verify {
     aot_xval *tangents;     /* by output that requires grad */
     unsigned n_tangents;
     bool same_draws;        /* eager and call drew the same numbers */
-    const char *eager_node; /* first of that name and operator that differs from the joint graph's; NULL */
+    const char *eager_node; /* first of the joint graph that differs from its node of aten; NULL */
     aot_ulps eager_diff;
 } verify;
 

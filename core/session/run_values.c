@@ -79,6 +79,26 @@ static void find_stops(aot_runnable *r)
     }
 }
 
+/* Calls that passed all levels as they were. Names say nothing: each level counts its own. */
+static void find_calls(aot_runnable *r)
+{
+    const aot_tracer *t = r->capture.tracer;
+    const aot_graph *aten = r->capture.graph[AOT_LEVEL_ATEN], *g = r->graph;
+    if (aten == NULL || r->joint != g) {
+        return;
+    }
+    r->of_aten = AOT_NEW_ARRAY(r->ctx->arena, aot_node_id, g->nodes.n + 1);
+    for (aot_node_id id = 0; id < g->nodes.n; id++) {
+        aot_node_id at = id;
+        bool same = aot_node_at(g, id)->kind == AOT_CALL_FUNCTION && !aot_is_getitem(g, aot_node_at(g, id));
+        for (int l = AOT_LEVEL_JOINT; l > AOT_LEVEL_ATEN && same; l--) {
+            at = l == AOT_LEVEL_TRACED ? aot_trace_aten_of(t, at) : aot_trace_parent_of(t, (aot_level)l, at);
+            same = at != AOT_NO_NODE && aot_node_at(r->capture.graph[l - 1], at)->target == aot_node_at(g, id)->target;
+        }
+        r->of_aten[id] = same ? at : AOT_NO_NODE;
+    }
+}
+
 int rv_place_of(const aot_fw_metadata *m, int k)
 {
     return k < m->subclass_in.n ? m->subclass_in.of[k].start : k;
@@ -125,6 +145,7 @@ aot_status aot_runnable_make_as(aot_runnable *out, const aot_unit *u, const aot_
         AOT_TRY(aot_derive_cut(&out->cut, &out->joint, u, out->graph, config, err));
         aot_metadata_cut(&out->capture.calling.meta, out->cut, out->ctx->arena);
     }
+    find_calls(out);
     return AOT_OK;
 }
 

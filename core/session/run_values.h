@@ -17,6 +17,7 @@ typedef struct aot_runnable {
     const aot_graph *joint;    /* after the joint-graph passes of the backend: what was cut */
     aot_partition *cut;       /* NULL: no backward */
     bool *stops;              /* by node of the aten graph: no gradient goes through it (detach, no_grad) */
+    aot_node_id *of_aten;     /* by node of joint: the call of the aten graph that it is; NULL: passes changed the graph */
     bool debug_assert;        /* DebugAssertWrapper is there */
     aot_node_id *placeholders; /* of graph, in order */
     int n_placeholders;

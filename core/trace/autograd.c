@@ -303,6 +303,7 @@ static aot_value record(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     bool forward = !t->in_backward && t->below_aten == 0;
     aot_node_id aten = forward ? tr_emit_call(t, AOT_LEVEL_ATEN, op, n, args) : AOT_NO_NODE;
     aot_node_id id = tr_emit_call(t, AOT_LEVEL_TRACED, op, n, args), was = t->traced_parent;
+    t->level[AOT_LEVEL_TRACED].origins.d[id].aten = aten;
     t->traced_parent = id;
     aot_value out = tr_functional(t, op, n, args);
     t->traced_parent = was;

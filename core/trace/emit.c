@@ -211,7 +211,7 @@ static aot_node_id add(aot_tracer *t, aot_level l, aot_node *n, const char *name
     n->name = aot_namespace_create(lg->names, name, strlen(name));
     n->src = n->kind == AOT_PLACEHOLDER ? 0 : src_of(t, lg);
     n->policy = n->kind == AOT_PLACEHOLDER ? 0 : lg->g->srcs.d[n->src].policy;
-    aot_vec_push(&lg->origins, ((origin){t->rule, parent_at(t, l), !t->grad_enabled && !t->in_function && !t->in_backward}));
+    aot_vec_push(&lg->origins, ((origin){t->rule, parent_at(t, l), AOT_NO_NODE, !t->grad_enabled && !t->in_function && !t->in_backward}));
     return aot_graph_add(lg->g, n);
 }
 

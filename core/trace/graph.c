@@ -267,6 +267,13 @@ void aot_trace_in_function(aot_tracer *t, bool on)
     t->in_function = on;
 }
 
+aot_node_id aot_trace_aten_of(const aot_tracer *t, aot_node_id id)
+{
+    const level_graph *lg = &t->level[AOT_LEVEL_TRACED], *above = &t->level[AOT_LEVEL_ATEN];
+    aot_node_id p = id < lg->origins.n ? lg->origins.d[id].aten : AOT_NO_NODE;
+    return p == AOT_NO_NODE || above->live == NULL || !above->live[p] ? AOT_NO_NODE : above->map[p];
+}
+
 aot_node_id aot_trace_parent_of(const aot_tracer *t, aot_level l, aot_node_id id)
 {
     const level_graph *lg = &t->level[l];

@@ -169,6 +169,7 @@ typedef struct sym_entry {
 typedef struct origin {
     aot_str rule;       /* what made the node: "composite linear", "gradient of mul" ... */
     aot_node_id parent; /* node of the level above; AOT_NO_NODE */
+    aot_node_id aten;   /* of AOT_LEVEL_TRACED: the same call there; AOT_NO_NODE */
     bool without_grad;  /* the user had disabled gradients */
 } origin;
 

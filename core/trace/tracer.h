@@ -77,6 +77,8 @@ aot_graph *aot_trace_graph(aot_tracer *t, aot_level l);
  * and the node of the finished graph one level up that it was made for (AOT_NO_NODE). */
 const char *aot_trace_rule_of(const aot_tracer *t, aot_level l, aot_node_id id);
 aot_node_id aot_trace_parent_of(const aot_tracer *t, aot_level l, aot_node_id id);
+/* Of a node of AOT_LEVEL_TRACED: the node of AOT_LEVEL_ATEN that is the same call; AOT_NO_NODE. */
+aot_node_id aot_trace_aten_of(const aot_tracer *t, aot_node_id id);
 /* Whether the user had disabled gradients where it was made; not so in the forward of a torch.autograd.Function. */
 bool aot_trace_without_grad(const aot_tracer *t, aot_level l, aot_node_id id);
 /* What is traced next is such a forward, or no longer. */
