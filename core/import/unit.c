@@ -31,12 +31,25 @@ void aot_unit_free(aot_unit *u)
     free(u);
 }
 
-bool aot_unit_was_given_up(const aot_unit *u, const aot_unit *later)
+/* "forward model.py:12": the line is the first operator's, and another attempt may begin elsewhere. */
+static bool same_function(const char *a, const char *b)
+{
+    const char *end = strrchr(a, ':');
+    size_t n = end != NULL ? (size_t)(end - a) + 1 : strlen(a) + 1;
+    return strncmp(a, b, n) == 0;
+}
+
+bool aot_unit_was_restarted(const aot_unit *u, const aot_unit *later)
 {
     const aot_unit_key *a = &u->key, *b = &later->key;
     return a->frame >= 0 && a->rank == b->rank && a->frame == b->frame && a->compile == b->compile &&
            a->compiled_autograd_id == b->compiled_autograd_id && a->attempt < b->attempt &&
-           aot_unit_stage(u, AOT_STAGE_JOINT) != NULL && aot_unit_stage(u, AOT_STAGE_FORWARD) == NULL;
+           same_function(u->title, later->title) && aot_unit_stage(u, AOT_STAGE_FORWARD) == NULL;
+}
+
+bool aot_unit_was_given_up(const aot_unit *u, const aot_unit *later)
+{
+    return aot_unit_was_restarted(u, later) && aot_unit_stage(u, AOT_STAGE_JOINT) != NULL;
 }
 
 const aot_record *aot_unit_stage(const aot_unit *u, aot_stage s)

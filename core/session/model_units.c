@@ -148,21 +148,14 @@ aot_status aot_model_redact_text(aot_sb *out, const aot_model *m, aot_stage stag
 
 /* ---- attempts -------------------------------------------------------------------------------- */
 
-static bool same_compile(const aot_unit *a, const aot_unit *b)
-{
-    const aot_unit_key *x = &a->key, *y = &b->key;
-    return x->frame == y->frame && x->compile == y->compile && x->rank == y->rank &&
-           x->compiled_autograd_id == y->compiled_autograd_id && strcmp(a->input, b->input) == 0;
-}
-
 size_t aot_model_restarted_as(const aot_model *m, size_t unit)
 {
     enum { NEAR = 256 }; // attempts follow each other; frames that are compiled in between are few
     const aot_unit *u = aot_model_slot(m, unit)->unit;
     for (size_t i = unit + 1; u->key.frame >= 0 && i < m->slots.n && i - unit <= NEAR; i++) {
         const aot_unit *next = aot_model_slot(m, i)->unit;
-        if (same_compile(u, next) && next->key.attempt != u->key.attempt) {
-            return next->key.attempt > u->key.attempt ? i : SIZE_MAX; // less: another run in the same log
+        if (strcmp(u->input, next->input) == 0 && aot_unit_was_restarted(u, next)) {
+            return i;
         }
     }
     return SIZE_MAX;
