@@ -9,6 +9,7 @@
 #include "session/redact.h"
 #include "session/saved.h"
 #include "tui/diff_print.h"
+#include "tui/explain_words.h"
 #include "tui/open_model.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -208,9 +209,21 @@ static json_t *saved_json(const saved_diff *d, const char *label)
         json_t *side = json_object_get(o, names[i]);
         json_object_set_new(side, "saved_tensor_bytes",
                             json_integer(aot_saved_tensor_bytes(sides[i])));
+        json_object_set_new(side, "cut_values", explain_cuts_json(sides[i]));
         json_object_set_new(side, "saved_symbols", json_integer(sides[i]->n_saved_sym));
     }
     return o;
+}
+
+static void print_cuts(const saved_diff *d)
+{
+    aot_sb left = {0}, right = {0};
+    explain_cut_words(&left, d->p);
+    explain_cut_words(&right, d->q);
+    printf("  weight in all: %s; then %s\n", left.n != 0 ? aot_sb_text(&left) : "no cut",
+           right.n != 0 ? aot_sb_text(&right) : "no cut");
+    aot_sb_free(&left);
+    aot_sb_free(&right);
 }
 
 static void print_saved(const saved_diff *d, const char *label, bool stat)
@@ -229,6 +242,7 @@ static void print_saved(const saved_diff *d, const char *label, bool stat)
            aot_format_bytes(b, sizeof b, d->m[0].backward.peak),
            aot_format_bytes(c, sizeof c, d->m[1].forward.peak),
            aot_format_bytes(e, sizeof e, d->m[1].backward.peak));
+    print_cuts(d);
     if (!stat) {
         aot_sb out = {0};
         aot_table_print(&out, d->t, AOT_TABLE_NO_HEAD, 0, 0);

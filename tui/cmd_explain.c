@@ -116,7 +116,7 @@ static void print_rules(const aot_explain *x)
     const aot_node_info *n = &x->p->nodes[x->id];
     aot_arena *a = aot_arena_new();
     char weight[160];
-    aot_sb ban = {0};
+    aot_sb ban = {0}, cuts = {0};
     explain_ban_words(&ban, x);
     printf("\nRules\n  why      %s\n", aot_node_reason(x->p, x->id, a));
     printf("  ban      %s\n", aot_sb_text(&ban));
@@ -129,6 +129,8 @@ static void print_rules(const aot_explain *x)
         printf("  sink     %s\n", explain_sink_words(x));
     }
     printf("  decided  %s\n", x->p->rung);
+    explain_cut_words(&cuts, x->p);
+    print_line("in all", &cuts);
     aot_arena_free(a);
 }
 
@@ -384,6 +386,9 @@ static json_t *explain_json(const aot_explain *x)
     json_object_set_new(o, "budgets", budgets_json(x));
     json_object_set_new(o, "network", network_json(x));
     json_object_set_new(o, "knapsack", knapsack_json(x));
+    json_object_set_new(o, "cut_values", explain_cuts_json(x->p));
+    json_object_set_new(o, "decided_by_cut",
+                        x->p->decided_by >= 0 ? json_integer(x->p->decided_by + 1) : json_null());
     json_object_set_new(o, "source", source_json(x));
     aot_arena_free(a);
     return o;

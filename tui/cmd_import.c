@@ -25,6 +25,11 @@ static void print_summary(const aot_record_summary *s, const char *path)
                 "null`\n",
                 s->n_unreadable_graphs, s->n_unreadable_graphs == 1 ? "" : "s");
     }
+    if (s->calls_left_out) {
+        fputs("recorded calls are left out: they hold the run's values, of which --redact keeps "
+              "none\n",
+              stderr);
+    }
     if (s->n_notes > 0) {
         aot_cmd_note("%" PRIu64 " note%s; see `aotscope info %s`\n", s->n_notes,
                 s->n_notes == 1 ? "" : "s", path);

@@ -180,8 +180,11 @@ static aot_status show_calls(aot_model *m, size_t unit, aot_show_want *w, aot_er
     const aot_calls *c = NULL;
     AOT_TRY(aot_model_calls(m, unit, &c, err));
     if (c == NULL) {
-        return AOT_FAIL(err, AOT_E_PIPELINE,
-                        "no run was recorded of this unit: tools/aotscope_record.py records one");
+        return w->redact ? AOT_FAIL(err, AOT_E_PIPELINE,
+                                    "--redact shows no recorded calls: they hold the run's values")
+                         : AOT_FAIL(err, AOT_E_PIPELINE,
+                                    "no run was recorded of this unit, or --redact left it out: "
+                                    "tools/aotscope_record.py records one");
     }
     if (w->json) {
         char label[96];
@@ -302,6 +305,7 @@ static int run(const aot_args *a)
         return aot_cmd_fail(&err);
     }
     aot_show_want w = {.json = aot_args_has(a, "json"), .csv = aot_args_has(a, "csv")};
+    w.redact = aot_args_has(a, "redact");
     w.by = aot_args_get(a, "by");
     w.sort = aot_args_get(a, "sort");
     int code = AOT_EXIT_SAME;

@@ -53,6 +53,29 @@ void explain_limit_words(aot_sb *out, const aot_explain *x)
     }
 }
 
+void explain_cut_words(aot_sb *out, const aot_partition *p)
+{
+    static const char *const nth[AOT_N_CUTS] = {"first", "second", "third"};
+    char count[32];
+    for (int i = 0; i < AOT_N_CUTS; i++) {
+        if (p->cut_values[i] >= 0) {
+            aot_sb_addf(out, "%s%s cut %s%s", out->n != 0 ? ", " : "", nth[i],
+                        aot_format_count(count, sizeof count, p->cut_values[i]),
+                        i == p->decided_by ? " (decides)" : "");
+        }
+    }
+}
+
+json_t *explain_cuts_json(const aot_partition *p)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < AOT_N_CUTS; i++) {
+        json_array_append_new(list, p->cut_values[i] >= 0 ? json_integer(p->cut_values[i])
+                                                          : json_null());
+    }
+    return list;
+}
+
 void explain_edge_words(aot_sb *out, const aot_explain *x, const aot_net_edge *e)
 {
     const aot_graph *g = x->p->cut;

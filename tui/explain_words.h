@@ -2,6 +2,8 @@
 #ifndef AOT_TUI_EXPLAIN_WORDS_H
 #define AOT_TUI_EXPLAIN_WORDS_H
 
+#include <jansson.h>
+
 #include "base/str.h"
 #include "partition/explain.h"
 
@@ -10,6 +12,10 @@ void explain_ban_words(aot_sb *out, const aot_explain *x);
 /* Why the backward needs the value, or makes it; "" if neither. */
 const char *explain_sink_words(const aot_explain *x);
 /* Which weight would change the verdict; nothing if none would. */
+/* "first cut 36,044, second cut 27,033 (decides)": weight of each cut that was made, in all. */
+void explain_cut_words(aot_sb *out, const aot_partition *p);
+/* The same three numbers, null where a cut was not made. */
+json_t *explain_cuts_json(const aot_partition *p);
 void explain_limit_words(aot_sb *out, const aot_explain *x);
 /* "primals_1 in -> out", "source -> mm". */
 void explain_edge_words(aot_sb *out, const aot_explain *x, const aot_net_edge *e);

@@ -273,6 +273,22 @@ static void print_flips(aot_sb *out, const aot_fit *f)
     }
 }
 
+/* Of the points the one with the least peak; of equals the highest budget. */
+static const aot_fit_point *least_peak(const aot_fit *f)
+{
+    const aot_fit_point *least = NULL;
+    int64_t peak = 0;
+    for (int i = 0; i < AOT_FIT_POINTS; i++) {
+        const aot_fit_point *x = &f->points[i];
+        int64_t own = x->forward_peak > x->backward_peak ? x->forward_peak : x->backward_peak;
+        if (least == NULL || own < peak || (own == peak && x->budget > least->budget)) {
+            least = x;
+            peak = own;
+        }
+    }
+    return least;
+}
+
 void aot_fit_print(aot_sb *out, const aot_fit *f, int64_t limit)
 {
     static const char *const titles[] = {"  budget",    "",          "forward", "backward", "saved",
@@ -298,6 +314,11 @@ void aot_fit_print(aot_sb *out, const aot_fit *f, int64_t limit)
                aot_format_flops(flops, sizeof flops, f->points[f->best].recompute_flops));
         print_flips(out, f);
     } else {
-        aot_sb_addf(out, "  does not fit %s at any budget\n", bytes);
+        const aot_fit_point *x = least_peak(f);
+        char least[32];
+        aot_format_bytes(least, sizeof least, x->forward_peak > x->backward_peak
+                                                  ? x->forward_peak : x->backward_peak);
+        aot_sb_addf(out, "  does not fit %s at any budget; the least peak is %s, at %g\n", bytes,
+                    least, x->budget);
     }
 }

@@ -32,7 +32,7 @@ void aot_show_warn_passes(aot_model *m, size_t unit, const aot_partition *p)
     }
 }
 
-static json_t *saved_json(const aot_partition *p, const aot_saved_row *rows, size_t n)
+static json_t *rows_json(const aot_partition *p, const aot_saved_row *rows, size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
@@ -52,7 +52,20 @@ static json_t *saved_json(const aot_partition *p, const aot_saved_row *rows, siz
         }
         json_array_append_new(list, j);
     }
-    return json_pack("{s:o, s:I, s:I, s:s}", "saved", list, "saved_bytes",
+    return list;
+}
+
+static json_t *saved_json(const aot_partition *p, const aot_saved_row *rows, size_t n, aot_arena *a)
+{
+    aot_saved_row *states;
+    size_t n_states = aot_generator_rows(&states, p, a);
+    json_int_t bytes = 0;
+    for (size_t i = 0; i < n_states; i++) {
+        bytes += states[i].bytes;
+    }
+    return json_pack("{s:o, s:o, s:I, s:I, s:I, s:s}", "saved", rows_json(p, rows, n),
+                     "generator_states", rows_json(p, states, n_states), "generator_state_bytes",
+                     bytes, "saved_bytes",
                      (json_int_t)p->saved_bytes, "saved_new_bytes", (json_int_t)p->saved_new_bytes,
                      "rung", p->rung);
 }
@@ -81,15 +94,18 @@ static void print_unbacked(const aot_partition *p, const aot_saved_row *rows, si
     }
 }
 
-static void print_saved_totals(const aot_partition *p, size_t n)
+static void print_saved_totals(const aot_partition *p, size_t n, aot_arena *a)
 {
-    char all[64], fresh[32];
+    char all[64], fresh[32], states[64];
+    aot_saved_row *rows;
+    size_t n_states = aot_generator_rows(&rows, p, a);
     size_t n_tensors = n - p->n_saved_sym;
     printf(
         "saved: %zu value%s, %s; without what shares memory with an input or a value before it: %s",
         n_tensors, n_tensors == 1 ? "" : "s", aot_saved_text(p, all, sizeof all),
         aot_format_bytes(fresh, sizeof fresh, p->saved_new_bytes));
-    printf("  (%s)\n", p->rung);
+    aot_generator_text(rows, n_states, states, sizeof states);
+    printf("%s%s  (%s)\n", n_states > 0 ? "; and " : "", states, p->rung);
 }
 
 static void print_saved_csv(const aot_unit *u, size_t unit, const char *label,
@@ -131,15 +147,8 @@ static void print_saved_csv(const aot_unit *u, size_t unit, const char *label,
     aot_table_free(t);
 }
 
-static void print_saved_lines(const aot_partition *p, const aot_saved_row *rows, size_t n)
+static void add_saved_lines(aot_table *t, const aot_saved_row *rows, size_t n)
 {
-    aot_table *t = aot_table_new();
-    aot_table_column(t, "type", AOT_LEFT, 0);
-    aot_table_column(t, "bytes", AOT_RIGHT, 0);
-    aot_table_column(t, "name", AOT_LEFT, 0);
-    aot_table_column(t, "source", AOT_LEFT, 0);
-    aot_table_column(t, "used by", AOT_LEFT, 0);
-    aot_table_column(t, "reason", AOT_LEFT, 0);
     for (size_t i = 0; i < n; i++) {
         const aot_saved_row *r = &rows[i];
         char source[300];
@@ -151,12 +160,28 @@ static void print_saved_lines(const aot_partition *p, const aot_saved_row *rows,
         aot_table_cellf(t, r->used_by[0] != 0 ? "used by %s" : "%s", r->used_by);
         aot_table_cell(t, r->reason);
     }
+}
+
+static void print_saved_lines(const aot_partition *p, const aot_saved_row *rows, size_t n,
+                              aot_arena *a)
+{
+    aot_saved_row *states;
+    size_t n_states = aot_generator_rows(&states, p, a);
+    aot_table *t = aot_table_new();
+    aot_table_column(t, "type", AOT_LEFT, 0);
+    aot_table_column(t, "bytes", AOT_RIGHT, 0);
+    aot_table_column(t, "name", AOT_LEFT, 0);
+    aot_table_column(t, "source", AOT_LEFT, 0);
+    aot_table_column(t, "used by", AOT_LEFT, 0);
+    aot_table_column(t, "reason", AOT_LEFT, 0);
+    add_saved_lines(t, rows, n);
+    add_saved_lines(t, states, n_states);
     aot_sb out = {0};
     aot_table_print(&out, t, AOT_TABLE_NO_HEAD, 0, 0);
     fputs(aot_sb_text(&out), stdout);
     aot_sb_free(&out);
     aot_table_free(t);
-    print_saved_totals(p, n);
+    print_saved_totals(p, n, a);
     print_unbacked(p, rows, n);
 }
 
@@ -184,7 +209,7 @@ static aot_status show_saved_groups(const aot_unit *u, const aot_partition *p,
         json_array_append_new(w->units, json_pack("{s:s, s:o}", "label", label, "saved_by", list));
     } else {
         aot_saved_groups_print(groups, (size_t)n_groups);
-        print_saved_totals(p, n);
+        print_saved_totals(p, n, a);
     }
     return AOT_OK;
 }
@@ -211,14 +236,14 @@ aot_status aot_show_saved(aot_model *m, size_t unit, aot_show_want *w, bool firs
     } else if (w->by != NULL) {
         s = show_saved_groups(aot_model_unit(m, unit), p, rows, n, label, w, a, err);
     } else if (w->json) {
-        json_t *j = saved_json(p, rows, n);
+        json_t *j = saved_json(p, rows, n, a);
         json_object_set_new(j, "unit", json_integer((json_int_t)unit));
         json_object_set_new(j, "label", json_string(label));
         json_array_append_new(w->units, j);
     } else if (w->csv) {
         print_saved_csv(aot_model_unit(m, unit), unit, label, rows, n, first);
     } else {
-        print_saved_lines(p, rows, n);
+        print_saved_lines(p, rows, n, a);
     }
     aot_arena_free(a);
     return s;

@@ -8,6 +8,7 @@
 
 /* What was asked for, and where JSON goes. */
 typedef struct aot_show_want {
+    bool redact;             /* names and values of the user's are left out */
     bool json, csv, several; /* several: more than one unit, so each gets a head */
     const char *by;          /* --by: saved bytes in groups; NULL */
     const char *sort;        /* --sort: order of the saved values; NULL: PyTorch's */

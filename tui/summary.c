@@ -57,6 +57,10 @@ static unit_facts facts_of(aot_model *m, size_t unit)
         size_t n = strlen(f.remark);
         snprintf(f.remark + n, sizeof f.remark - n, "%s%s", n > 0 ? ", " : "", restart);
     }
+    if (f.partition != NULL && aot_model_assumed(m, unit) != NULL) {
+        size_t n = strlen(f.remark);
+        snprintf(f.remark + n, sizeof f.remark - n, "%ssizes assumed", n > 0 ? ", " : "");
+    }
     if (u->notes.n > 0) {
         size_t n = strlen(f.remark);
         snprintf(f.remark + n, sizeof f.remark - n, "%s%zu note%s", n > 0 ? ", " : "", u->notes.n,

@@ -160,6 +160,9 @@ static void add_rules(explain_view *s)
     pair(s, "sink", AOT_STYLE_NORMAL, explain_sink_words(x));
     pair(s, "decided by", AOT_STYLE_NORMAL, x->p->rung);
     aot_sb_clear(&text);
+    explain_cut_words(&text, x->p);
+    pair(s, "in all", AOT_STYLE_NORMAL, aot_sb_text(&text));
+    aot_sb_clear(&text);
     explain_item_words(&text, x);
     pair(s, "knapsack", AOT_STYLE_NORMAL, aot_sb_text(&text));
     aot_sb_free(&text);
@@ -174,14 +177,20 @@ static void add_network(explain_view *s)
     head(s, "Cut edges that hold it");
     explain_around_words(&text, x);
     pair(s, "held by", AOT_STYLE_NORMAL, aot_sb_text(&text));
+    int edge_cols = 36;
+    for (size_t i = 0; i < x->path.n; i++) {
+        aot_sb_clear(&text);
+        explain_edge_words(&text, x, &x->path.d[i]);
+        edge_cols = (int)text.n > edge_cols ? (int)text.n : edge_cols;
+    }
     for (size_t i = 0; i < x->path.n; i++) {
         const aot_net_edge *e = &x->path.d[i];
         aot_sb capacity = {0}, line = {0};
         aot_sb_clear(&text);
         explain_edge_words(&text, x, e);
         explain_capacity_words(&capacity, e);
-        aot_sb_addf(&line, "%s %-36s %14s  %s", e->cut ? "*" : " ", aot_sb_text(&text),
-                    aot_sb_text(&capacity), e->why != NULL ? e->why : "");
+        aot_sb_addf(&line, "%s %-*s %14s  %s", e->cut ? "*" : " ", edge_cols,
+                    aot_sb_text(&text), aot_sb_text(&capacity), e->why != NULL ? e->why : "");
         aot_lines_link_fold(&s->lines, s->cols, LABEL_COLS, e->to != AOT_NO_NODE ? e->to : e->from,
                             e->cut ? AOT_STYLE_BOLD : AOT_STYLE_NORMAL, aot_sb_text(&line));
         aot_sb_free(&line);
@@ -243,7 +252,7 @@ static void add_change(explain_view *s, uint32_t i)
     }
     int64_t d = c->saved_bytes - aot_saved_tensor_bytes(s->x.p);
     aot_format_change(by, sizeof by, d);
-    aot_sb_addf(&line, "%s %-*s %-11s%10s %10s", flips ? "*" : " ", WHAT_COLS, c->what,
+    aot_sb_addf(&line, "%s %-*s %-12s %10s %10s", flips ? "*" : " ", WHAT_COLS, c->what,
                 aot_verdict_name(c->verdict), d == 0 ? "" : by,
                 aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, c->recompute_flops));
     if (s->cols >= SUM_COLS) {

@@ -89,15 +89,45 @@ void aot_value_type_print(aot_sb *out, const aot_xval *v)
     aot_sb_addc(out, ')');
 }
 
+/* "8.0 KiB", as texts have bytes everywhere. */
+static void add_bytes(aot_sb *out, int64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    double v = (double)bytes / 1024;
+    size_t k = 0;
+    for (; v >= 1023.95 && k < 3; k++) {
+        v /= 1024;
+    }
+    if (bytes < 1024) {
+        aot_sb_addf(out, "%" PRId64 " B", bytes);
+    } else {
+        aot_sb_addf(out, k == 0 ? "%.1f %s" : "%.2f %s", v, units[k]);
+    }
+}
+
+static bool is_list(const aot_wrapper_event *e)
+{
+    return e->kind == AOT_EVENT_TAKE || e->kind == AOT_EVENT_GIVE;
+}
+
+/* The types of the values that are taken or given, unless they stand in the list before. */
+static void add_list(aot_sb *out, const aot_wrapper_event *e, const aot_wrapper_event *before)
+{
+    bool same = before != NULL && strcmp(before->what, e->what) == 0 && strcmp(before->went, e->went) == 0;
+    aot_sb_addf(out, ": %s", same ? "the same" : e->went);
+}
+
 /* ---- telling --------------------------------------------------------------------------------------------- */
 
 void aot_wrapper_trace_print(aot_sb *out, const aot_wrapper_trace *t, unsigned indent)
 {
+    const aot_wrapper_event *list = NULL; /* of this call, told last */
     for (size_t i = 0; i < t->events.n; i++) {
         const aot_wrapper_event *e = &t->events.d[i], *last = i > 0 ? &t->events.d[i - 1] : NULL;
         bool new_call = last == NULL || last->call != e->call || last->backward != e->backward;
         if (new_call) {
             aot_sb_addf(out, "%*scall %u, %s\n", (int)indent, "", e->call, e->backward ? "backward" : "forward");
+            list = NULL;
         }
         bool other = new_call || last->wrapper != e->wrapper;
         aot_sb_addf(out, "%*s%-32s%-15s%s", (int)indent + 2, "", other ? aot_wrapper_get((aot_wrapper)e->wrapper)->name : "",
@@ -106,10 +136,16 @@ void aot_wrapper_trace_print(aot_sb *out, const aot_wrapper_trace *t, unsigned i
             aot_sb_addf(out, "%s%s", e->what[0] != '\0' ? ": " : "", e->came);
         }
         if (e->went[0] != '\0') {
-            aot_sb_addf(out, "%s%s", e->kind == AOT_EVENT_TAKE || e->kind == AOT_EVENT_GIVE ? ": " : " -> ", e->went);
+            if (is_list(e)) {
+                add_list(out, e, list);
+                list = e;
+            } else {
+                aot_sb_addf(out, " -> %s", e->went);
+            }
         }
         if (e->bytes > 0) {
-            aot_sb_addf(out, ", %" PRId64 " B", e->bytes);
+            aot_sb_addz(out, ", ");
+            add_bytes(out, e->bytes);
         }
         aot_sb_addc(out, '\n');
     }

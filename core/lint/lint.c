@@ -151,9 +151,13 @@ static void lint_save_tag_overruled(lint *l)
         uint8_t policy = l->p->nodes[i].asked;
         if ((policy == AOT_POLICY_MUST_SAVE || policy == AOT_POLICY_PREFER_SAVE) &&
             l->p->nodes[i].verdict == AOT_V_RECOMPUTED && !aot_is_getitem(l->g, n)) {
+            bool view = n->kind == AOT_CALL_FUNCTION &&
+                        (aot_node_op(n)->flags & AOT_OPF_ALIASES) != 0;
             found(l, i, l->p->nodes[i].bytes,
-                  aot_arena_printf(l->g->ctx->arena, "%s is tagged %s and recomputed",
-                                   name_of(l, i), aot_policy_name((aot_policy)policy)));
+                  aot_arena_printf(l->g->ctx->arena, "%s is tagged %s and recomputed%s", name_of(l, i),
+                                   aot_policy_name((aot_policy)policy),
+                                   !view || l->p->config.activation_memory_budget <= 0 ? ""
+                                   : ": it is a view, which no tag keeps from being made again"));
         }
     }
 }

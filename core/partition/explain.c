@@ -178,8 +178,9 @@ static void find_limit(aot_explain *x, const trial *t)
     const aot_node_info *n = &x->p->nodes[x->id];
     aot_err err = {0};
     bool saved = n->verdict == AOT_V_SAVED;
+    int rung = x->p->decided_by;
     x->weight_limit = -1;
-    if (strcmp(x->p->rung, "one cut") != 0 || n->weight < 0 || n->weight == AOT_WEIGHT_INF) {
+    if (rung < 0 || n->weight < 0 || n->weight == AOT_WEIGHT_INF) {
         return;
     }
     aot_what_if w = {.weight = saved ? AOT_WEIGHT_INF : 0};
@@ -187,8 +188,10 @@ static void find_limit(aot_explain *x, const trial *t)
     if (p == NULL) {
         return; /* no other value can take its place */
     }
-    x->weight_limit =
-        saved ? n->weight + p->cut_value - x->p->cut_value : x->p->cut_value - p->cut_value;
+    if (p->decided_by == rung) {
+        int64_t then = p->cut_values[rung], now = x->p->cut_values[rung];
+        x->weight_limit = saved ? n->weight + then - now : now - then;
+    }
     aot_partition_release(p);
 }
 
@@ -206,6 +209,9 @@ static void find_flip_weight(aot_explain *x, const trial *t)
             x->flip_verdict = verdict_of(p, aot_node_name(x->p->cut, x->id));
         }
         aot_partition_release(p);
+    }
+    if (x->p->decided_by > 0 && x->flip_weight < 0 && x->weight_limit > 0) {
+        x->weight_limit = -1; // with that weight another cut of the ladder would decide
     }
 }
 

@@ -40,8 +40,8 @@ typedef struct aot_explain {
     /* weight = bytes * 1.1^near * (materialized ? 1 : 2), if `weighed` */
     bool weighed;
     int64_t near;        /* steps to the backward, 1 to 100 */
-    /* One cut decides: the value is saved while its weight is below the limit, else not. -1: another
-     * rung decided, the weight says nothing, or it is AOT_WEIGHT_INF: whatever the weight. */
+    /* A cut decides: the value is saved while its weight is below the limit, else not. -1: a
+     * knapsack or no cut decided, or another cut would with that weight; the weight says nothing, or it is AOT_WEIGHT_INF: whatever the weight. */
     int64_t weight_limit;
     AOT_VEC(aot_node_id) saved_above; /* recomputed: the saved values it is made from again */
     AOT_VEC(aot_node_id) readers;     /* nodes of the backward that read it, or what is made of it by views */

@@ -15,7 +15,7 @@ typedef struct key {
     long max_dist;
 } key;
 
-enum { N_RUNGS = 3 };
+enum { N_RUNGS = AOT_N_CUTS };
 
 struct part_memo {
     key key;
@@ -143,6 +143,7 @@ static aot_status cut_of_rung(part *p, int rung, const part_cut_options *o, cons
         m->done[rung] = true;
     }
     *out = &m->cuts[rung];
+    p->out->cut_values[rung] = m->cuts[rung].value;
     return AOT_OK;
 }
 
@@ -232,6 +233,7 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     AOT_TRY(cut_of_rung(p, 0, &o, &c));
     record(p, c);
     part_take_cut(p, saved, c);
+    p->out->decided_by = 0;
     p->out->rung = "one cut";
     if (budget == 1) {
         return AOT_OK;
@@ -245,6 +247,7 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     AOT_TRY(cut_of_rung(p, 1, &o, &c));
     if (fits(p, c, low, high - low)) {
         part_take_cut(p, saved, c);
+        p->out->decided_by = 1;
         p->out->rung = "second cut: fusion heuristics off";
         return AOT_OK;
     }
@@ -252,8 +255,10 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     AOT_TRY(cut_of_rung(p, 2, &o, &c));
     if (fits(p, c, low, high - low)) {
         part_take_cut(p, saved, c);
+        p->out->decided_by = 2;
         p->out->rung = "third cut: allowlist off";
         return AOT_OK;
     }
+    p->out->decided_by = -1;
     return part_spend_budget(p, &o, c->ban, high - low, saved);
 }

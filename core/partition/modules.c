@@ -40,6 +40,20 @@ const char *aot_module_words(const char *path)
     return path == NULL ? "(in no module)" : path[0] == '\0' ? "(the outermost module)" : path;
 }
 
+/* Views that the backward trace made of forward values are in the module of their base. */
+static void follow_views(const aot_graph *g, const char **own, const uint8_t *on_tangent)
+{
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const aot_node *x = aot_node_at(g, i);
+        const aot_arg *first = x->n_args > 0 ? aot_node_args(g, x) : NULL;
+        if (own[i] == NULL && !on_tangent[i] && x->kind == AOT_CALL_FUNCTION && first != NULL &&
+            first->kind == AOT_ARG_NODE &&
+            (aot_is_getitem(g, x) || (aot_node_op(x)->flags & AOT_OPF_ALIASES) != 0)) {
+            own[i] = own[first->u.node];
+        }
+    }
+}
+
 const char *const *aot_select_modules(const aot_graph *g, const char *const *param_paths, uint32_t n,
                                       aot_arena *a)
 {
@@ -79,6 +93,7 @@ const char *const *aot_select_modules(const aot_graph *g, const char *const *par
         }
         last = i;
     }
+    follow_views(g, own, on_tangent);
     free(of_params);
     free(on_tangent);
     return own;

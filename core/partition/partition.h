@@ -31,6 +31,8 @@ const char *aot_ban_sentence(aot_ban b); /* the rule in plain words */
 
 #define AOT_WEIGHT_INF INT64_MAX
 
+enum { AOT_N_CUTS = 3 }; /* of the memory budget's ladder */
+
 /* One node of the graph that was cut. */
 typedef struct aot_node_info {
     int64_t bytes;      /* partitioners.py:_size_of */
@@ -95,7 +97,9 @@ typedef struct aot_partition {
     uint32_t n_saved_sym;
     int *donated;          /* saved values that the backward may overwrite, counted after the symbols */
     int n_donated;
-    int64_t cut_value;     /* -1: no cut was run */
+    int64_t cut_value;     /* of the first cut; -1: no cut was run */
+    int64_t cut_values[AOT_N_CUTS]; /* weight of each cut in all, in the order they are tried; -1: not run */
+    int decided_by;        /* which of them the saved values are of; -1: none, or a knapsack went on from it */
     int64_t saved_bytes;   /* sum over saved and saved_sym of bytes */
     int64_t saved_new_bytes; /* sum of saved_own: without what aliases a primal, each storage once */
     double recompute_flops;  /* of what is in both modules, as PyTorch counts flops (rules/flops.h) */

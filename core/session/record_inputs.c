@@ -255,7 +255,11 @@ static void has_calls(job *j, int64_t graph)
 
 static aot_status copy_calls(job *j, const char *path, aot_err *err)
 {
-    return j->redactor == NULL ? aot_recorder_calls(j->recorder, path, err) : AOT_OK;
+    if (j->redactor == NULL) {
+        return aot_recorder_calls(j->recorder, path, err);
+    }
+    j->sum->calls_left_out = true;
+    return AOT_OK;
 }
 
 /* The units of a session, as if their logs were read again; what was derived is derived anew. */

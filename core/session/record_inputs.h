@@ -16,6 +16,7 @@ typedef struct aot_record_summary {
     uint32_t n_same, n_differ, n_left_out,
         n_errors; /* checks of recorded stages */
     uint64_t n_notes;
+    bool calls_left_out; /* recorded calls hold the run's values: redaction keeps none */
 } aot_record_summary;
 
 /* Writes opt->session_path. Inputs that cannot be read are passed over if another can; the first

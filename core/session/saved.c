@@ -6,6 +6,8 @@
  * placeholder. */
 #include "session/saved.h"
 
+#include "exec/generator.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +160,8 @@ const char *aot_ban_overruled(const aot_partition *p, aot_node_id id)
     return tag == AOT_POLICY_MUST_RECOMPUTE || tag == AOT_POLICY_PREFER_RECOMPUTE ? "the tag overrules it"
            : view && p->nodes[id].verdict == AOT_V_SAVED
                ? "which does not hold a view; it is saved since what it is made from is dearer"
+           : view && tag == AOT_POLICY_MUST_SAVE
+               ? "which does not hold a view: no tag keeps one from being made again, so the cut may take its base"
            : view ? "which does not hold a view: making it again costs nothing"
                   : p->config.activation_memory_budget <= 0 ? "budget 0 lifts it: inputs alone are saved, and no ban or tag holds"
            : p->config.activation_memory_budget < 1 ? "the budget lifts it: its knapsack chose"
@@ -327,4 +331,111 @@ size_t aot_saved_rows(aot_saved_row **out, const aot_partition *p, aot_arena *a)
     }
     *out = rows;
     return n;
+}
+
+/* ---- states of generators ------------------------------------------------------------------ */
+
+/* Its printed size is a symbol's; the CUDA generator's is a seed and an offset. */
+static int64_t state_bytes(const aot_graph *fw, aot_node_id wrapper)
+{
+    enum { CUDA_STATE_BYTES = 16 };
+    bool cuda = false;
+    for (uint32_t k = fw->in_off[wrapper]; k < fw->in_off[wrapper + 1]; k++) {
+        const aot_meta *m = aot_meta_get(fw->ctx, aot_node_at(fw, fw->in[k])->meta);
+        cuda |= aot_starts_with(aot_text(fw->ctx, m->device), "cuda");
+    }
+    return cuda ? CUDA_STATE_BYTES : AOT_GENERATOR_STATE_BYTES;
+}
+
+/* The state that a getitem takes from run_and_save_rng_state; its line is that of what is drawn. */
+static void fill_state(aot_saved_row *r, const aot_graph *fw, aot_node_id id, aot_arena *a)
+{
+    const aot_node *n = aot_node_at(fw, id);
+    const aot_src *src = &fw->srcs.d[n->src];
+    const char *op = "";
+    *r = (aot_saved_row){.node = id, .primal = AOT_NO_NODE, .name = aot_node_name(fw, id), .dtype = "u8"};
+    r->op = "getitem";
+    if (aot_is_getitem(fw, n) && aot_node_args(fw, n)[0].kind == AOT_ARG_NODE) {
+        aot_node_id run = aot_node_args(fw, n)[0].u.node;
+        const aot_node *wrapper = aot_node_at(fw, run);
+        r->bytes = state_bytes(fw, run);
+        if (wrapper->n_args > 0 && aot_node_args(fw, wrapper)[0].kind == AOT_ARG_NAME) {
+            op = aot_text(fw->ctx, aot_node_args(fw, wrapper)[0].u.s);
+            op = aot_starts_with(op, "torch.ops.") ? op + strlen("torch.ops.") : op;
+        }
+        for (uint32_t k = 0; k < aot_n_users(fw, run) && src->file == 0; k++) {
+            src = &fw->srcs.d[aot_node_at(fw, fw->user[fw->user_off[run] + k])->src];
+        }
+    }
+    r->own_bytes = r->bytes;
+    r->shape = aot_arena_printf(a, "[%" PRId64 "]", r->bytes);
+    r->type = aot_arena_printf(a, "u8%s", r->shape);
+    r->file = aot_text(fw->ctx, src->file);
+    r->func = aot_text(fw->ctx, src->func);
+    r->code = aot_text(fw->ctx, src->code);
+    r->line = src->line;
+    r->reason = aot_arena_printf(a, "state of the generator: the backward draws %s again", op);
+    r->used_by = "";
+}
+
+/* The backward's placeholders rng_state_output_N stand in the order of the forward's outputs. */
+static void find_state_users(aot_saved_row *rows, size_t n, const aot_partition *p, aot_arena *a)
+{
+    const aot_graph *bw = p->backward;
+    size_t at = 0;
+    for (aot_node_id i = 0; bw != NULL && i < bw->nodes.n && at < n; i++) {
+        if (bw->nodes.d[i].kind == AOT_PLACEHOLDER &&
+            aot_starts_with(aot_text(bw->ctx, bw->nodes.d[i].target), "rng_state_output_")) {
+            rows[at++].used_by = users_text(bw, i, a);
+        }
+    }
+}
+
+size_t aot_generator_rows(aot_saved_row **out, const aot_partition *p, aot_arena *a)
+{
+    *out = NULL;
+    if (p->forward == NULL || p->forward->nodes.n == 0) {
+        return 0;
+    }
+    const aot_graph *fw = p->forward;
+    const aot_node *last = aot_node_at(fw, (aot_node_id)fw->nodes.n - 1);
+    const aot_arg *values = last->n_args > 0 ? aot_node_args(fw, last) : NULL;
+    size_t before = (size_t)p->n_forward_outputs + p->n_saved, other = before + p->n_saved_sym;
+    if (last->kind != AOT_OUTPUT || values == NULL || values->n <= other) {
+        return 0;
+    }
+    if (fw->user_off == NULL) {
+        aot_graph_link((aot_graph *)fw);
+    }
+    if (p->backward != NULL && p->backward->user_off == NULL) {
+        aot_graph_link((aot_graph *)p->backward);
+    }
+    size_t n = 0, most = values->n - other;
+    aot_saved_row *rows = AOT_NEW_ARRAY(a, aot_saved_row, most);
+    for (size_t i = 0; i < most; i++) { // between the tensors and the symbols
+        const aot_arg *x = &fw->args.d[values->u.first + before + i];
+        if (x->kind == AOT_ARG_NODE) {
+            fill_state(&rows[n], fw, x->u.node, a);
+            rows[n].place = (uint32_t)n;
+            n++;
+        }
+    }
+    find_state_users(rows, n, p, a);
+    *out = rows;
+    return n;
+}
+
+const char *aot_generator_text(const aot_saved_row *rows, size_t n, char *buf, size_t size)
+{
+    char bytes[32];
+    int64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += rows[i].bytes;
+    }
+    snprintf(buf, size, "%zu generator state%s, %s", n, n == 1 ? "" : "s",
+             aot_bytes_text(sum, bytes, sizeof bytes));
+    if (n == 0) {
+        buf[0] = '\0';
+    }
+    return buf;
 }

@@ -42,4 +42,11 @@ typedef struct aot_saved_row {
 /* All saved values in PyTorch's order, symbols last. Belongs to a. Returns their number. */
 size_t aot_saved_rows(aot_saved_row **out, const aot_partition *p, aot_arena *a);
 
+/* States of generators that the forward hands to the backward beside its saved values, so that a
+ * recomputed random operator draws the same numbers; node is in p->forward, reason says which
+ * operator draws. saved_bytes has none of them. Belongs to a. Returns their number. */
+size_t aot_generator_rows(aot_saved_row **out, const aot_partition *p, aot_arena *a);
+/* "1 generator state, 4.9 KiB"; "" for none; into buf, returned. */
+const char *aot_generator_text(const aot_saved_row *rows, size_t n, char *buf, size_t size);
+
 #endif

@@ -177,4 +177,17 @@ run "$AOTSCOPE" partition "$AOT_FIXTURES/logs/three_units.stderr.gz" --set activ
     --times "$scratch/times" -o "$scratch/cut"
 ok "times that mean nothing are an error" exits 2
 ok "said once for three units" sh -c "test \$(grep -c 'none of the 1 times' '$scratch/err') = 1"
+echo 'save node:view_1' >"$scratch/view.txt"
+broken="$AOT_FIXTURES/logs/train_break.log.gz"
+run "$AOTSCOPE" lint "$broken" --policy "$scratch/view.txt"
+ok "a tag on a view says why it does not hold" out "it is a view, which no tag keeps from being made again"
+run "$AOTSCOPE" explain "$broken" view_1 --policy "$scratch/view.txt"
+ok "explain says so, too" out "no tag keeps one from being made again, so the cut may take its base"
+run "$AOTSCOPE" diff "$broken" --unit 0 --saved --other-set activation_memory_budget=0.1
+ok "what the cuts weigh in all stands beside what is saved" out "weight in all: first cut 98,781 (decides); then first cut 98,781"
+run "$AOTSCOPE" explain "$broken" view_1 --set activation_memory_budget=0.9
+ok "where the second cut decided a weight has its limit, too" out "saved while it is at most 39,649; it is 72,088"
+run "$AOTSCOPE" memory "$broken" --unit 0 --fits 5KiB
+ok "what fits at no budget is told with the least there is" out "does not fit 5.0 KiB at any budget; the least peak is 170.9 KiB, at 0.55"
+
 done_testing

@@ -18,6 +18,11 @@ for unit in 0 1 3; do
     ok "and the compile time that profile tells: unit $unit, $total" \
         grep -q "^. $unit  .*  $total *\$" "$scratch/out"
 done
+run "$AOTSCOPE" show "$s" --unit 1 --saved
+ok "generator states that the backward draws from are rows" out "state of the generator: the backward draws aten"
+ok "and counted apart" out "generator state"
+run "$AOTSCOPE" show "$s" --unit 1 --saved --json
+ok "in JSON, too" out '"generator_state_bytes": '
 run "$AOTSCOPE" check "$s"
 ok "every recorded stage follows from the one before" exits 0
 ok "none of them differs" out "0 differ, 0 left out"
@@ -73,7 +78,7 @@ ok "a redacted session is made of it" exits 0
 run "$AOTSCOPE" show "$scratch/shared.aots" --calls
 ok "it has no values of the user's" err "no run was recorded"
 run "$AOTSCOPE" show "$s" --calls --redact
-ok "nor does what is shown redacted" err "no run was recorded"
+ok "nor does what is shown redacted" err "--redact shows no recorded calls"
 run "$AOTSCOPE" show "$AOT_FIXTURES/logs/linear_relu.trace.log" --calls
 ok "a log has no calls" exits 2
 ok "and says how to record some" err "aotscope_record.py"
@@ -86,4 +91,9 @@ ok "the recorder's tables are those of the schema (else: make docs)" \
         diff "$1/tools/aotscope_record.py" -' - "$AOT_SRC"
 run "$AOTSCOPE" info "$AOT_FIXTURES/recorded/train.aots.gz"
 ok "a compressed session is named, with the remedy" err "unpack it, then open"
+run "$AOTSCOPE" show "$s" --unit 1 --calls --redact
+ok "redacted, calls are not said to be missing" err "--redact shows no recorded calls"
+run "$AOTSCOPE" import "$s" -o "$scratch/told.aots" --redact
+ok "an import that leaves calls out says so" err "recorded calls are left out"
+
 done_testing

@@ -12,6 +12,9 @@ ok "the next wrapper takes one" out "AOTSyntheticBaseWrapper         take       
 ok "the new value is copied back" out "RuntimeWrapper                  copy back      returned value 0: f32[4] -> L_x_"
 ok "and goes no further" out "                                give           1 value: f32[4]"
 
+run "$AOTSCOPE" verify "$AOT_FIXTURES/logs/train_break.log.gz" --unit 0 --wrappers
+ok "a list that was told before is not told again" out "AOTSyntheticBaseWrapper         take           7 values: the same"
+ok "bytes are told as elsewhere" out "saved 2 (primals_3): f32[4, 16, 32], 8.0 KiB"
 run "$AOTSCOPE" verify "$(unit synthetic_base_overlap)" --wrappers
 ok "inputs that overlap are passed as one base" out "make base      the base of L['x'] and L['y']: f32[10], 40 B"
 ok "which the graph splits" out "split base     L['y']: f32[6] -> in the graph, from element 4 of the base"
