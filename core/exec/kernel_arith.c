@@ -425,6 +425,9 @@ void kern_nextafter(aot_kern *k)
 {
     aot_array *in[2] = {k_need(k, 0), k_need(k, 1)};
     aot_dtype d = k_promote(k, 3);
+    if (aot_dtype_class(d) != AOT_CLASS_REAL || aot_dtype_get(d)->bytes < 2) {
+        k_fail(k, AOT_E_UNSUPPORTED, "not implemented for %s", aot_dtype_get(d)->torch_name);
+    }
     aot_array *out = k_broadcast_out(k, d, 2, in);
     k_pointwise(k, out, AOT_CLASS_REAL, d, 2, in, next_real, &d);
     k_give(k, out);

@@ -34,6 +34,7 @@ refuses "points without length" "$v" "cdist.default(arg0_1, arg0_1, 2.0, None)" 
 refuses "more elements than there can be" "$v" "zeros.default([4611686018427387904, 4611686018427387904, 0])" "elements"
 refuses "indices in no bag" 'arg0_1: "f32[3, 2][2, 1]cpu", arg1_1: "i64[2][1]cpu", arg2_1: "i64[0][1]cpu"' \
     "_embedding_bag.default(arg0_1, arg1_1, arg2_1)" "2 indices and no bag"
+refuses "the next of an integer" 'arg0_1: "i64[3][1]cpu"' "nextafter.default(arg0_1, arg0_1)" "not implemented for torch.int64"
 m='arg0_1: "f32[2, 2][2, 1]cpu", arg1_1: "i32[2][1]cpu"'
 cat >"$scratch/g.txt" <<END
 class <lambda>(torch.nn.Module):
