@@ -99,6 +99,11 @@ static aot_status read_data(const reader *r, const json_t *data, aot_array *x)
         } else {
             aot_store_real(&f[0], d, p, 0, 1);
         }
+        bool whole = aot_dtype_class(d) == AOT_CLASS_INT;
+        bool holds = json_is_integer(item) || json_is_boolean(item) ? aot_get_int(d, p) == v : aot_get_real(d, p) == f[0];
+        if (whole && !holds) {
+            return fault(r, "data[%" PRId64 "] = %.17g is no number of its dtype", i * per, f[0]);
+        }
     }
     return AOT_OK;
 }

@@ -38,6 +38,11 @@ ok "another cut gives the same numbers" cmp "$scratch/first" "$scratch/flat"
 run "$AOTSCOPE" exec "$scratch/program.txt" --values "$scratch/v.json" --until nothing
 ok "--until names a node of the graph" err "the graph has no node nothing"
 
+for d in 'uint8 300' 'int8 -129' 'bool 3' 'int64 1.5' 'int32 4294967296'; do
+    values "$x" "{\"dtype\": \"${d% *}\", \"shape\": [1], \"data\": [${d#* }]}" "$t"
+    run "$AOTSCOPE" exec "$scratch/program.txt" --values "$scratch/v.json"
+    ok "a number that the dtype has not: $d" err "is no number of its dtype"
+done
 values "$x" '{"dtype": "float31", "shape": [2], "data": [1, 2]}' "$t"
 run "$AOTSCOPE" exec "$scratch/program.txt" --values "$scratch/v.json"
 ok "an unknown dtype is an error" exits 2
