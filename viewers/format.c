@@ -411,6 +411,9 @@ const char *aot_reason_words(char *buf, size_t size, const aot_partition *p, aot
         return buf;
     } else if (held != AOT_BAN_NONE) {
         words = ban_words(held);
+    } else if (info->ban != AOT_BAN_NONE && info->verdict != AOT_V_SAVED) {
+        snprintf(buf, size, "lifted: %s", ban_words(info->ban)); // by a later cut of the budget
+        return buf;
     } else if (info->tangent_closure) {
         words = "gradient";
     } else if (aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_SYM) {

@@ -205,7 +205,9 @@ static aot_status read_file(reading *rd, const char *path, aot_err *err)
         st = read_stream(rd, strcmp(path, "-") == 0 ? "standard input" : path, in, err);
         aot_stream_free(in);
     }
-    aot_err_in_file(err, path);
+    if (st != AOT_OK) {
+        aot_err_in_file(err, path);
+    }
     return st;
 }
 

@@ -86,9 +86,10 @@ aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u
     }
     aot_progress_begin("reading", rec->stage < AOT_N_STAGES ? aot_stage_get(rec->stage)->name : NULL, rec->len);
     aot_status st = aot_parse_graph(&g, c, rec->text, rec->len, (uint32_t)rec->line, err);
+    bool stopped = aot_progress_stopped(); // by the reader of the screen: no fault of the file
     aot_progress_end();
     if (st != AOT_OK) {
-        aot_err_in_file(err, u->input);
+        aot_err_in_file(err, stopped ? NULL : u->input);
         return st;
     }
     *out = g;

@@ -38,9 +38,9 @@ for hop in cond_branches while_loop_inference effect_tokens_print; do
     run "$AOTSCOPE" verify "$(unit $hop)"
     ok "$hop is run" exits 0
 done
-run "$AOTSCOPE" verify "$(unit flex_attention)"
+run "$AOTSCOPE" verify "$(unit custom_op_mutating)"
 ok "a unit that cannot be run does not pass" exits 2
-ok "and is named with its reason" out "NOT RUN: node flex_attention: higher_order.flex_attention: its score function"
+ok "and is named with its reason" out "NOT RUN: node auto_functionalized_v2: higher_order.auto_functionalized_v2: the operator inside writes its arguments"
 run "$AOTSCOPE" verify "$(unit linear_relu)" --fault lost-copy
 ok "a mistake that has nothing to break is an error" exits 2
 ok "that says so" err "the unit has nothing that it would break"
