@@ -252,7 +252,12 @@ static void tell_unit(job *j, aot_model *m, size_t unit)
     const aot_runtime *r = NULL;
     told x = {0};
     aot_err err = {0};
-    if (aot_model_stage(m, unit, AOT_STAGE_RUNTIME).origin == AOT_ORIGIN_MISSING) {
+    aot_stage_status runtime = aot_model_stage(m, unit, AOT_STAGE_RUNTIME);
+    if (runtime.origin == AOT_ORIGIN_MISSING) {
+        bool exported = aot_unit_source(u) == AOT_STAGE_EXPORT;
+        aot_cmd_note("aotscope: unit %zu %s: not looked at: %s\n", unit, aot_unit_label(&u->key, label, sizeof label),
+                     exported ? "an exported program has no wrappers; what it writes stands in the outputs of `aotscope trace`"
+                              : runtime.reason);
         return;
     }
     if (aot_model_runtime(m, unit, &r, &err) != AOT_OK) {

@@ -4,10 +4,41 @@
  *     L['x']                                         ->  x: USER_INPUT
  *
  * Mirrors torch/_export/utils.py:placeholder_naming_pass. */
+#include <jansson.h>
 #include <string.h>
 
 #include "capture/capture.h"
 #include "session/derive.h"
+
+/* The record graph_signature of a .pt2 archive is JSON; NULL: of other inputs. */
+static json_t *signature_of(const aot_unit *u)
+{
+    const aot_record *r = aot_unit_record(u, "graph_signature");
+    return r != NULL && r->text != NULL ? json_loadb(r->text, r->len, 0, NULL) : NULL;
+}
+
+/* "BUFFER target='n.running_mean' persistent=True"; NULL: the signature has no such input. Inputs stand in the graph's
+ * order, so the search begins at the k-th. */
+static const char *entry_of(const json_t *signature, const char *name, size_t k, aot_arena *a)
+{
+    const json_t *inputs = json_object_get(signature, "inputs");
+    size_t n = json_array_size(inputs);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *x = json_array_get(inputs, (k + i) % n), *persistent = json_object_get(x, "persistent");
+        const char *is = json_string_value(json_object_get(x, "name"));
+        const char *kind = json_string_value(json_object_get(x, "kind"));
+        const char *target = json_string_value(json_object_get(x, "target"));
+        if (is == NULL || kind == NULL || strcmp(is, name) != 0) {
+            continue;
+        }
+        return target == NULL ? aot_arena_strndup(a, kind, strlen(kind))
+                              : aot_arena_printf(a, "%s target='%s'%s", kind, target,
+                                                 persistent == NULL          ? ""
+                                                 : json_is_true(persistent) ? " persistent=True"
+                                                                            : " persistent=False");
+    }
+    return NULL;
+}
 
 /* The rest of the line "NAME: ..." of the record graph_signature. */
 static const char *line_of(const aot_unit *u, const char *name, aot_arena *a)
@@ -91,6 +122,7 @@ static void from_source(aot_capture_input *x, const char *source, aot_arena *a)
 
 void aot_export_inputs(aot_capture_input *in, const aot_unit *u, const aot_graph *g)
 {
+    json_t *signature = signature_of(u);
     size_t n = 0;
     for (size_t i = 0; i < g->nodes.n; i++) {
         if (g->nodes.d[i].kind != AOT_PLACEHOLDER) {
@@ -98,7 +130,8 @@ void aot_export_inputs(aot_capture_input *in, const aot_unit *u, const aot_graph
         }
         aot_capture_input *x = &in[n++];
         const char *name = aot_text(g->ctx, g->nodes.d[i].target);
-        x->signature = line_of(u, name, g->ctx->arena);
+        x->signature = signature != NULL ? entry_of(signature, name, n - 1, g->ctx->arena)
+                                         : line_of(u, name, g->ctx->arena);
         const char *source = x->signature == NULL ? aot_input_source(u, name) : NULL;
         if (x->signature != NULL && strncmp(x->signature, "USER_INPUT", 10) == 0) {
             x->signature = NULL;
@@ -106,4 +139,5 @@ void aot_export_inputs(aot_capture_input *in, const aot_unit *u, const aot_graph
             from_source(x, source, g->ctx->arena);
         }
     }
+    json_decref(signature);
 }

@@ -31,6 +31,11 @@ ok "JSON has the finding" out '"rule": "read-after-mutation"'
 run "$AOTSCOPE" mutation "$oracle/linear_relu/trace.log.gz"
 ok "a unit that mutates nothing is not told" out "1 unit, 0 of them with"
 
+run "$AOTSCOPE" mutation "$AOT_FIXTURES/pt2/mlp_training.pt2"
+ok "an exported program is told to be passed over" err "not looked at: an exported program has no wrappers"
+run "$AOTSCOPE" trace "$AOT_FIXTURES/pt2/mlp_training.pt2" -o "$scratch/pt2"
+ok "inputs are what the signature says" grep -q "# BUFFER target='n.running_mean' persistent=True" "$scratch/pt2/0.inference.txt"
+ok "and so are the buffers that it writes" grep -q "# BUFFER_MUTATION target='n.running_mean'" "$scratch/pt2/0.inference.txt"
 run "$AOTSCOPE" lint "$text/infinite_cut.txt"
 ok "an infinite cut is a finding" exits 1
 ok "with the change that resolves it" out "Remedy: clear MUST_RECOMPUTE on getitem_1 [unbounded-cut]"
