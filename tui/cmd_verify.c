@@ -237,8 +237,9 @@ static aot_status read_tolerance(job *j, aot_err *err)
         return AOT_OK;
     }
     const char *comma = strchr(text, ',');
-    char rel[64];
-    snprintf(rel, sizeof rel, "%.*s", comma != NULL ? (int)(comma - text) : (int)sizeof rel, text);
+    char rel[64] = ""; // stays so where the text is too long for a number
+    size_t n = comma != NULL ? (size_t)(comma - text) : strlen(text);
+    memcpy(rel, text, n < sizeof rel ? n : 0);
     j->has_tolerance = true;
     j->tolerance.abs = 0;
     if (!aot_real_read(&j->tolerance.rel, rel, 0, DBL_MAX) ||
