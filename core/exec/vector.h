@@ -13,7 +13,7 @@
 #pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic", "no-trapping-math", "no-math-errno")
 #endif
 
-#ifdef AOT_HAVE_CLONES
+#if defined AOT_HAVE_CLONES && !defined __clang__ // which wants it on the declaration, too
 #define AOT_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define AOT_CLONES
