@@ -408,7 +408,11 @@ static aot_status parse_term(aot_select_term *t, const char *word, bool quoted, 
             return AOT_FAIL(err, AOT_E_USAGE, "'%.80s' says nothing: write %s:%s", word, t->row->name, t->row->arg);
         }
         t->values = split(word + n + 1);
-        return check_values(t, word, err);
+        aot_status s = check_values(t, word, err);
+        if (s != AOT_OK) {
+            free_term(t);
+        }
+        return s;
     }
     if (!quoted && word[n] != ':' && word[n] != '\0' &&
         (t->row = find_row(AOT_SELECT_NUMBER, word, n)) != NULL) {
