@@ -226,9 +226,7 @@ bool aot_saved_sort(aot_saved_row *rows, size_t n, const aot_partition *p, const
     if (compare == NULL) {
         return false;
     }
-    if (p->cut->user_off == NULL) {
-        aot_graph_link((aot_graph *)p->cut);
-    }
+    aot_graph_link_once(p->cut);
     sorted_row *all = aot_xcalloc(n + 1, sizeof *all);
     for (size_t i = 0; i < n; i++) {
         all[i] = (sorted_row){p, rows[i]};

@@ -97,9 +97,7 @@ static void find_last_uses(aot_sim *s)
 
 static void sim_begin(aot_sim *s, aot_graph *g, aot_memory_side *side, const aot_memory_options *opt, bool is_forward)
 {
-    if (g->user_off == NULL) {
-        aot_graph_link(g);
-    }
+    aot_graph_link_once(g);
     *s = (aot_sim){.g = g, .side = side, .opt = opt, .is_forward = is_forward, .at = AOT_NO_NODE,
                    .values = aot_xcalloc(g->nodes.n + 1, sizeof(aot_sim_value)),
                    .offset = aot_xcalloc(g->nodes.n + 1, sizeof(int64_t)),

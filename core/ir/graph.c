@@ -217,6 +217,13 @@ void aot_graph_link(aot_graph *g)
     free(s.seen);
 }
 
+void aot_graph_link_once(const aot_graph *g)
+{
+    if (g->user_off == NULL) {
+        aot_graph_link((aot_graph *)(uintptr_t)g); // users are an index of the graph, no part of what it says
+    }
+}
+
 /* ---- names ------------------------------------------------------------------------------- */
 
 enum name_state { NAME_USED = 1, NAME_LOOKED_UP = 2, NAME_RESERVED = 4 };

@@ -317,6 +317,8 @@ void aot_node_each_input(const aot_graph *g, const aot_node *n, void (*fn)(void 
 bool aot_node_is_collective(const aot_graph *g, aot_node_id id);
 /* Fills in_off .. user; call again after appending. Inputs of node i: in[in_off[i] .. in_off[i+1]). */
 void aot_graph_link(aot_graph *g);
+/* The same of a graph that was not linked yet: those of a cut are linked when somebody asks for users. */
+void aot_graph_link_once(const aot_graph *g);
 static inline uint32_t aot_n_users(const aot_graph *g, aot_node_id id)
 {
     return g->user_off[id + 1] - g->user_off[id];

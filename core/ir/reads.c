@@ -59,9 +59,7 @@ static bool has_unread(aot_op_id op)
 
 uint8_t *aot_needed_nodes(const aot_graph *g)
 {
-    if (g->user_off == NULL) {
-        aot_graph_link((aot_graph *)(uintptr_t)g); // the graphs of a cut are linked when somebody asks for users
-    }
+    aot_graph_link_once(g);
     uint8_t *needed = aot_xcalloc(g->nodes.n + 1, 1);
     for (aot_node_id id = (aot_node_id)g->nodes.n; id-- > 0;) {
         const aot_node *n = aot_node_at(g, id);

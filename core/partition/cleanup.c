@@ -76,9 +76,7 @@ static void clean_subgraphs(aot_graph *g, bool impure_random)
 {
     for (size_t i = 0; i < g->subgraphs.n; i++) {
         aot_graph *sub = g->subgraphs.d[i];
-        if (sub->user_off == NULL) {
-            aot_graph_link(sub);
-        }
+        aot_graph_link_once(sub);
         uint8_t *live = aot_xcalloc(sub->nodes.n, 1);
         if (mark_live(sub, impure_random, live)) {
             aot_node_id *map = aot_xcalloc(sub->nodes.n, sizeof *map);

@@ -252,9 +252,7 @@ aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in, const 
     x.near = n->dist > 100 ? 100 : n->dist < 1 ? 1 : n->dist;
     x.weighed = n->weight > 0 && n->weight != AOT_WEIGHT_INF &&
                 aot_meta_get(p->cut->ctx, aot_node_at(p->cut, x.id)->meta)->val == AOT_VAL_TENSOR;
-    if (p->cut->user_off == NULL) {
-        aot_graph_link(p->cut);
-    }
+    aot_graph_link_once(p->cut);
     if (n->verdict == AOT_V_RECOMPUTED) {
         collect_saved_above(&x);
     }

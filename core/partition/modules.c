@@ -60,9 +60,7 @@ const char *const *aot_select_modules(const aot_graph *g, const char *const *par
     uint32_t primal = 0, n_nodes = (uint32_t)g->nodes.n, last = 0;
     const char **own = AOT_NEW_ARRAY(a, const char *, n_nodes + 1);
     uint8_t *of_params = aot_xcalloc(n_nodes + 1, 1), *on_tangent = aot_xcalloc(n_nodes + 1, 1);
-    if (g->user_off == NULL) {
-        aot_graph_link((aot_graph *)(uintptr_t)g);
-    }
+    aot_graph_link_once(g);
     for (uint32_t i = 0; i < n_nodes; i++) {
         const aot_node *x = aot_node_at(g, i);
         bool fed = g->in_off[i] != g->in_off[i + 1], all = fed;

@@ -106,9 +106,7 @@ static void make_front(front *f, const aot_partition_in *in, const aot_config *c
     uint32_t n_out;
     f->arena = aot_arena_new();
     aot_arena *scratch = aot_arena_new();
-    if (joint->user_off == NULL) {
-        aot_graph_link(joint);
-    }
+    aot_graph_link_once(joint);
     part_outputs(joint, &n_out);
     part p = {.ctx = joint->ctx, .config = config, .in = in, .scratch = scratch, .keep = f->arena, .g = joint};
     p.err = &f->err;

@@ -325,9 +325,7 @@ aot_graph *part_plan_build(const part *p, const part_plan *x)
 void part_plan_of_graph(part_plan *out, aot_graph *g)
 {
     uint32_t n_out;
-    if (g->user_off == NULL) {
-        aot_graph_link(g);
-    }
+    aot_graph_link_once(g);
     *out = (part_plan){.g = g, .state = aot_xcalloc(g->nodes.n + 1, 1)};
     for (uint32_t i = 0; i + 1 < g->nodes.n; i++) {
         bool input = aot_node_at(g, i)->kind == AOT_PLACEHOLDER;

@@ -526,9 +526,7 @@ bool aot_select_match(const aot_select *s, const aot_select_on *on, aot_node_id 
 void aot_select_begin(aot_select_on *out, const aot_graph *g, const aot_partition *p, const char *const *modules)
 {
     *out = (aot_select_on){.g = g, .p = p, .modules = modules};
-    if (g->user_off == NULL) {
-        aot_graph_link((aot_graph *)(uintptr_t)g);
-    }
+    aot_graph_link_once(g);
     if (p == NULL || p->cut == g) {
         return;
     }

@@ -8,10 +8,7 @@
 static aot_status need(aot_program *p, aot_stage stage, const aot_graph **out, aot_err *err)
 {
     AOT_TRY(aot_model_graph(p->model, p->index, stage, out, err));
-    aot_graph *g = (aot_graph *)*out; /* a compiler asks for users */
-    if (g->in_off == NULL) {
-        aot_graph_link(g);
-    }
+    aot_graph_link_once(*out); /* a compiler asks for users */
     return AOT_OK;
 }
 

@@ -315,9 +315,7 @@ size_t aot_saved_rows(aot_saved_row **out, const aot_partition *p, aot_arena *a)
         rows[i].place = (uint32_t)i;
     }
     if (p->backward != NULL) {
-        if (p->backward->user_off == NULL) {
-            aot_graph_link((aot_graph *)p->backward);
-        }
+        aot_graph_link_once(p->backward);
         size_t n_names = 0;
         name_at *names = placeholders_by_name(p->backward, &n_names);
         for (size_t i = 0; i < n && n_names > 0; i++) {
@@ -404,11 +402,9 @@ size_t aot_generator_rows(aot_saved_row **out, const aot_partition *p, aot_arena
     if (last->kind != AOT_OUTPUT || values == NULL || values->n <= other) {
         return 0;
     }
-    if (fw->user_off == NULL) {
-        aot_graph_link((aot_graph *)fw);
-    }
-    if (p->backward != NULL && p->backward->user_off == NULL) {
-        aot_graph_link((aot_graph *)p->backward);
+    aot_graph_link_once(fw);
+    if (p->backward != NULL) {
+        aot_graph_link_once(p->backward);
     }
     size_t n = 0, most = values->n - other;
     aot_saved_row *rows = AOT_NEW_ARRAY(a, aot_saved_row, most);
