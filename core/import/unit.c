@@ -39,12 +39,18 @@ static bool same_function(const char *a, const char *b)
     return strncmp(a, b, n) == 0;
 }
 
+bool aot_unit_other_attempt(const aot_unit *u, const aot_unit *other)
+{
+    const aot_unit_key *a = &u->key, *b = &other->key;
+    return a->frame >= 0 && a->rank == b->rank && a->frame == b->frame && a->compile == b->compile &&
+           a->compiled_autograd_id == b->compiled_autograd_id && a->attempt != b->attempt &&
+           same_function(u->title, other->title);
+}
+
 bool aot_unit_was_restarted(const aot_unit *u, const aot_unit *later)
 {
-    const aot_unit_key *a = &u->key, *b = &later->key;
-    return a->frame >= 0 && a->rank == b->rank && a->frame == b->frame && a->compile == b->compile &&
-           a->compiled_autograd_id == b->compiled_autograd_id && a->attempt < b->attempt &&
-           same_function(u->title, later->title) && aot_unit_stage(u, AOT_STAGE_FORWARD) == NULL;
+    return aot_unit_other_attempt(u, later) && u->key.attempt < later->key.attempt &&
+           aot_unit_stage(u, AOT_STAGE_FORWARD) == NULL;
 }
 
 bool aot_unit_was_given_up(const aot_unit *u, const aot_unit *later)

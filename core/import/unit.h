@@ -88,8 +88,10 @@ typedef struct aot_unit {
 
 aot_unit *aot_unit_new(void); /* empty: every fact unknown; for readers of sessions too */
 void aot_unit_free(aot_unit *u);
-/* Whether later is another attempt at the compile that u was and did not finish: the same function under the same
- * number (a recorder numbers all frames 0/0), u without a forward. */
+/* Whether both are attempts at one compile: the same function under the same number (a recorder numbers all frames
+ * 0/0). */
+bool aot_unit_other_attempt(const aot_unit *u, const aot_unit *other);
+/* Whether later is the attempt after u, which did not finish: it has no forward. */
 bool aot_unit_was_restarted(const aot_unit *u, const aot_unit *later);
 /* The same of a u that has a joint graph: a float that cannot stay symbolic makes PyTorch start again so. */
 bool aot_unit_was_given_up(const aot_unit *u, const aot_unit *later);

@@ -154,8 +154,8 @@ size_t aot_model_restarted_as(const aot_model *m, size_t unit)
     const aot_unit *u = aot_model_slot(m, unit)->unit;
     for (size_t i = unit + 1; u->key.frame >= 0 && i < m->slots.n && i - unit <= NEAR; i++) {
         const aot_unit *next = aot_model_slot(m, i)->unit;
-        if (strcmp(u->input, next->input) == 0 && aot_unit_was_restarted(u, next)) {
-            return i;
+        if (strcmp(u->input, next->input) == 0 && aot_unit_other_attempt(u, next)) {
+            return aot_unit_was_restarted(u, next) ? i : SIZE_MAX; // an earlier one: another run in the same log
         }
     }
     return SIZE_MAX;

@@ -97,6 +97,11 @@ ok "a session knows it too" out "abandoned: restarted as [0/0_1]"
 { cat "$scratch/restart.log"; gzip -dc "$oracle/pain_dropout_under_budget/trace.log.gz"; } >"$scratch/again.log"
 run "$AOTSCOPE" show "$scratch/again.log" --units
 ok "another run in the same log is no restart" sh -c '[ "$(grep -c abandoned "$1")" = 1 ]' - "$scratch/out"
+half=$scratch/half.log # without the forward
+awk '/^V[0-9]/ { n += /[{]"dynamo_start"/ } n < 2' "$scratch/restart.log" >"$half"
+{ sed 's/"attempt": 0/"attempt": 1/' "$half"; cat "$half"; sed 's/"attempt": 0/"attempt": 2/' "$half"; } >"$scratch/runs.log"
+run "$AOTSCOPE" show "$scratch/runs.log" --units
+ok "nor is what the next run was restarted as" sh -c '[ "$(awk "/abandoned/ { print \$1 }" "$1")" = 1 ]' - "$scratch/out"
 run "$AOTSCOPE" show "$AOT_FIXTURES/logs/compiled_again.log.gz" --units
 ok "an attempt may begin at another line" out "abandoned: restarted as [0/0_1]"
 done_testing
