@@ -544,10 +544,10 @@ void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
         hide_sink_only(&w);
     }
     pic->network = true;
-    aot_format_count(value, sizeof value, in->part->cut_value);
+    aot_format_count(value, sizeof value, in->part->cut_values[0]);
     pic->title = aot_arena_printf(pic->arena, "%s\nflow network: %u vertices, %zu edges  ·  cut %s",
                                   aot_picture_text(pic, in->label ? in->label : ""), w.n, whole->edges.n,
-                                  !w.cut_known ? "infinite" : in->part->cut_value < 0 ? "not run" : value);
+                                  !w.cut_known ? "infinite" : in->part->cut_values[0] < 0 ? "not run" : value);
     net_close(&w);
     aot_picture_free(whole);
 }
@@ -577,8 +577,8 @@ void aot_json_mincut(aot_sb *out, const aot_draw_in *in)
                                                "capacity", capacity, "cut", e->line == AOT_LINE_CUT,
                                                "reason", e->tooltip ? e->tooltip : ""));
     }
-    json_object_set_new(root, "cut_value", in->part->cut_value < 0 ? json_null()
-                                                                 : json_integer(in->part->cut_value));
+    json_object_set_new(root, "cut_value", in->part->cut_values[0] < 0 ? json_null()
+                                                                 : json_integer(in->part->cut_values[0]));
     json_object_set_new(root, "vertices", vertices);
     json_object_set_new(root, "edges", edges);
     net_close(&w);

@@ -164,7 +164,7 @@ void aot_json_partition(aot_sb *out, const aot_draw_in *in)
     json_object_set_new(root, "saved_sym", names_of(p->cut, p->saved_sym, p->n_saved_sym));
     json_object_set_new(root, "saved_bytes", json_integer(p->saved_bytes));
     json_object_set_new(root, "saved_new_bytes", json_integer(p->saved_new_bytes));
-    json_object_set_new(root, "cut_value", p->cut_value < 0 ? json_null() : json_integer(p->cut_value));
+    json_object_set_new(root, "cut_value", p->cut_values[0] < 0 ? json_null() : json_integer(p->cut_values[0]));
     json_object_set_new(root, "forward", order_of(p->forward));
     json_object_set_new(root, "backward", order_of(p->backward));
     write_nodes(out, root, p->cut, in, 0);

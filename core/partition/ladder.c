@@ -195,7 +195,6 @@ static void record(part *p, const part_cut *c)
     }
     p->out->n_vertices = c->n_vertices;
     p->out->n_edges = c->n_edges;
-    p->out->cut_value = c->value;
 }
 
 /* A later rung fits if its share of the range between inputs and default is below the budget. */

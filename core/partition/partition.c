@@ -164,7 +164,7 @@ aot_status part_cut_in_two(part *p, bool by_default)
     part_plan fw = {0}, bw = {0};
     part_ids saved = {0}, sym = {0};
     p->out->config = *p->config;
-    p->out->cut_value = p->out->decided_by = -1;
+    p->out->decided_by = -1;
     for (int i = 0; i < AOT_N_CUTS; i++) {
         p->out->cut_values[i] = -1;
     }

@@ -97,7 +97,6 @@ typedef struct aot_partition {
     uint32_t n_saved_sym;
     int *donated;          /* saved values that the backward may overwrite, counted after the symbols */
     int n_donated;
-    int64_t cut_value;     /* of the first cut; -1: no cut was run */
     int64_t cut_values[AOT_N_CUTS]; /* weight of each cut in all, in the order they are tried; -1: not run */
     int decided_by;        /* which of them the saved values are of; -1: none, or a knapsack went on from it */
     int64_t saved_bytes;   /* sum over saved and saved_sym of bytes */

@@ -48,7 +48,7 @@ json_t *aot_partition_json(const aot_partition *p, int unit)
     json_object_set_new(o, "unit", json_integer(unit));
     json_object_set_new(o, "saved", names(p, p->saved, p->n_saved));
     json_object_set_new(o, "saved_sym", names(p, p->saved_sym, p->n_saved_sym));
-    json_object_set_new(o, "cut_value", p->cut_value >= 0 ? json_integer(p->cut_value) : json_null());
+    json_object_set_new(o, "cut_value", p->cut_values[0] >= 0 ? json_integer(p->cut_values[0]) : json_null());
     json_object_set_new(o, "rung", json_string(p->rung));
     json_object_set_new(o, "saved_bytes", json_integer(p->saved_bytes));
     json_object_set_new(o, "recompute_flops", json_integer(aot_int_of_real(p->recompute_flops)));

@@ -329,8 +329,8 @@ static void on_partition(void *arg, const struct aot_partition *p)
     sqlite3_bind_int64(q, 1, (sqlite3_int64)n_rows);
     sqlite3_bind_int64(q, 2, p->saved_bytes);
     sqlite3_bind_int64(q, 3, p->saved_new_bytes);
-    if (p->cut_value >= 0) {
-        sqlite3_bind_int64(q, 4, p->cut_value);
+    if (p->cut_values[0] >= 0) {
+        sqlite3_bind_int64(q, 4, p->cut_values[0]);
     }
     aot_rec_bind_text(q, 5, p->rung);
     sqlite3_bind_int64(q, 6, p->n_vertices);

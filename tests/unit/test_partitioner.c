@@ -53,7 +53,7 @@ static void expect_same(const aot_partition *p, const aot_partition *q, const ch
 {
     assert_string_equal(p->rung, q->rung);
     assert_int_equal(p->n_saved, q->n_saved);
-    assert_int_equal(p->cut_value, q->cut_value);
+    assert_int_equal(p->cut_values[0], q->cut_values[0]);
     assert_int_equal(p->n_vertices, q->n_vertices);
     assert_int_equal(p->n_edges, q->n_edges);
     for (int side = 0; side < 2; side++) {

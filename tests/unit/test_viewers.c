@@ -314,7 +314,7 @@ static void the_cut_edges_add_up_to_the_cut(void **state)
             sum += json_integer_value(json_object_get(e, "capacity"));
         }
     }
-    assert_int_equal(sum, part->cut_value);
+    assert_int_equal(sum, part->cut_values[0]);
     assert_int_equal(json_array_size(json_object_get(root, "vertices")), part->n_vertices);
     assert_int_equal(json_array_size(json_object_get(root, "edges")), part->n_edges);
     json_decref(root);
