@@ -1,4 +1,5 @@
-/* What the measurements share: a clock, a median, a captured unit beside what PyTorch did with it. */
+/* What the measurements share: a clock, a median, a captured unit beside what PyTorch did with
+ * it. */
 #ifndef AOT_BENCH_BENCH_H
 #define AOT_BENCH_BENCH_H
 
@@ -31,7 +32,8 @@ static inline double median(double *v, size_t n)
     return n == 0 ? 0 : n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* What PyTorch did with a captured unit, DIR/oracle.json; NULL if it cannot be read. The caller's. */
+/* What PyTorch did with a captured unit, DIR/oracle.json; NULL if it cannot be read. The
+ * caller's. */
 static inline json_t *load_oracle(const char *dir)
 {
     char path[4096];

@@ -1,8 +1,9 @@
-/* Times the interpreter: what a node costs beside its arithmetic, and graphs that products, convolutions
- * and row-wise loops dominate. Prints the least CPU time of the runs, and with a table of PyTorch's the ratio;
- * judges nothing. Run it on one thread (OPENBLAS_NUM_THREADS=1).
- * `print` writes the graphs, which are Python that PyTorch runs as it is: eager.py times them there. eager.tsv is
- * its table as it was recorded beside the figures that we state; on another machine make it anew, or go without.
+/* Times the interpreter: what a node costs beside its arithmetic, and graphs that products,
+ * convolutions and row-wise loops dominate. Prints the least CPU time of the runs, and with a table
+ * of PyTorch's the ratio; judges nothing. Run it on one thread (OPENBLAS_NUM_THREADS=1). `print`
+ * writes the graphs, which are Python that PyTorch runs as it is: eager.py times them there.
+ * eager.tsv is its table as it was recorded beside the figures that we state; on another machine
+ * make it anew, or go without.
  *
  *   bench_exec [RUNS] [CASE|all] [EAGER.tsv]
  *   bench_exec print | python3 bench/eager.py > EAGER.tsv */
@@ -26,7 +27,9 @@ static const bench_case cases[] = {
 #undef CASE
 };
 
-#define GRAPH "class GraphModule(torch.nn.Module):\n    def forward(self, %s):\n        %s\n        return (%s,)\n"
+#define GRAPH                                                                                      \
+    "class GraphModule(torch.nn.Module):\n    def forward(self, %s):\n        %s\n        return " \
+    "(%s,)\n"
 
 static aot_graph *parsed(aot_ctx *ctx, const char *params, const char *body, const char *result)
 {
@@ -113,7 +116,8 @@ static double eager_seconds(const char *file, const char *name)
     }
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
         char *tab = strchr(line, '\t');
-        if (tab != NULL && strlen(name) == (size_t)(tab - line) && memcmp(line, name, strlen(name)) == 0) {
+        if (tab != NULL && strlen(name) == (size_t)(tab - line) &&
+            memcmp(line, name, strlen(name)) == 0) {
             seconds = strtod(tab + 1, NULL);
         }
     }
@@ -126,7 +130,8 @@ static double eager_seconds(const char *file, const char *name)
 static void run_case(const bench_case *c, int runs, const char *eager)
 {
     aot_ctx *ctx = aot_ctx_new();
-    double s = timed(parsed(ctx, c->params, c->body, c->result), runs), e = eager_seconds(eager, c->name);
+    double s = timed(parsed(ctx, c->params, c->body, c->result), runs),
+           e = eager_seconds(eager, c->name);
     printf("%-22s %10.3f ms", c->name, s * 1e3);
     if (e > 0) {
         printf("  PyTorch %10.3f ms  %5.2f times", e * 1e3, s / e);
@@ -157,21 +162,26 @@ static void overhead(int runs, const char *what, const char *params, const char 
 int main(int argc, char **argv)
 {
     int runs = argc > 1 ? atoi(argv[1]) : 7;
-    const char *only = argc > 2 && strcmp(argv[2], "all") != 0 ? argv[2] : NULL, *eager = argc > 3 ? argv[3] : NULL;
+    const char *only = argc > 2 && strcmp(argv[2], "all") != 0 ? argv[2] : NULL,
+               *eager = argc > 3 ? argv[3] : NULL;
     runs = runs < 1 ? 1 : runs;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases && argc > 1 && strcmp(argv[1], "print") == 0; i++) {
+    for (size_t i = 0;
+         i < sizeof cases / sizeof *cases && argc > 1 && strcmp(argv[1], "print") == 0; i++) {
         printf("# %s\n" GRAPH "\n", cases[i].name, cases[i].params, cases[i].body, cases[i].result);
     }
     if (argc > 1 && strcmp(argv[1], "print") == 0) {
         return 0;
     }
     if (only == NULL || strcmp(only, "overhead") == 0) {
-        overhead(runs, "100,000 additions", "x: \"f32[1][1]cpu\"",
-                 "        a%d: \"f32[1][1]cpu\" = torch.ops.aten.add.Tensor(a%d, x);  a%d = None\n");
+        overhead(
+            runs, "100,000 additions", "x: \"f32[1][1]cpu\"",
+            "        a%d: \"f32[1][1]cpu\" = torch.ops.aten.add.Tensor(a%d, x);  a%d = None\n");
         overhead(runs, "100,000 of a number", "x: \"f32[2, 3][3, 1]cpu\"",
-                 "        a%d: \"f32[2, 3][3, 1]cpu\" = torch.ops.aten.mul.Tensor(a%d, 0.5);  a%d = None\n");
+                 "        a%d: \"f32[2, 3][3, 1]cpu\" = torch.ops.aten.mul.Tensor(a%d, 0.5);  a%d "
+                 "= None\n");
         overhead(runs, "100,000 views", "x: \"f32[2, 3][3, 1]cpu\"",
-                 "        a%d: \"f32[2, 3][3, 1]cpu\" = torch.ops.aten.view.default(a%d, [2, 3]);  a%d = None\n");
+                 "        a%d: \"f32[2, 3][3, 1]cpu\" = torch.ops.aten.view.default(a%d, [2, 3]);  "
+                 "a%d = None\n");
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (only == NULL || strcmp(only, cases[i].name) == 0) {

@@ -1,7 +1,8 @@
 /* Times the partitioner: on captured units beside PyTorch's own seconds, and on generated graphs of
  * 1,000 to 1,000,000 nodes. Prints ratios and growth; judges nothing.
  *
- *   bench_partition [--nodes MAX] [UNIT_DIR...]     UNIT_DIR holds trace.log[.gz] and oracle.json */
+ *   bench_partition [--nodes MAX] [UNIT_DIR...]     UNIT_DIR holds trace.log[.gz] and
+ * oracle.json */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ typedef struct result {
 } result;
 
 /* Median seconds of parsing and of partitioning one text, over several runs. */
-static bool measure(const aot_unit *u, const char *text, size_t n, double *parse_s, double *cut_s, size_t *nodes)
+static bool measure(const aot_unit *u, const char *text, size_t n, double *parse_s, double *cut_s,
+                    size_t *nodes)
 {
     enum { RUNS = 7 };
     double parse[RUNS], cut[RUNS];
@@ -72,8 +74,10 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
         if (theirs > 0 && measure(u, rec->text, rec->len, &parse_s, &cut_s, &nodes)) {
             double ratio = theirs / cut_s;
             const char *name = strrchr(r->dir, '/');
-            printf("%-36s %7zu nodes  PyTorch %8.4f s  parse %8.3f ms  partition %8.3f ms  %7.0f times\n",
-                   name != NULL ? name + 1 : r->dir, nodes, theirs, parse_s * 1e3, cut_s * 1e3, ratio);
+            printf("%-36s %7zu nodes  PyTorch %8.4f s  parse %8.3f ms  partition %8.3f ms  %7.0f "
+                   "times\n",
+                   name != NULL ? name + 1 : r->dir, nodes, theirs, parse_s * 1e3, cut_s * 1e3,
+                   ratio);
             r->ratios[(*r->n_ratios)++] = ratio;
         }
     }
@@ -96,7 +100,8 @@ static void bench_unit(const char *dir, double *ratios, size_t *n_ratios)
 static void generate(aot_sb *b, int n_nodes, int kind)
 {
     int layers = n_nodes / (kind == 0 ? 12 : 6);
-    aot_sb_addz(b, "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n        ");
+    aot_sb_addz(
+        b, "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n        ");
     aot_sb_addz(b, "primals_1: \"f32[64, 64][64, 1]cpu\"; ");
     for (int i = 0; i < layers && kind == 0; i++) {
         aot_sb_addf(b, "primals_%d: \"f32[64, 64][64, 1]cpu\"; ", i + 2);
@@ -105,13 +110,15 @@ static void generate(aot_sb *b, int n_nodes, int kind)
     for (int i = 0; i < layers && kind == 0; i++) {
         aot_sb_addf(b, "primals_%d, ", i + 2);
     }
-    aot_sb_addz(b, "tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n");
+    aot_sb_addz(b,
+                "tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n");
 #define T "\"f32[64, 64][64, 1]cpu\""
     for (int i = 0; i < layers; i++) {
         char x[32];
         snprintf(x, sizeof x, i == 0 ? "primals_1" : "add_%d", i - 1);
         if (kind == 0) {
-            aot_sb_addf(b, "        mm_%d: " T " = torch.ops.aten.mm.default(%s, primals_%d)\n", i, x, i + 2);
+            aot_sb_addf(b, "        mm_%d: " T " = torch.ops.aten.mm.default(%s, primals_%d)\n", i,
+                        x, i + 2);
             aot_sb_addf(b, "        gelu_%d: " T " = torch.ops.aten.gelu.default(mm_%d)\n", i, i);
         } else {
             aot_sb_addf(b, "        mm_%d: " T " = torch.ops.aten.sin.default(%s)\n", i, x);
@@ -123,15 +130,20 @@ static void generate(aot_sb *b, int n_nodes, int kind)
         char g[32], x[32];
         snprintf(g, sizeof g, i == layers - 1 ? "tangents_1" : "add_b%d", i + 1);
         snprintf(x, sizeof x, i == 0 ? "primals_1" : "add_%d", i - 1);
-        aot_sb_addf(b, "        gb_%d: " T " = torch.ops.aten.gelu_backward.default(%s, mm_%d)\n", i, g, i);
+        aot_sb_addf(b, "        gb_%d: " T " = torch.ops.aten.gelu_backward.default(%s, mm_%d)\n",
+                    i, g, i);
         if (kind == 0) {
-            aot_sb_addf(b, "        t_%d: " T " = torch.ops.aten.t.default(primals_%d)\n", i, i + 2);
-            aot_sb_addf(b, "        mx_%d: " T " = torch.ops.aten.mm.default(gb_%d, t_%d)\n", i, i, i);
+            aot_sb_addf(b, "        t_%d: " T " = torch.ops.aten.t.default(primals_%d)\n", i,
+                        i + 2);
+            aot_sb_addf(b, "        mx_%d: " T " = torch.ops.aten.mm.default(gb_%d, t_%d)\n", i, i,
+                        i);
             aot_sb_addf(b, "        tx_%d: " T " = torch.ops.aten.t.default(%s)\n", i, x);
-            aot_sb_addf(b, "        mw_%d: " T " = torch.ops.aten.mm.default(tx_%d, gb_%d)\n", i, i, i);
+            aot_sb_addf(b, "        mw_%d: " T " = torch.ops.aten.mm.default(tx_%d, gb_%d)\n", i, i,
+                        i);
         } else {
             aot_sb_addf(b, "        c_%d: " T " = torch.ops.aten.cos.default(%s)\n", i, x);
-            aot_sb_addf(b, "        mx_%d: " T " = torch.ops.aten.mul.Tensor(gb_%d, c_%d)\n", i, i, i);
+            aot_sb_addf(b, "        mx_%d: " T " = torch.ops.aten.mul.Tensor(gb_%d, c_%d)\n", i, i,
+                        i);
         }
         aot_sb_addf(b, "        add_b%d: " T " = torch.ops.aten.add.Tensor(%s, mx_%d)\n", i, g, i);
     }
@@ -155,10 +167,11 @@ static void bench_growth(int max)
             size_t nodes;
             generate(&text, n, kind);
             if (measure(NULL, text.d, text.n, &parse_s, &cut_s, &nodes)) {
-                printf("%9zu nodes  parse %9.3f ms  partition %9.3f ms  %6.0f ns a node", nodes, parse_s * 1e3,
-                       cut_s * 1e3, cut_s * 1e9 / (double)nodes);
+                printf("%9zu nodes  parse %9.3f ms  partition %9.3f ms  %6.0f ns a node", nodes,
+                       parse_s * 1e3, cut_s * 1e3, cut_s * 1e9 / (double)nodes);
                 if (before > 0) {
-                    printf("  growth %5.2f for %5.2f times the nodes", cut_s / before, (double)nodes / nodes_before);
+                    printf("  growth %5.2f for %5.2f times the nodes", cut_s / before,
+                           (double)nodes / nodes_before);
                 }
                 printf("\n");
                 before = cut_s;

@@ -1,6 +1,6 @@
-/* Times re-solving: a graph is read and classified once, then cut again after one change. On captured
- * units beside PyTorch's own seconds for the same settings, and on generated graphs of 10,000 to
- * 300,000 nodes, with the memory that stays. Prints ratios; judges nothing.
+/* Times re-solving: a graph is read and classified once, then cut again after one change. On
+ * captured units beside PyTorch's own seconds for the same settings, and on generated graphs of
+ * 10,000 to 300,000 nodes, with the memory that stays. Prints ratios; judges nothing.
  *
  *   bench_resolve [--nodes MAX] [UNIT_DIR...]     UNIT_DIR holds trace.log[.gz] and oracle.json */
 #include <jansson.h>
@@ -17,7 +17,7 @@
 
 enum { RUNS = 9 };
 
-/* ---- changes: each solve differs from the one before in this alone ------------------------------- */
+/* ---- changes: each solve differs from the one before in this alone --------------------------- */
 
 typedef struct change {
     const char *what;
@@ -51,8 +51,9 @@ static void change_ban(aot_config *c, aot_what_if *w, int k)
 }
 
 static const change changes[] = {
-    {"budget", 0, change_budget}, {"tag", 1, change_tag},           {"weight", 1, change_weight},
-    {"ban", 1, change_ban},       {"tag at budget 0.5", 0.5, change_tag}, {"ban at budget 0.5", 0.5, change_ban},
+    {"budget", 0, change_budget},           {"tag", 1, change_tag},
+    {"weight", 1, change_weight},           {"ban", 1, change_ban},
+    {"tag at budget 0.5", 0.5, change_tag}, {"ban at budget 0.5", 0.5, change_ban},
 };
 enum { N_CHANGES = sizeof changes / sizeof *changes };
 
@@ -101,13 +102,14 @@ static double time_change(aot_partitioner *pr, const aot_graph *g, const change 
     return median(seconds, RUNS);
 }
 
-/* ---- generated graphs: layers of linear, gelu and a residual add, forward and backward ------------ */
+/* ---- generated graphs: layers of linear, gelu and a residual add, forward and backward ------- */
 
 static void generate(aot_sb *b, int n_nodes)
 {
     int layers = n_nodes / 10;
 #define T ": \"f32[64, 64][64, 1]cpu\""
-    aot_sb_addz(b, "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n        ");
+    aot_sb_addz(
+        b, "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n        ");
     for (int i = 0; i <= layers; i++) {
         aot_sb_addf(b, "primals_%d" T "; ", i + 1);
     }
@@ -115,11 +117,13 @@ static void generate(aot_sb *b, int n_nodes)
     for (int i = 0; i <= layers; i++) {
         aot_sb_addf(b, "primals_%d, ", i + 1);
     }
-    aot_sb_addz(b, "tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n");
+    aot_sb_addz(b,
+                "tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n");
     for (int i = 0; i < layers; i++) {
         char x[32];
         snprintf(x, sizeof x, i == 0 ? "primals_1" : "add_%d", i - 1);
-        aot_sb_addf(b, "        mm_%d" T " = torch.ops.aten.mm.default(%s, primals_%d)\n", i, x, i + 2);
+        aot_sb_addf(b, "        mm_%d" T " = torch.ops.aten.mm.default(%s, primals_%d)\n", i, x,
+                    i + 2);
         aot_sb_addf(b, "        gelu_%d" T " = torch.ops.aten.gelu.default(mm_%d)\n", i, i);
         aot_sb_addf(b, "        add_%d" T " = torch.ops.aten.add.Tensor(gelu_%d, %s)\n", i, i, x);
     }
@@ -127,7 +131,8 @@ static void generate(aot_sb *b, int n_nodes)
         char g[32], x[32];
         snprintf(g, sizeof g, i == layers - 1 ? "tangents_1" : "add_b%d", i + 1);
         snprintf(x, sizeof x, i == 0 ? "primals_1" : "add_%d", i - 1);
-        aot_sb_addf(b, "        gb_%d" T " = torch.ops.aten.gelu_backward.default(%s, mm_%d)\n", i, g, i);
+        aot_sb_addf(b, "        gb_%d" T " = torch.ops.aten.gelu_backward.default(%s, mm_%d)\n", i,
+                    g, i);
         aot_sb_addf(b, "        t_%d" T " = torch.ops.aten.t.default(primals_%d)\n", i, i + 2);
         aot_sb_addf(b, "        mx_%d" T " = torch.ops.aten.mm.default(gb_%d, t_%d)\n", i, i, i);
         aot_sb_addf(b, "        tx_%d" T " = torch.ops.aten.t.default(%s)\n", i, x);
@@ -163,7 +168,8 @@ static void bench_generated(int n)
             for (int i = 0; i < N_CHANGES; i++) {
                 printf("  %s %8.3f ms", changes[i].what, time_change(pr, g, &changes[i]) * 1e3);
             }
-            printf("; kept %.0f bytes a node\n", (double)aot_partitioner_bytes(pr) / (double)g->nodes.n);
+            printf("; kept %.0f bytes a node\n",
+                   (double)aot_partitioner_bytes(pr) / (double)g->nodes.n);
         }
         aot_partitioner_free(pr);
     }
@@ -171,7 +177,7 @@ static void bench_generated(int n)
     aot_sb_free(&text);
 }
 
-/* ---- captured units ------------------------------------------------------------------------------ */
+/* ---- captured units -------------------------------------------------------------------------- */
 
 typedef struct result {
     const char *dir;
@@ -225,8 +231,9 @@ static void bench_variants(result *r, aot_partitioner *pr, const json_t *variant
     }
     if (n != 0) {
         const char *name = strrchr(r->dir, '/');
-        printf("%-32s %3d settings  PyTorch %8.4f s  re-solved %8.3f ms  %7.0f times\n", name != NULL ? name + 1 : r->dir,
-               n, theirs_total / n, total / n * 1e3, theirs_total / total);
+        printf("%-32s %3d settings  PyTorch %8.4f s  re-solved %8.3f ms  %7.0f times\n",
+               name != NULL ? name + 1 : r->dir, n, theirs_total / n, total / n * 1e3,
+               theirs_total / total);
     }
 }
 
@@ -278,7 +285,8 @@ int main(int argc, char **argv)
         bench_unit(&r, argv[i]);
     }
     if (r.n_ratios != 0) {
-        printf("\n%zu settings: median %.0f times as fast as PyTorch\n\n", r.n_ratios, median(r.ratios, r.n_ratios));
+        printf("\n%zu settings: median %.0f times as fast as PyTorch\n\n", r.n_ratios,
+               median(r.ratios, r.n_ratios));
     }
     free(r.ratios);
     static const int sizes[] = {10000, 100000, 300000};

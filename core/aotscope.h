@@ -8,11 +8,12 @@
  *     }
  *
  * Compile and link with `pkg-config --cflags --libs libaotscope`. docs/examples/print_compiler.c is
- * a whole program. Reading a graph (nodes in program order, arguments, types, users): ir/graph.h; as
- * text: ir/text.h; values and the interpreter: exec/value.h, exec/interp.h; settings: pipeline/config.h.
+ * a whole program. Reading a graph (nodes in program order, arguments, types, users): ir/graph.h;
+ * as text: ir/text.h; values and the interpreter: exec/value.h, exec/interp.h; settings:
+ * pipeline/config.h.
  *
- * The memory allocator is left as the program has it; one that makes and frees programs again and again
- * may call aot_keep_freed_memory() (base/memory.h) at its begin, as aotscope does.
+ * The memory allocator is left as the program has it; one that makes and frees programs again and
+ * again may call aot_keep_freed_memory() (base/memory.h) at its begin, as aotscope does.
  *
  * No global state: programs may be used in several threads, one thread a program. Errors are values
  * (base/err.h): the first one stays; aot_err_text words it. */

@@ -1,5 +1,5 @@
-/* Answers that are sentences or files, by commands: whether the unit fits a device (:fits, as memory
- * --fits) and the stage without what is the user's (:redact, as show --redact). */
+/* Answers that are sentences or files, by commands: whether the unit fits a device (:fits, as
+ * memory --fits) and the stage without what is the user's (:redact, as show --redact). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,12 +21,14 @@ static void say_fit(aot_app *app, const aot_fit *f, const char *limit)
     if (f->now.fits) {
         aot_app_say(app, "It fits %s: its peak is %s at budget %.3g", limit, now, f->now.budget);
     } else if (f->best < 0) {
-        aot_app_say(app, "It does not fit %s at any budget: its peak is %s at budget %.3g", limit, now,
-                    f->now.budget);
+        aot_app_say(app, "It does not fit %s at any budget: its peak is %s at budget %.3g", limit,
+                    now, f->now.budget);
     } else {
         const aot_fit_point *p = &f->points[f->best];
-        aot_app_say(app, "It does not fit %s: its peak is %s at budget %.3g; budget %.3g fits, with a peak of %s "
-                         "and %s of recompute (b turns it)",
+        aot_app_say(app,
+                    "It does not fit %s: its peak is %s at budget %.3g; budget %.3g fits, with a "
+                    "peak of %s "
+                    "and %s of recompute (b turns it)",
                     limit, now, f->now.budget, p->budget,
                     aot_format_bytes(then, sizeof then, peak_of(p)),
                     aot_format_flops(flops, sizeof flops, p->recompute_flops));
@@ -42,7 +44,8 @@ static void fits_now(aot_app *app, void *arg)
     aot_fit_ask ask = {0};
     aot_err err = {0};
     aot_fit f;
-    if (aot_bytes_parse(&ask.limit, limit) && aot_fits_of_model(&f, m, unit, &ask, &err) == AOT_OK) {
+    if (aot_bytes_parse(&ask.limit, limit) &&
+        aot_fits_of_model(&f, m, unit, &ask, &err) == AOT_OK) {
         say_fit(app, &f, limit);
         aot_fit_free(&f);
     } else {
@@ -81,7 +84,8 @@ static aot_status open_redacted(aot_model **out, aot_model *m, aot_err *err)
         const char *path = f->session != NULL ? f->session : f->path;
         if (strcmp(path, "-") == 0) {
             aot_vec_free(&inputs);
-            return AOT_FAIL(err, AOT_E_USAGE, "standard input was read once: 'show --redact' of the same");
+            return AOT_FAIL(err, AOT_E_USAGE,
+                            "standard input was read once: 'show --redact' of the same");
         }
         if (inputs.n == 0 || strcmp(inputs.d[inputs.n - 1], path) != 0) {
             aot_vec_push(&inputs, path);

@@ -49,8 +49,8 @@ const char *aot_args_get(const aot_args *a, const char *name);
 bool aot_args_has(const aot_args *a, const char *name);
 /* The i-th value of an option that repeats, or NULL. */
 const char *aot_args_nth(const aot_args *a, const char *name, size_t i);
-/* Prints to stderr what input is quoted in, without what would steer the terminal. All notes of commands go
- * through it. */
+/* Prints to stderr what input is quoted in, without what would steer the terminal. All notes of
+ * commands go through it. */
 void aot_cmd_note(const char *fmt, ...) AOT_PRINTF(1, 2);
 /* Prints "aotscope: FILE:LINE:COLUMN: message" to stderr; returns AOT_EXIT_ERROR. */
 int aot_cmd_fail(const aot_err *err);

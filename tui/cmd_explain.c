@@ -370,7 +370,8 @@ static json_t *explain_json(const aot_explain *x)
         (json_int_t)aot_saved_tensor_bytes(x->p), "recompute_flops", x->p->recompute_flops);
     json_object_set_new(o, "saved_symbols", json_integer(x->p->n_saved_sym));
     json_object_set_new(o, "ban", string_or_null(aot_ban_text((aot_ban)n->ban)));
-    json_object_set_new(o, "ban_held", string_or_null(aot_ban_text(aot_ban_that_held(x->p, x->id))));
+    json_object_set_new(o, "ban_held",
+                        string_or_null(aot_ban_text(aot_ban_that_held(x->p, x->id))));
     json_object_set_new(o, "ban_asked", string_or_null(aot_ban_text((aot_ban)n->ban_asked)));
     json_object_set_new(o, "weight", weight_json(n->weight));
     json_object_set_new(o, "weight_limit", weight_json(x->weight_limit));

@@ -41,10 +41,14 @@ static int topic(const char *name)
     }
     const aot_cmd *near = aot_cmd_near(name);
     if (near != NULL) {
-        return aot_cmd_usage(NULL, "there is no command, setting, stage or term '%s'; did you mean '%s'?", name,
-                             near->name);
+        return aot_cmd_usage(NULL,
+                             "there is no command, setting, stage or term '%s'; did you mean '%s'?",
+                             name, near->name);
     }
-    return aot_cmd_usage(NULL, "there is no command, setting, stage or term '%s'; `aotscope help settings` lists settings", name);
+    return aot_cmd_usage(
+        NULL,
+        "there is no command, setting, stage or term '%s'; `aotscope help settings` lists settings",
+        name);
 }
 
 static int run(const aot_args *a)
@@ -90,7 +94,8 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_help = {
     .name = "help",
-    .synopsis = "[COMMAND | SETTING | STAGE | settings | stages | formats | selection | keys | diagnosis]",
+    .synopsis =
+        "[COMMAND | SETTING | STAGE | settings | stages | formats | selection | keys | diagnosis]",
     .summary = "Help on a command or a topic",
     .doc = "Without an argument, lists the commands. The man page, docs/commands.md and the shell "
            "completions are made by the options.",

@@ -17,13 +17,15 @@ static void print_summary(const aot_record_summary *s, const char *path)
             aot_format_bytes(bytes, sizeof bytes, (int64_t)s->stats.bytes));
     uint32_t n_checks = s->n_same + s->n_differ + s->n_left_out + s->n_errors;
     if (n_checks > 0) {
-        aot_cmd_note("recorded stages, derived again: %u same, %u differ, %u left out, %u not derived\n",
-                s->n_same, s->n_differ, s->n_left_out, s->n_errors);
+        aot_cmd_note(
+            "recorded stages, derived again: %u same, %u differ, %u left out, %u not derived\n",
+            s->n_same, s->n_differ, s->n_left_out, s->n_errors);
     }
     if (s->n_unreadable_graphs > 0) {
-        aot_cmd_note("%u graph%s could not be read; see `select * from stage_graph where error is not "
-                "null`\n",
-                s->n_unreadable_graphs, s->n_unreadable_graphs == 1 ? "" : "s");
+        aot_cmd_note(
+            "%u graph%s could not be read; see `select * from stage_graph where error is not "
+            "null`\n",
+            s->n_unreadable_graphs, s->n_unreadable_graphs == 1 ? "" : "s");
     }
     if (s->calls_left_out) {
         fputs("recorded calls are left out: they hold the run's values, of which --redact keeps "
@@ -36,7 +38,8 @@ static void print_summary(const aot_record_summary *s, const char *path)
     }
 }
 
-/* Ended by a signal, it leaves no half a session beside the old one. What nohup ignores stays so. */
+/* Ended by a signal, it leaves no half a session beside the old one. What nohup ignores stays
+ * so. */
 static void catch_ends(void)
 {
     static const int ends[] = {SIGHUP, SIGINT, SIGTERM};

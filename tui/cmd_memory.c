@@ -1,5 +1,5 @@
-/* aotscope memory: live bytes of each unit's forward and backward, node by node, and what lives at the
- * peak. */
+/* aotscope memory: live bytes of each unit's forward and backward, node by node, and what lives at
+ * the peak. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,9 +54,10 @@ static void tell_saved(job *j, const aot_memory_unit *x)
     bool within = aot_saved_tensor_bytes(x->p) <= j->max_saved;
     j->n_too_large += !within;
     if (strcmp(j->format, "text") == 0) {
-        aot_sb_addf(&j->text, "saved: %s, %s of it new: %s %s\n", aot_saved_text(x->p, saved, sizeof saved),
-                    aot_format_bytes(fresh, sizeof fresh, x->p->saved_new_bytes), within ? "within" : "more than",
-                    aot_format_bytes(limit, sizeof limit, j->max_saved));
+        aot_sb_addf(
+            &j->text, "saved: %s, %s of it new: %s %s\n", aot_saved_text(x->p, saved, sizeof saved),
+            aot_format_bytes(fresh, sizeof fresh, x->p->saved_new_bytes),
+            within ? "within" : "more than", aot_format_bytes(limit, sizeof limit, j->max_saved));
     }
 }
 
@@ -94,7 +95,8 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
         uint32_t n;
         aot_cmd_warn_passes(u, j->unit, p->cut, config.backend);
         aot_cmd_warn_assumed(u, j->unit, ctx);
-        const char *const *paths = j->ask.by_set[AOT_MEM_BY_MODULE] ? aot_unit_param_paths(u, joint, &n) : NULL;
+        const char *const *paths =
+            j->ask.by_set[AOT_MEM_BY_MODULE] ? aot_unit_param_paths(u, joint, &n) : NULL;
         aot_memory_unit x = {.number = k, .label = aot_unit_label(&u->key, label, sizeof label),
                              .title = u->title != NULL ? u->title : "", .p = p, .m = &m};
         x.modules = paths != NULL ? aot_select_modules(p->cut, paths, n, ctx->arena) : NULL;
@@ -118,10 +120,12 @@ static aot_status fit_graph(job *j, const aot_unit *u, const aot_record *r, int 
     char label[96];
     AOT_TRY(aot_cmd_unit_config(&config, j->a, u, err));
     aot_cmd_warn_assumed_in(u, j->unit, r);
-    AOT_TRY(aot_fits_unit(&f, u, r, &config, &(aot_fit_ask){j->limit, j->ask.walk, j->ask.allocator}, err));
+    AOT_TRY(aot_fits_unit(&f, u, r, &config,
+                          &(aot_fit_ask){j->limit, j->ask.walk, j->ask.allocator}, err));
     j->n_too_large += !f.now.fits;
     if (strcmp(j->format, "text") == 0) {
-        aot_sb_addf(&j->text, "# unit %zu %s %s\n", j->unit, aot_unit_label(&u->key, label, sizeof label), u->title);
+        aot_sb_addf(&j->text, "# unit %zu %s %s\n", j->unit,
+                    aot_unit_label(&u->key, label, sizeof label), u->title);
         aot_fit_print(&j->text, &f, j->limit);
     } else {
         json_t *o = aot_fit_json(&f);
@@ -141,7 +145,8 @@ static void on_unit(void *arg, const aot_unit *u)
     bool joint = aot_cmd_is_cut(u, j->unit);
     if (joint && aot_cmd_unit_is(u, j->unit, j->only)) {
         aot_err mine = {0};
-        aot_status s = j->limit >= 0 ? fit_graph(j, u, r, j->next, &mine) : one_graph(j, u, r, j->next, &mine);
+        aot_status s =
+            j->limit >= 0 ? fit_graph(j, u, r, j->next, &mine) : one_graph(j, u, r, j->next, &mine);
         j->n_told++;
         if (s != AOT_OK) {
             aot_err_in_file(&mine, u->input);
@@ -163,7 +168,8 @@ static aot_status write_all(job *j, aot_err *err)
         return st;
     }
     if (aot_chart_format_known(j->format)) {
-        return aot_out_charts(j->a, j->format, (const aot_chart *const *)j->charts.d, j->charts.n, err);
+        return aot_out_charts(j->a, j->format, (const aot_chart *const *)j->charts.d, j->charts.n,
+                              err);
     }
     if (j->csv != NULL) {
         aot_table_print(&j->text, j->csv, AOT_TABLE_CSV, 0, 0);
@@ -176,7 +182,9 @@ static aot_status read_size(int64_t *out, const aot_args *a, const char *option,
     const char *size = aot_args_get(a, option);
     *out = -1;
     if (size != NULL && !aot_bytes_parse(out, size)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--%s takes a size such as 24GiB, 500MB or 1000000, not '%s'", option, size);
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "--%s takes a size such as 24GiB, 500MB or 1000000, not '%s'", option,
+                        size);
     }
     return AOT_OK;
 }
@@ -184,12 +192,14 @@ static aot_status read_size(int64_t *out, const aot_args *a, const char *option,
 static aot_status read_options(job *j, const aot_args *a, aot_err *err)
 {
     const char *fits = aot_args_get(a, "fits");
-    AOT_TRY(aot_out_format(&j->format, a, fits != NULL ? "text, json" : "text, json, csv, svg, pdf, png", err));
+    AOT_TRY(aot_out_format(&j->format, a,
+                           fits != NULL ? "text, json" : "text, json, csv, svg, pdf, png", err));
     AOT_TRY(aot_memory_ask_read(&j->ask, a, err));
     AOT_TRY(read_size(&j->limit, a, "fits", err));
     AOT_TRY(read_size(&j->max_saved, a, "max-saved", err));
     if (j->limit >= 0 && j->max_saved >= 0) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--fits and --max-saved are two questions: ask one at a time");
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "--fits and --max-saved are two questions: ask one at a time");
     }
     j->only = aot_args_get(a, "unit");
     j->csv = strcmp(j->format, "csv") == 0 ? aot_memory_csv_new(&j->ask) : NULL;
@@ -216,26 +226,35 @@ static int run(const aot_args *a)
         st = aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &err);
     }
     if (st == AOT_OK && j.n_told == 0) {
-        st = j.only != NULL ? AOT_FAIL(&err, AOT_E_USAGE, "no unit '%s' with a joint graph: `aotscope show %s --units` "
-                                                          "lists them", j.only, a->inputs[0])
-                            : AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s",
-                                       aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
+        st = j.only != NULL
+                 ? AOT_FAIL(&err, AOT_E_USAGE,
+                            "no unit '%s' with a joint graph: `aotscope show %s --units` "
+                            "lists them",
+                            j.only, a->inputs[0])
+                 : AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s",
+                            aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
         aot_err_in_file(&err, a->inputs[0]);
     }
     st = st == AOT_OK ? write_all(&j, &err) : st;
-    int code = j.failed != 0 ? AOT_EXIT_ERROR : j.n_too_large != 0 ? AOT_EXIT_DIFFERS : AOT_EXIT_SAME;
+    int code = j.failed != 0        ? AOT_EXIT_ERROR
+               : j.n_too_large != 0 ? AOT_EXIT_DIFFERS
+                                    : AOT_EXIT_SAME;
     free_job(&j);
     return st != AOT_OK ? aot_cmd_fail(&err) : code;
 }
 
 static const aot_option options[] = {
-    {"fits", 0, "SIZE", false, "Whether each unit fits SIZE (24GiB, 500MB), and the budget at which it would; a table, or JSON with --format json."},
-    {"max-saved", 0, "SIZE", false, "Exit code 1 if a unit saves more than SIZE for its backward, as `show --saved` adds it up."},
+    {"fits", 0, "SIZE", false,
+     "Whether each unit fits SIZE (24GiB, 500MB), and the budget at which it would; a table, or "
+     "JSON with --format json."},
+    {"max-saved", 0, "SIZE", false,
+     "Exit code 1 if a unit saves more than SIZE for its backward, as `show --saved` adds it up."},
     AOT_OPTIONS_MEMORY,
     {"unit", 'u', "N|LABEL", false, "One unit, by number or label; all if absent."},
     AOT_OPTIONS_INPUT,
-    {"format", 0, "FORMAT", false, "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "
-                                   "files, text to standard output."},
+    {"format", 0, "FORMAT", false,
+     "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "
+     "files, text to standard output."},
     AOT_OPTION_COLOR,
     AOT_OPTION_OUTPUT,
     {0},
@@ -243,25 +262,40 @@ static const aot_option options[] = {
 
 const aot_cmd cmd_memory = {
     .name = "memory",
-    .synopsis = "INPUT [--by WHAT,...] [--timeline] [--fits SIZE | --max-saved SIZE] [--set NAME=VALUE]... [--format FORMAT] [-o FILE]",
+    .synopsis = "INPUT [--by WHAT,...] [--timeline] [--fits SIZE | --max-saved SIZE] [--set "
+                "NAME=VALUE]... [--format FORMAT] [-o FILE]",
     .summary = "Live bytes of forward and backward, node by node, and what lives at their peaks",
-    .doc = "Each joint graph is cut and both modules are walked as PyTorch's interpreter runs them. Every living storage "
-           "counts once; values die at their last use. Forward inputs are held by the caller; primals and saved values "
-           "stay until the backward returns; user outputs are dropped before the backward; tangents are fresh; "
-           "views and saved aliases of primals cost nothing. --in-place-reuse, --donated and --allocator cuda change "
-           "that to what compiled code does. Autograd lets go of what it saved before it calls the backward, which then "
-           "frees it node by node: --free-saved counts so, as does the recorder (`aotscope show --calls`), which does not see the inputs that "
+    .doc = "Each joint graph is cut and both modules are walked as PyTorch's interpreter runs "
+           "them. Every living storage "
+           "counts once; values die at their last use. Forward inputs are held by the caller; "
+           "primals and saved values "
+           "stay until the backward returns; user outputs are dropped before the backward; "
+           "tangents are fresh; "
+           "views and saved aliases of primals cost nothing. --in-place-reuse, --donated and "
+           "--allocator cuda change "
+           "that to what compiled code does. Autograd lets go of what it saved before it calls the "
+           "backward, which then "
+           "frees it node by node: --free-saved counts so, as does the recorder (`aotscope show "
+           "--calls`), which does not see the inputs that "
            "the backward is not handed.\n\n"
-           "What is saved counts as the memory that it keeps alive: a saved view keeps all of what it is a view of, so "
-           "`saved` may be more here than the values' own sizes, which `aotscope show --saved` adds up.\n\n"
-           "The table tells what lives at the peak, by kind and source line, or as --by says, and between which nodes "
-           "it lives; --by region tells how many checkpoint regions live at once. CSV has a row for each node, with "
-           "--by one for each group; JSON has both with --timeline --by; SVG, PDF and PNG show the groups over time.\n\n"
-           "--allocator cuda rounds sizes to 512 B and replays PyTorch's caching allocator: two pools, segments of 2 "
-           "and 20 MiB, best fit, splitting and joining. Streams, expandable segments, what other units leave behind and "
+           "What is saved counts as the memory that it keeps alive: a saved view keeps all of what "
+           "it is a view of, so "
+           "`saved` may be more here than the values' own sizes, which `aotscope show --saved` "
+           "adds up.\n\n"
+           "The table tells what lives at the peak, by kind and source line, or as --by says, and "
+           "between which nodes "
+           "it lives; --by region tells how many checkpoint regions live at once. CSV has a row "
+           "for each node, with "
+           "--by one for each group; JSON has both with --timeline --by; SVG, PDF and PNG show the "
+           "groups over time.\n\n"
+           "--allocator cuda rounds sizes to 512 B and replays PyTorch's caching allocator: two "
+           "pools, segments of 2 "
+           "and 20 MiB, best fit, splitting and joining. Streams, expandable segments, what other "
+           "units leave behind and "
            "libraries' workspaces are not modelled.\n\n"
            "With --fits each unit is walked at 41 memory budgets; exit "
-           "code 1 if one does not fit as it is configured; so it is with --max-saved, which looks at the saved bytes. What lives besides the unit (optimizer state, other units) "
+           "code 1 if one does not fit as it is configured; so it is with --max-saved, which looks "
+           "at the saved bytes. What lives besides the unit (optimizer state, other units) "
            "is to be taken off SIZE before.",
     .examples = "aotscope memory train.log\n"
                 "aotscope memory train.log --by region,module --unit 0/1\n"

@@ -255,8 +255,10 @@ static void tell_unit(job *j, aot_model *m, size_t unit)
     aot_stage_status runtime = aot_model_stage(m, unit, AOT_STAGE_RUNTIME);
     if (runtime.origin == AOT_ORIGIN_MISSING) {
         bool exported = aot_unit_source(u) == AOT_STAGE_EXPORT;
-        aot_cmd_note("aotscope: unit %zu %s: not looked at: %s\n", unit, aot_unit_label(&u->key, label, sizeof label),
-                     exported ? "an exported program has no wrappers; what it writes stands in the outputs of `aotscope trace`"
+        aot_cmd_note("aotscope: unit %zu %s: not looked at: %s\n", unit,
+                     aot_unit_label(&u->key, label, sizeof label),
+                     exported ? "an exported program has no wrappers; what it writes stands in the "
+                                "outputs of `aotscope trace`"
                               : runtime.reason);
         return;
     }

@@ -43,12 +43,15 @@ static aot_status check_indices(const job *j, const aot_graph *joint, aot_err *e
     int n = 0;
     for (size_t i = 0; i < joint->nodes.n; i++) {
         const aot_node *node = &joint->nodes.d[i];
-        n += node->kind == AOT_PLACEHOLDER && strstr(aot_text(joint->ctx, node->target), "tangents") == NULL;
+        n += node->kind == AOT_PLACEHOLDER &&
+             strstr(aot_text(joint->ctx, node->target), "tangents") == NULL;
     }
     for (int i = 0; i < j->n_static_inputs; i++) {
         if (j->static_inputs[i] >= n) {
-            return AOT_FAIL(err, AOT_E_USAGE, "--static-inputs: there is no input %d, the joint graph has %d, counted from 0",
-                            j->static_inputs[i], n);
+            return AOT_FAIL(
+                err, AOT_E_USAGE,
+                "--static-inputs: there is no input %d, the joint graph has %d, counted from 0",
+                j->static_inputs[i], n);
         }
     }
     return AOT_OK;
@@ -78,8 +81,9 @@ static void print_knapsack(const aot_partition *p, int k)
         printf("no knapsack was needed\n");
     } else {
         aot_table_print(&out, t, 0, 0, 0);
-        printf("%s%s: %.4f of %.4f saved%s\n", aot_sb_text(&out), p->config.activation_memory_budget_solver,
-               p->items_saved, p->config.activation_memory_budget,
+        printf("%s%s: %.4f of %.4f saved%s\n", aot_sb_text(&out),
+               p->config.activation_memory_budget_solver, p->items_saved,
+               p->config.activation_memory_budget,
                p->over_capacity ? ", more than the budget: a known fault of PyTorch's solver" : "");
     }
     aot_sb_free(&out);
@@ -179,20 +183,24 @@ static int run(const aot_args *a)
         return aot_cmd_fail(&err);
     }
     if (j.next == 0) {
-        AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s", aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
+        AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s",
+                 aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
         aot_err_in_file(&err, a->inputs[0]);
         return aot_cmd_fail(&err);
     }
-    aot_cmd_note("%d joint graph%s, %d cut into %s\n", j.next, j.next == 1 ? "" : "s", j.next - j.failed, j.dir != NULL ? j.dir : "two");
+    aot_cmd_note("%d joint graph%s, %d cut into %s\n", j.next, j.next == 1 ? "" : "s",
+                 j.next - j.failed, j.dir != NULL ? j.dir : "two");
     return j.failed != 0 ? AOT_EXIT_ERROR : AOT_EXIT_SAME;
 }
 
 static const aot_option options[] = {
-    {"output", 'o', "DIR", false, "Folder for k.forward.txt, k.backward.txt and k.partition.json; made if missing."},
+    {"output", 'o', "DIR", false,
+     "Folder for k.forward.txt, k.backward.txt and k.partition.json; made if missing."},
     AOT_OPTIONS_INPUT,
     {"explain-knapsack", 0, NULL, false,
      "Print what the knapsack of a budget chose from: memory, runtime and choice of each value."},
-    {"static-inputs", 0, "I,J,...", false, "Indices of parameters and buffers, where the input does not say."},
+    {"static-inputs", 0, "I,J,...", false,
+     "Indices of parameters and buffers, where the input does not say."},
     {0},
 };
 
@@ -200,14 +208,17 @@ const aot_cmd cmd_partition = {
     .name = "partition",
     .synopsis = "INPUT [--set NAME=VALUE]... [--static-inputs I,J,...] -o DIR",
     .summary = "Cut each joint graph into forward and backward, as PyTorch 2.11 does",
-    .doc = "For the k-th joint graph of the input, writes DIR/k.forward.txt and DIR/k.backward.txt as PyTorch prints "
-           "them, and DIR/k.partition.json: saved values in order, and for each node its bytes, its weight in the flow "
+    .doc = "For the k-th joint graph of the input, writes DIR/k.forward.txt and DIR/k.backward.txt "
+           "as PyTorch prints "
+           "them, and DIR/k.partition.json: saved values in order, and for each node its bytes, "
+           "its weight in the flow "
            "network, why it must not be recomputed, and what became of it.\n\n"
            "The recorded configuration is the default; --set changes it.",
-    .examples = "aotscope partition train.log -o out\n"
-                "aotscope partition train.log --set activation_memory_budget=0 -o out\n"
-                "aotscope partition train.log --set activation_memory_budget=0.3 --explain-knapsack\n"
-                "aotscope partition joint.txt --static-inputs 0,1 -o out\n",
+    .examples =
+        "aotscope partition train.log -o out\n"
+        "aotscope partition train.log --set activation_memory_budget=0 -o out\n"
+        "aotscope partition train.log --set activation_memory_budget=0.3 --explain-knapsack\n"
+        "aotscope partition joint.txt --static-inputs 0,1 -o out\n",
     .options = options,
     .min_inputs = 1,
     .max_inputs = 1,

@@ -261,8 +261,8 @@ static aot_status take_options(job *j, aot_err *err)
     if (steps != NULL && !aot_int_read(&j->steps, steps, 0, INT64_MAX)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--steps takes a number from 0 on, not '%s'", steps);
     }
-    j->ask =
-        (aot_replay_ask){.call = -1, .bodies = true, .file = values, .wrapped = aot_args_has(j->a, "wrappers")};
+    j->ask = (aot_replay_ask){
+        .call = -1, .bodies = true, .file = values, .wrapped = aot_args_has(j->a, "wrappers")};
     if (seed != NULL && !aot_seed_read(&j->ask.seed, seed)) {
         return AOT_FAIL(err, AOT_E_USAGE, "--seed takes a number, not '%s'", seed);
     }
@@ -306,10 +306,12 @@ static aot_status write_all(job *j, aot_err *err)
 static aot_status check_breaks(const job *j, aot_err *err)
 {
     const char *t;
-    for (size_t i = 0; j->several && j->n_failed == 0 && (t = aot_args_nth(j->a, "break", i)) != NULL; i++) {
+    for (size_t i = 0;
+         j->several && j->n_failed == 0 && (t = aot_args_nth(j->a, "break", i)) != NULL; i++) {
         if (!j->found[i]) {
             return AOT_FAIL(err, AOT_E_RANGE,
-                            "break %.80s: no node of any unit is selected by it; there are nan, inf, diff, draws, "
+                            "break %.80s: no node of any unit is selected by it; there are nan, "
+                            "inf, diff, draws, "
                             "bytes>8MiB, or a selection such as op:mm, node:NAME",
                             t);
         }
@@ -408,11 +410,13 @@ const aot_cmd cmd_replay = {
            "those of the storages that the run holds, inputs too; with --wrappers also the user's "
            "outputs and tangents, which "
            "the caller keeps. Wrappers that are not run are refused by name. Not "
-           "reproduced are the streams of vendors' libraries: MKL's Bernoulli numbers on Intel's processors, "
+           "reproduced are the streams of vendors' libraries: MKL's Bernoulli numbers on Intel's "
+           "processors, "
            "CUDA's; a node that drew so is named.\n\n"
            "--device-memory SIZE stops where a device of that size would be out of memory. Exit "
            "code 1 if a break was hit that "
-           "is a finding (nan, inf, diff, bytes), or the memory does not suffice.\n\nCommands of --script:\n\n"
+           "is a finding (nan, inf, diff, bytes), or the memory does not suffice.\n\nCommands of "
+           "--script:\n\n"
 #include "tui/replay_commands.def"
     ,
     .examples = "aotscope replay run.aots\n"

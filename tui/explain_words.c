@@ -14,7 +14,8 @@ void explain_ban_words(aot_sb *out, const aot_explain *x)
         const char *text = aot_ban_text(held);
         aot_sb_addf(out, "%s: %s", text != NULL ? text : "", aot_ban_sentence(held));
     } else if (n->ban != AOT_BAN_NONE) {
-        aot_sb_addf(out, "none in the cut that decided; in the first cut: %s", aot_ban_text((aot_ban)n->ban));
+        aot_sb_addf(out, "none in the cut that decided; in the first cut: %s",
+                    aot_ban_text((aot_ban)n->ban));
     } else if (n->ban_asked != AOT_BAN_NONE) {
         aot_sb_addf(out, "%s: %s", aot_ban_text((aot_ban)n->ban_asked),
                     aot_ban_overruled(x->p, x->id));

@@ -216,7 +216,8 @@ static void find_rows(aot_sb *settings, aot_sb *stages, aot_sb *shown, const cha
 
 bool aot_help_term(aot_sb *out, const char *word, bool color)
 {
-    static const char *const titles[] = {settings_title, "Stages of a unit", "What export shows (--what)"};
+    static const char *const titles[] = {settings_title, "Stages of a unit",
+                                         "What export shows (--what)"};
     aot_sb found[3] = {0};
     if (*word != '\0') {
         find_rows(&found[0], &found[1], &found[2], word, false);

@@ -72,7 +72,8 @@ typedef struct aot_list {
     size_t search_from, searched, n_matches;
     int pending;           /* +1/-1: a jump that waits for the scan; 0 none */
     bool wrapped;          /* the last jump went round */
-    size_t jump_from, jump_seen; /* of a jump that waits: where it began, places that do not match */
+    /* of a jump that waits: where it began, places that do not match */
+    size_t jump_from, jump_seen;
     aot_sb scratch;
 } aot_list;
 

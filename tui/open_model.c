@@ -16,7 +16,8 @@
 #include "session/session.h"
 
 /* Options that are settings of their own name. */
-static const char *const own_settings[] = {"backend", "path", "decompose", "keep", "opaque", "times", "hint"};
+static const char *const own_settings[] = {"backend", "path",  "decompose", "keep",
+                                           "opaque",  "times", "hint"};
 enum { N_OWN = sizeof own_settings / sizeof *own_settings };
 
 /* NAME=VALUE of an option; several values become one list. Nothing if it is not given. */
@@ -70,8 +71,8 @@ aot_status aot_cmd_unit_config(aot_config *out, const aot_args *a, const aot_uni
     return s;
 }
 
-/* What a session that was not finished holds must not pass for all there was, nor a policy as followed
- * where a line of it matches nothing. */
+/* What a session that was not finished holds must not pass for all there was, nor a policy as
+ * followed where a line of it matches nothing. */
 static void warn_of_notes(const aot_model *m)
 {
     for (size_t i = 0; i < aot_model_n_notes(m); i++) {
@@ -110,7 +111,8 @@ aot_status aot_cmd_open_one(aot_model **out, const aot_args *a, const char *inpu
     return open_inputs(out, a, &input, 1, false, err);
 }
 
-aot_status aot_cmd_open_recorded(aot_model **out, const aot_args *a, const char *input, aot_err *err)
+aot_status aot_cmd_open_recorded(aot_model **out, const aot_args *a, const char *input,
+                                 aot_err *err)
 {
     return open_inputs(out, a, &input, 1, true, err);
 }
@@ -199,7 +201,8 @@ bool aot_cmd_unit_is(const aot_unit *u, size_t unit, const char *only)
     aot_unit_label(&u->key, label, sizeof label);
     size_t n = only != NULL ? strlen(only) : 0;
     return only == NULL || strcmp(only, number) == 0 || strcmp(only, label) == 0 ||
-           (label[0] == '[' && n != 0 && strncmp(label + 1, only, n) == 0 && strcmp(label + 1 + n, "]") == 0);
+           (label[0] == '[' && n != 0 && strncmp(label + 1, only, n) == 0 &&
+            strcmp(label + 1 + n, "]") == 0);
 }
 
 void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, const char *backend)
@@ -209,9 +212,11 @@ void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, c
     char label[96];
     if (why != NULL) {
         aot_cmd_note("aotscope: unit %zu %s: not the graphs that ran, only what the recorded joint "
-                "graph gives: %s%s\n",
-                unit, aot_unit_label(&u->key, label, sizeof label), why,
-                strcmp(backend, "inductor_joint") != 0 ? "; --set backend=inductor_joint runs them" : "");
+                     "graph gives: %s%s\n",
+                     unit, aot_unit_label(&u->key, label, sizeof label), why,
+                     strcmp(backend, "inductor_joint") != 0
+                         ? "; --set backend=inductor_joint runs them"
+                         : "");
     }
     aot_arena_free(a);
 }
@@ -220,7 +225,8 @@ static void say_assumed(const aot_unit *u, size_t unit, const char *text)
 {
     char label[96];
     if (text != NULL) {
-        aot_cmd_note("aotscope: unit %zu %s: %s\n", unit, aot_unit_label(&u->key, label, sizeof label), text);
+        aot_cmd_note("aotscope: unit %zu %s: %s\n", unit,
+                     aot_unit_label(&u->key, label, sizeof label), text);
     }
 }
 
@@ -275,7 +281,8 @@ static bool label_matches(const char *label, const char *which, label_match how)
     return whole || (how >= NUMBER && *l == ']') || (how == PREFIX && (*l == '/' || *l == '_'));
 }
 
-static aot_status several(const aot_unit_list *all, const aot_model *m, const char *which, aot_err *err)
+static aot_status several(const aot_unit_list *all, const aot_model *m, const char *which,
+                          aot_err *err)
 {
     aot_sb found = {0};
     char label[96];
@@ -283,20 +290,22 @@ static aot_status several(const aot_unit_list *all, const aot_model *m, const ch
         aot_sb_addf(&found, "%s%zu = %s", i > 0 ? ", " : "", all->d[i],
                     aot_unit_label(&aot_model_unit(m, all->d[i])->key, label, sizeof label));
     }
-    aot_status st = AOT_FAIL(err, AOT_E_USAGE, "'%s' means %zu units (%.300s); give the number", which, all->n,
-                             aot_sb_text(&found));
+    aot_status st = AOT_FAIL(err, AOT_E_USAGE, "'%s' means %zu units (%.300s); give the number",
+                             which, all->n, aot_sb_text(&found));
     aot_sb_free(&found);
     return st;
 }
 
-aot_status aot_cmd_find_units(aot_unit_list *out, const aot_model *m, const char *which, aot_err *err)
+aot_status aot_cmd_find_units(aot_unit_list *out, const aot_model *m, const char *which,
+                              aot_err *err)
 {
     size_t n = aot_model_n_units(m);
     char label[96];
     if (is_number(which)) {
         int64_t k;
         if (n == 0 || !aot_int_read(&k, which, 0, (int64_t)n - 1)) {
-            return AOT_FAIL(err, AOT_E_USAGE, "there is no unit %s: the input has %zu, counted from 0", which, n);
+            return AOT_FAIL(err, AOT_E_USAGE,
+                            "there is no unit %s: the input has %zu, counted from 0", which, n);
         }
         aot_vec_push(out, (size_t)k);
         return AOT_OK;
@@ -312,9 +321,11 @@ aot_status aot_cmd_find_units(aot_unit_list *out, const aot_model *m, const char
             return several(out, m, which, err);
         }
     }
-    return out->n != 0 ? AOT_OK
-                       : AOT_FAIL(err, AOT_E_USAGE, "no unit is called '%s'; `aotscope show INPUT --units` lists them",
-                                  which);
+    return out->n != 0
+               ? AOT_OK
+               : AOT_FAIL(err, AOT_E_USAGE,
+                          "no unit is called '%s'; `aotscope show INPUT --units` lists them",
+                          which);
 }
 
 aot_status aot_cmd_find_unit(size_t *out, const aot_model *m, const char *which, aot_err *err)
@@ -396,8 +407,9 @@ bool aot_cmd_is_cut(const aot_unit *u, size_t unit)
         return false;
     }
     if (u->given_up) {
-        aot_cmd_note("unit %zu %s: PyTorch compiled it again before it cut this joint graph: left out\n", unit,
-                aot_unit_label(&u->key, label, sizeof label));
+        aot_cmd_note(
+            "unit %zu %s: PyTorch compiled it again before it cut this joint graph: left out\n",
+            unit, aot_unit_label(&u->key, label, sizeof label));
     }
     return !u->given_up;
 }

@@ -122,7 +122,8 @@ static void add_ban(pane *p)
         aot_lines_pair(p->l, p->cols, "ban", holds ? AOT_STYLE_BANNED : AOT_STYLE_DIM,
                        aot_ban_text((aot_ban)i->ban));
         aot_lines_pair(p->l, p->cols, "", AOT_STYLE_DIM,
-                       holds ? aot_ban_sentence((aot_ban)i->ban) : "Lifted by a later cut of the budget.");
+                       holds ? aot_ban_sentence((aot_ban)i->ban)
+                             : "Lifted by a later cut of the budget.");
     } else if (i->ban_asked != AOT_BAN_NONE) {
         aot_lines_pair(p->l, p->cols, "ban", AOT_STYLE_DIM,
                        aot_ban_text((aot_ban)i->ban_asked));

@@ -233,9 +233,10 @@ static json_t *value_json(const aot_replay_value *v)
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:s, s:o, s:o}", "dtype",
                      aot_dtype_get((aot_dtype)s->dtype)->torch_name + strlen("torch."), "shape",
                      shape, "min", aot_real_json(s->min), "max", aot_real_json(s->max), "mean",
-                     aot_real_json(s->mean), "nan", (json_int_t)s->n_nan, "inf", (json_int_t)s->n_inf,
-                     "zero", (json_int_t)s->n_zero, "first", first, "histogram", bins, "hash", hash,
-                     "forward", diff_json(&v->forward), "recorded", diff_json(&v->recorded));
+                     aot_real_json(s->mean), "nan", (json_int_t)s->n_nan, "inf",
+                     (json_int_t)s->n_inf, "zero", (json_int_t)s->n_zero, "first", first,
+                     "histogram", bins, "hash", hash, "forward", diff_json(&v->forward), "recorded",
+                     diff_json(&v->recorded));
 }
 
 static json_t *mark_json(const aot_rng_mark *m)

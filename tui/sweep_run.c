@@ -1,8 +1,9 @@
-/* Cuts units at many budgets in several processes. Work is divided into tasks: a unit, a solver, and some
- * of its budgets, or a quarter of the range that is bisected. How it is divided changes no result: the
- * quarters are always the same, and grids are lists. A child is forked with what it needs in memory,
- * writes '.' for each point, then NUL and its points as JSON; end of file tells that it is done.
- * Processes rather than threads: GLPK and our lazily filled tables are not for two threads. */
+/* Cuts units at many budgets in several processes. Work is divided into tasks: a unit, a solver,
+ * and some of its budgets, or a quarter of the range that is bisected. How it is divided changes no
+ * result: the quarters are always the same, and grids are lists. A child is forked with what it
+ * needs in memory, writes '.' for each point, then NUL and its points as JSON; end of file tells
+ * that it is done. Processes rather than threads: GLPK and our lazily filled tables are not for two
+ * threads. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ static void count_points(job *j, uint64_t n)
     aot_cmd_progress(NULL, "points", j->done, j->total);
 }
 
-/* ---- one task --------------------------------------------------------------------------------- */
+/* ---- one task -------------------------------------------------------------------------------- */
 
 typedef struct teller {
     job *j; /* in this process */
@@ -117,7 +118,7 @@ static void be_child(task *k, int fd)
     _exit(0);
 }
 
-/* ---- children --------------------------------------------------------------------------------- */
+/* ---- children -------------------------------------------------------------------------------- */
 
 static void finish_child(job *j, child *c)
 {
@@ -131,8 +132,9 @@ static void finish_child(job *j, child *c)
         aot_sweep_unit *u = aot_sweep_unit_of(j->s, c->unit, "", "", 0);
         err.code = aot_sweep_points_read(u->pareto, points, j->s->solvers.d, j->s->solvers.n, &err);
     } else {
-        AOT_FAIL(&err, AOT_E_IO, "a process that cut unit %d ended by %s %d; --jobs 1 shows where", c->unit,
-                 WIFSIGNALED(status) ? "signal" : "exit code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        AOT_FAIL(&err, AOT_E_IO, "a process that cut unit %d ended by %s %d; --jobs 1 shows where",
+                 c->unit, WIFSIGNALED(status) ? "signal" : "exit code",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
     json_decref(points);
     if (err.code != AOT_OK && j->err.code == AOT_OK) {
@@ -174,7 +176,8 @@ static void wait_for(job *j, int most)
     struct pollfd *fds = aot_xcalloc((size_t)j->ask->jobs, sizeof *fds);
     while (j->n_running > most) {
         for (int i = 0; i < j->ask->jobs; i++) {
-            fds[i] = (struct pollfd){.fd = j->children[i].pid != 0 ? j->children[i].fd : -1, .events = POLLIN};
+            fds[i] = (struct pollfd){.fd = j->children[i].pid != 0 ? j->children[i].fd : -1,
+                                     .events = POLLIN};
         }
         if (poll(fds, (nfds_t)j->ask->jobs, -1) < 0) {
             continue;
@@ -225,7 +228,7 @@ static void start(job *j, task *k, int unit)
     j->n_running++;
 }
 
-/* ---- dividing --------------------------------------------------------------------------------- */
+/* ---- dividing -------------------------------------------------------------------------------- */
 
 static bool is_ours(const job *j, uint64_t n)
 {
@@ -291,8 +294,8 @@ static void on_unit(void *arg, const aot_unit *u)
     }
     aot_cmd_warn_passes(u, unit, NULL, k.config.backend);
     aot_cmd_warn_assumed_in(u, unit, k.r);
-    aot_sweep_unit_of(j->s, number, aot_unit_label(&u->key, label, sizeof label), u->title != NULL ? u->title : "",
-                      k.config.activation_memory_budget);
+    aot_sweep_unit_of(j->s, number, aot_unit_label(&u->key, label, sizeof label),
+                      u->title != NULL ? u->title : "", k.config.activation_memory_budget);
     for (size_t s = 0; s < j->s->solvers.n; s++) {
         k.ask = (aot_pareto_ask){0};
         if (j->s->bisected) {
@@ -316,12 +319,14 @@ aot_status aot_sweep_run(aot_sweep *s, const aot_sweep_ask *ask, size_t *n_unrea
         st = j.err.code;
     }
     if (st == AOT_OK && j.next != 0 && j.n_meant == 0) {
-        st = AOT_FAIL(err, AOT_E_USAGE, "no unit '%s' with a joint graph: `aotscope show %s --units` lists them",
+        st = AOT_FAIL(err, AOT_E_USAGE,
+                      "no unit '%s' with a joint graph: `aotscope show %s --units` lists them",
                       aot_args_get(ask->a, "unit"), ask->a->inputs[0]);
         aot_err_in_file(err, ask->a->inputs[0]);
     }
     if (st == AOT_OK && j.next == 0) {
-        st = AOT_FAIL(err, AOT_E_PIPELINE, "no joint graph in it: %s", aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
+        st = AOT_FAIL(err, AOT_E_PIPELINE, "no joint graph in it: %s",
+                      aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
         aot_err_in_file(err, ask->a->inputs[0]);
     }
     return st;

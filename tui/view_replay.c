@@ -92,7 +92,8 @@ static void set_breaks(replay_view *s)
     for (size_t i = 0; i < s->breaks.n; i++) {
         aot_err err = {0};
         // after an edit or in another unit there may be no such node
-        if (aot_replay_break(replay_of(s), s->breaks.d[i], &err) != AOT_OK && err.code != AOT_E_RANGE) {
+        if (aot_replay_break(replay_of(s), s->breaks.d[i], &err) != AOT_OK &&
+            err.code != AOT_E_RANGE) {
             aot_app_fail(s->v->app, &err);
         }
     }

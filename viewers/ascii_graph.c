@@ -1,5 +1,6 @@
-/* The listing of a graph: rows are found once (a source line before the first node under it), column
- * widths too; after that each row is drawn alone, so a view of a million rows costs what it shows. */
+/* The listing of a graph: rows are found once (a source line before the first node under it),
+ * column widths too; after that each row is drawn alone, so a view of a million rows costs what it
+ * shows. */
 #include "viewers/ascii_graph.h"
 
 #include <stdlib.h>
@@ -47,7 +48,8 @@ static void measure(aot_listing *l)
     const aot_graph *g = l->g;
     char buf[256];
     uint8_t *types = aot_xcalloc(g->ctx->metas.n + 1, 1);
-    uint8_t *ops = l->flags & AOT_LIST_OP ? aot_xcalloc(aot_strtab_count(g->ctx->strs) + 1, 1) : NULL;
+    uint8_t *ops =
+        l->flags & AOT_LIST_OP ? aot_xcalloc(aot_strtab_count(g->ctx->strs) + 1, 1) : NULL;
     for (size_t i = 0; i < g->nodes.n; i++) {
         const aot_node *n = &g->nodes.d[i];
         widen(&l->name_cols, aot_node_name(g, (aot_node_id)i), MAX_NAME);
@@ -133,7 +135,8 @@ aot_node_id aot_listing_cut_node(const aot_listing *l, aot_node_id id)
     return l->map && id < l->g->nodes.n ? l->map[id] : AOT_NO_NODE;
 }
 
-static void draw_source(const aot_listing *l, aot_canvas *c, int row, int col, int cols, aot_node_id id)
+static void draw_source(const aot_listing *l, aot_canvas *c, int row, int col, int cols,
+                        aot_node_id id)
 {
     const aot_src *s = &l->g->srcs.d[aot_node_at(l->g, id)->src];
     char where[256];
@@ -153,8 +156,8 @@ static void draw_source(const aot_listing *l, aot_canvas *c, int row, int col, i
 }
 
 // A field clipped at the end of the listing's own columns.
-static int part(aot_canvas *c, int row, int col, int end, int cols, aot_style style, const char *text,
-                bool right)
+static int part(aot_canvas *c, int row, int col, int end, int cols, aot_style style,
+                const char *text, bool right)
 {
     int room = end - col < cols ? end - col : cols;
     if (room > 0) {
@@ -168,8 +171,8 @@ static int part(aot_canvas *c, int row, int col, int end, int cols, aot_style st
 }
 
 // "FS", "FR", "F ", and the letters after them.
-static int draw_marks(const aot_listing *l, aot_canvas *c, int row, int col, int end, aot_node_id id,
-                      aot_style style)
+static int draw_marks(const aot_listing *l, aot_canvas *c, int row, int col, int end,
+                      aot_node_id id, aot_style style)
 {
     aot_node_id cut = aot_listing_cut_node(l, id);
     char side = l->side ? l->side : aot_side_mark(l->p, cut);
@@ -182,8 +185,8 @@ static int draw_marks(const aot_listing *l, aot_canvas *c, int row, int col, int
     return part(c, row, col, end, MARK_COLS, style, text, false);
 }
 
-// Widths of name, operator and type in `cols` columns: the widest gives way first, so that bytes and
-// reason stay.
+// Widths of name, operator and type in `cols` columns: the widest gives way first, so that bytes
+// and reason stay.
 static void fit_columns(const aot_listing *l, int cols, int fit[3])
 {
     int fixed = MARK_COLS + 2 + 1 + BYTES_COLS + 2 + (l->map ? REASON_COLS : 0);
@@ -202,7 +205,8 @@ static void fit_columns(const aot_listing *l, int cols, int fit[3])
 }
 
 // What stands in the columns of sizes and reasons where there is no partition to ask.
-static void draw_output(const aot_listing *l, aot_canvas *c, int row, int col, int end, aot_node_id id)
+static void draw_output(const aot_listing *l, aot_canvas *c, int row, int col, int end,
+                        aot_node_id id)
 {
     aot_sb text = {0};
     aot_print_node(&text, l->g, id);

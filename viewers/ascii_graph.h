@@ -25,11 +25,12 @@ enum {
     AOT_LIST_OP = 1 << 1         /* a column with the operator */
 };
 
-/* p may be NULL (no letters, bytes of the types, no reasons). side: 'F' or 'B' for every node (forward
- * and backward graphs), 0 = from the partition. g and p must outlive the listing. */
+/* p may be NULL (no letters, bytes of the types, no reasons). side: 'F' or 'B' for every node
+ * (forward and backward graphs), 0 = from the partition. g and p must outlive the listing. */
 aot_listing *aot_listing_new(const aot_graph *g, const aot_partition *p, char side, unsigned flags);
 void aot_listing_free(aot_listing *l);
-/* Shows another partition of the same cut graph; false: of another one, the listing is to be made anew. */
+/* Shows another partition of the same cut graph; false: of another one, the listing is to be made
+ * anew. */
 bool aot_listing_follow(aot_listing *l, const aot_partition *p);
 size_t aot_listing_n_rows(const aot_listing *l);
 aot_listing_row aot_listing_row_at(const aot_listing *l, size_t i);

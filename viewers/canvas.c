@@ -327,7 +327,9 @@ static const char *env(const char *name)
 int aot_colors_for(int fd)
 {
     const char *term = env("TERM"), *depth = env("COLORTERM");
-    int many = (term && strstr(term, "256")) || depth ? 256 : term && strstr(term, "-16color") ? 16 : 8;
+    int many = (term && strstr(term, "256")) || depth ? 256
+               : term && strstr(term, "-16color")     ? 16
+                                                      : 8;
     const char *force = env("FORCE_COLOR");
     if (force) {
         return strcmp(force, "0") == 0 ? 0 : many;

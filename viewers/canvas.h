@@ -34,10 +34,11 @@ void aot_utf8_add(aot_sb *out, uint32_t ch);
 /* Columns of a code point: 0 combining, 1, or 2 (East Asian wide, emoji). Control characters: 1. */
 int aot_char_width(uint32_t ch);
 int aot_text_width(const char *s);
-/* Appends s cut to at most cols columns; a cut text ends in "…" ("~" in ASCII). Returns columns used. */
+/* Appends s cut to at most cols columns; a cut text ends in "…" ("~" in ASCII). Returns columns
+ * used. */
 int aot_text_fit(aot_sb *out, const char *s, int cols, bool ascii);
-/* Appends s with what is not ASCII spelled out: "…" as "~", "×" as "x", "³" as "^3", "·" as "-", box
- * lines as + - |; anything else as "?". */
+/* Appends s with what is not ASCII spelled out: "…" as "~", "×" as "x", "³" as "^3", "·" as "-",
+ * box lines as + - |; anything else as "?". */
 void aot_text_to_ascii(aot_sb *out, const char *s);
 /* Appends s with control characters, broken UTF-8 and what is no character replaced: safe for a
  * terminal and in XML. */
@@ -96,7 +97,8 @@ void aot_canvas_svg(aot_sb *out, const aot_canvas *c);
 /* The canvas as the ending of a file name says: .txt, .ansi, .html, .svg. E_USAGE for others. */
 AOT_NODISCARD aot_status aot_canvas_write(aot_sb *out, const aot_canvas *c, const char *path,
                                           const char *title, aot_err *err);
-/* One letter a cell for its style, for tests: 'a' + style, '.' for NORMAL; upper case if selected. */
+/* One letter a cell for its style, for tests: 'a' + style, '.' for NORMAL; upper case if
+ * selected. */
 void aot_canvas_styles(aot_sb *out, const aot_canvas *c);
 
 /* How many colours to write to a file descriptor: 0, 8, 16 or 256. Order: FORCE_COLOR, NO_COLOR,

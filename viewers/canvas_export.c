@@ -1,6 +1,6 @@
-/* A canvas as HTML or SVG: what stands on the screen with its colours, for a report or an issue. Cells of
- * one style become one piece of text; each row is a line of monospaced text, so that columns stay in
- * line whatever font is there. Colours are those of 256 of the theme in force. */
+/* A canvas as HTML or SVG: what stands on the screen with its colours, for a report or an issue.
+ * Cells of one style become one piece of text; each row is a line of monospaced text, so that
+ * columns stay in line whatever font is there. Colours are those of 256 of the theme in force. */
 #include <stdio.h>
 #include <string.h>
 
@@ -93,7 +93,8 @@ void aot_canvas_html(aot_sb *out, const aot_canvas *c, const char *title)
             if (*p.bg) {
                 aot_sb_addf(out, ";background:%s", p.bg);
             }
-            aot_sb_addf(out, "%s%s%s\">", p.bold ? ";font-weight:bold" : "", p.dim ? ";opacity:.6" : "",
+            aot_sb_addf(out, "%s%s%s\">", p.bold ? ";font-weight:bold" : "",
+                        p.dim ? ";opacity:.6" : "",
                         p.underline ? ";text-decoration:underline" : "");
             add_cells(out, c, r, i, end);
             aot_sb_addz(out, "</span>");
@@ -109,8 +110,8 @@ static bool is_blank(const aot_canvas *c, int row, int i)
     return x->ch == ' ' && !x->mark;
 }
 
-/* Texts of [from, to): browsers drop blanks at the ends and all but one between, so each text begins at a
- * column of its own and holds no two blanks in a row. */
+/* Texts of [from, to): browsers drop blanks at the ends and all but one between, so each text
+ * begins at a column of its own and holds no two blanks in a row. */
 static void add_texts(aot_sb *out, const aot_canvas *c, int row, int from, int to, const paint *p)
 {
     for (int i = from, end; i < to; i = end) {
@@ -118,7 +119,8 @@ static void add_texts(aot_sb *out, const aot_canvas *c, int row, int from, int t
             i++;
         }
         end = i;
-        while (end < to && !(is_blank(c, row, end) && (end + 1 == to || is_blank(c, row, end + 1)))) {
+        while (end < to &&
+               !(is_blank(c, row, end) && (end + 1 == to || is_blank(c, row, end + 1)))) {
             end++;
         }
         if (end > i) {
@@ -145,7 +147,8 @@ void aot_canvas_svg(aot_sb *out, const aot_canvas *c)
             paint p = paint_of(aot_canvas_at(c, r, i));
             int x = i * CELL_W + CELL_W / 2, w = (end - i) * CELL_W;
             if (*p.bg) {
-                aot_sb_addf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n", x,
+                aot_sb_addf(out,
+                            "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n", x,
                             r * CELL_H + 4, w, CELL_H, p.bg);
             }
             add_texts(out, c, r, i, end, &p);
@@ -168,7 +171,8 @@ aot_status aot_canvas_write(aot_sb *out, const aot_canvas *c, const char *path, 
     } else if (strcmp(dot, "txt") == 0 || strcmp(dot, "text") == 0 || !*dot) {
         aot_canvas_text(out, c);
     } else {
-        return AOT_FAIL(err, AOT_E_USAGE, "%s: the name should end in .txt, .ansi, .html or .svg", path);
+        return AOT_FAIL(err, AOT_E_USAGE, "%s: the name should end in .txt, .ansi, .html or .svg",
+                        path);
     }
     return AOT_OK;
 }

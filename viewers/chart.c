@@ -81,7 +81,7 @@ double aot_chart_below(const aot_chart *c, uint32_t series, size_t i)
     return sum;
 }
 
-/* ---- axes ------------------------------------------------------------------------------------- */
+/* ---- axes ------------------------------------------------------------------------------------ */
 
 typedef struct span {
     double lo, hi;
@@ -146,21 +146,27 @@ static int unit_of_axis(double *one, aot_chart_unit unit, double most)
     double base = unit == AOT_CHART_BYTES ? 1024 : 1000;
     int k = 0;
     *one = 1;
-    while ((unit == AOT_CHART_BYTES || unit == AOT_CHART_FLOPS) && most >= *one * base && k + 1 < N_UNITS) {
+    while ((unit == AOT_CHART_BYTES || unit == AOT_CHART_FLOPS) && most >= *one * base &&
+           k + 1 < N_UNITS) {
         *one *= base;
         k++;
     }
     return k;
 }
 
-/* 1, 2 or 5 times a power of ten, the least that is not below; of the axis's unit, so that labels are round. */
+/* 1, 2 or 5 times a power of ten, the least that is not below; of the axis's unit, so that labels
+ * are round. */
 static double nice_step(double rough, double most, aot_chart_unit unit)
 {
     double one;
     unit_of_axis(&one, unit, most);
     double power = pow(10, floor(log10(rough / one)));
     double times = rough / one / power;
-    double step = (times <= 1.0000001 ? 1 : times <= 2.0000001 ? 2 : times <= 5.0000001 ? 5 : 10) * power * one;
+    double step = (times <= 1.0000001   ? 1
+                   : times <= 2.0000001 ? 2
+                   : times <= 5.0000001 ? 5
+                                        : 10) *
+                  power * one;
     return unit != AOT_CHART_NUMBER && step < 1 ? 1 : step;
 }
 
@@ -199,7 +205,8 @@ static void drop_zeros(char *digits)
     }
 }
 
-const char *aot_chart_tick(char *buf, size_t size, aot_chart_unit unit, const double *ticks, size_t n, size_t i)
+const char *aot_chart_tick(char *buf, size_t size, aot_chart_unit unit, const double *ticks,
+                           size_t n, size_t i)
 {
     double one, most = n > 0 ? fmax(fabs(ticks[0]), fabs(ticks[n - 1])) : 0;
     int k = unit_of_axis(&one, unit, most);
@@ -224,7 +231,11 @@ static const char *scaled(char *buf, size_t size, double v, double base, const c
         k++;
     }
     char digits[48];
-    snprintf(digits, sizeof digits, "%.*f", shown >= 100 || k == 0 ? 0 : shown >= 10 ? 1 : 2, shown);
+    snprintf(digits, sizeof digits, "%.*f",
+             shown >= 100 || k == 0 ? 0
+             : shown >= 10          ? 1
+                                    : 2,
+             shown);
     drop_zeros(digits);
     snprintf(buf, size, "%s%s %s", v < 0 ? "-" : "", digits, units[k]);
     return buf;

@@ -1,5 +1,5 @@
-/* Charts: numbers against numbers, before they are drawn. A chart is built from data by whoever has it
- * (sweep, memory), and drawn as SVG, PDF or PNG here, or as characters by chart_text.c.
+/* Charts: numbers against numbers, before they are drawn. A chart is built from data by whoever has
+ * it (sweep, memory), and drawn as SVG, PDF or PNG here, or as characters by chart_text.c.
  *
  * No colour carries meaning alone: series differ in marker and dash too, and are named in a legend.
  * Texts are copied; what is not printable UTF-8 is replaced when drawn. */
@@ -79,7 +79,7 @@ void aot_chart_point(aot_chart *c, uint32_t series, double x, double y, const ch
 void aot_chart_mark_at(aot_chart *c, aot_chart_mark_kind kind, double x, double y,
                        const char *label);
 
-/* ---- what every renderer needs ---------------------------------------------------------------- */
+/* ---- what every renderer needs --------------------------------------------------------------- */
 
 typedef struct aot_chart_range {
     double x0, x1, y0, y1; /* x0 < x1, y0 < y1; y0 is 0 unless a value is negative */
@@ -93,14 +93,14 @@ size_t aot_chart_ticks(double out[AOT_CHART_MAX_TICKS], double lo, double hi, in
                        aot_chart_unit unit);
 /* The label of ticks[i]: all of an axis have one unit, and the digits that tell neighbours apart
  * ("250.2 KiB", "250.4 KiB"). Returns buf. */
-const char *aot_chart_tick(char *buf, size_t size, aot_chart_unit unit, const double *ticks, size_t n,
-                           size_t i);
+const char *aot_chart_tick(char *buf, size_t size, aot_chart_unit unit, const double *ticks,
+                           size_t n, size_t i);
 /* A number as a text shows it: "0.25", "1,024", "1.5 MiB", "2 GFLOP". Returns buf. */
 const char *aot_chart_value(char *buf, size_t size, aot_chart_unit unit, double v);
 /* Heights of the stack below area `series` at its point i (0 for the lowest). */
 double aot_chart_below(const aot_chart *c, uint32_t series, size_t i);
 
-/* ---- drawing ---------------------------------------------------------------------------------- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 typedef struct aot_chart_options {
     int width, height; /* of one chart in pixels (PDF: points); 0 = 900 by 440 */
@@ -108,8 +108,8 @@ typedef struct aot_chart_options {
                         * reader's light or dark, light elsewhere */
 } aot_chart_options;
 
-/* Draws charts one below the other (PDF: a page each) as "svg", "pdf" or "png"; bytes are appended to
- * *out. opt may be NULL. Errors: E_USAGE (format, colour), E_IO (cairo's own trouble). */
+/* Draws charts one below the other (PDF: a page each) as "svg", "pdf" or "png"; bytes are appended
+ * to *out. opt may be NULL. Errors: E_USAGE (format, colour), E_IO (cairo's own trouble). */
 AOT_NODISCARD aot_status aot_charts_render(aot_sb *out, const aot_chart *const *charts, size_t n,
                                            const char *format, const aot_chart_options *opt,
                                            aot_err *err);

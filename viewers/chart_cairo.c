@@ -77,8 +77,8 @@ static void shape(aot_pen *p, const aot_pt *pts, size_t n, int ink, const char *
     cairo_stroke(s->cr);
 }
 
-static void text(aot_pen *p, double x, double y, double size, aot_anchor anchor, bool bold, bool turned, int ink,
-                 const char *words)
+static void text(aot_pen *p, double x, double y, double size, aot_anchor anchor, bool bold,
+                 bool turned, int ink, const char *words)
 {
     paper *s = (paper *)p;
     cairo_text_extents_t box;
@@ -91,7 +91,9 @@ static void text(aot_pen *p, double x, double y, double size, aot_anchor anchor,
     if (turned) {
         cairo_rotate(s->cr, -1.5707963267948966);
     }
-    double left = anchor == AOT_ANCHOR_END ? -box.x_advance : anchor == AOT_ANCHOR_MIDDLE ? -box.x_advance / 2 : 0;
+    double left = anchor == AOT_ANCHOR_END      ? -box.x_advance
+                  : anchor == AOT_ANCHOR_MIDDLE ? -box.x_advance / 2
+                                                : 0;
     cairo_move_to(s->cr, left, 0);
     if (ink == AOT_INK_MARK) { // stands on top of lines
         cairo_text_path(s->cr, words);
@@ -118,7 +120,8 @@ static void background(const paper *s)
     cairo_paint(s->cr);
 }
 
-static void draw_all(paper *s, const aot_chart *const *charts, size_t n, bool pages, double width, double height)
+static void draw_all(paper *s, const aot_chart *const *charts, size_t n, bool pages, double width,
+                     double height)
 {
     background(s);
     for (size_t i = 0; i < n; i++) {
@@ -132,20 +135,24 @@ static void draw_all(paper *s, const aot_chart *const *charts, size_t n, bool pa
     }
 }
 
-aot_status aot_chart_cairo(aot_sb *out, const aot_chart *const *charts, size_t n, bool pdf, double width,
-                           double height, const aot_palette *palette, aot_err *err)
+aot_status aot_chart_cairo(aot_sb *out, const aot_chart *const *charts, size_t n, bool pdf,
+                           double width, double height, const aot_palette *palette, aot_err *err)
 {
     double total = height * (double)n;
     double scale = total * PNG_SCALE > MAX_PIXELS || width * PNG_SCALE > MAX_PIXELS ? 1 : PNG_SCALE;
     if (!pdf && (total > MAX_PIXELS || width > MAX_PIXELS)) {
-        return AOT_FAIL(err, AOT_E_RANGE, "%zu charts make a PNG of %.0f by %.0f pixels, and %d is the most: "
-                        "take pdf or svg, or one unit", n, width, total, MAX_PIXELS);
+        return AOT_FAIL(err, AOT_E_RANGE,
+                        "%zu charts make a PNG of %.0f by %.0f pixels, and %d is the most: "
+                        "take pdf or svg, or one unit",
+                        n, width, total, MAX_PIXELS);
     }
     aot_sb bytes = {0};
     cairo_surface_t *surface =
         pdf ? cairo_pdf_surface_create_for_stream(append, &bytes, width, height)
-            : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * scale), (int)(total * scale));
-    paper s = {.pen = {begin, end, line, fill, shape, text}, .cr = cairo_create(surface), .look = palette};
+            : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * scale),
+                                         (int)(total * scale));
+    paper s = {
+        .pen = {begin, end, line, fill, shape, text}, .cr = cairo_create(surface), .look = palette};
     if (!pdf) {
         cairo_scale(s.cr, scale, scale);
     }
@@ -170,25 +177,27 @@ aot_status aot_chart_cairo(aot_sb *out, const aot_chart *const *charts, size_t n
     return drawn == CAIRO_STATUS_SUCCESS ? AOT_OK : AOT_E_IO;
 }
 
-/* ---- formats ---------------------------------------------------------------------------------- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
 bool aot_chart_format_known(const char *format)
 {
     return strcmp(format, "svg") == 0 || strcmp(format, "pdf") == 0 || strcmp(format, "png") == 0;
 }
 
-aot_status aot_charts_render(aot_sb *out, const aot_chart *const *charts, size_t n, const char *format,
-                             const aot_chart_options *opt, aot_err *err)
+aot_status aot_charts_render(aot_sb *out, const aot_chart *const *charts, size_t n,
+                             const char *format, const aot_chart_options *opt, aot_err *err)
 {
     const char *color = opt != NULL && opt->color != NULL ? opt->color : "auto";
     double width = opt != NULL && opt->width > 0 ? opt->width : 900;
     double height = opt != NULL && opt->height > 0 ? opt->height : 440;
     const aot_palette *look = aot_palette_find(color);
     if (!aot_chart_format_known(format)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "a chart cannot be made as '%s': take svg, pdf or png", format);
+        return AOT_FAIL(err, AOT_E_USAGE, "a chart cannot be made as '%s': take svg, pdf or png",
+                        format);
     }
     if (look == NULL) {
-        return AOT_FAIL(err, AOT_E_USAGE, "no colours are called '%s': take light, dark, mono or auto", color);
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "no colours are called '%s': take light, dark, mono or auto", color);
     }
     if (strcmp(format, "svg") == 0) {
         aot_chart_svg(out, charts, n, width, height, look, strcmp(color, "auto") == 0);

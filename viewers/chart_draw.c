@@ -1,6 +1,6 @@
 /* Lays a chart out and draws it with a pen: titles, legend, axes with round numbers, series, marks.
- * A series with more points than pixels keeps of each pixel column its first, lowest, highest and last
- * point (of an area its highest alone), so that no peak is lost. */
+ * A series with more points than pixels keeps of each pixel column its first, lowest, highest and
+ * last point (of an area its highest alone), so that no peak is lost. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +13,14 @@ enum { TITLE = 16, SMALL = 12, GAP = 8, LEGEND_ROW = 20, SWATCH = 26, N_MARKERS 
 
 static const aot_palette palettes[] = {
     {"light",
-     {"#ffffff", "#1a1a1a", "#5c5c5c", "#e3e3e0", "#8a1f11", "#0072b2", "#d55e00", "#00855f", "#b0508c",
-      "#b98200", "#3a9bd0", "#4d4d4d", "#7d6a1f"}},
+     {"#ffffff", "#1a1a1a", "#5c5c5c", "#e3e3e0", "#8a1f11", "#0072b2", "#d55e00", "#00855f",
+      "#b0508c", "#b98200", "#3a9bd0", "#4d4d4d", "#7d6a1f"}},
     {"dark",
-     {"#17191d", "#ececec", "#a9afb8", "#343940", "#ff9d8f", "#56b4e9", "#f08a4b", "#2fc79a", "#e39ac6",
-      "#f0c541", "#a9d5f5", "#d0d0d0", "#c9a95a"}},
+     {"#17191d", "#ececec", "#a9afb8", "#343940", "#ff9d8f", "#56b4e9", "#f08a4b", "#2fc79a",
+      "#e39ac6", "#f0c541", "#a9d5f5", "#d0d0d0", "#c9a95a"}},
     {"mono",
-     {"#ffffff", "#000000", "#404040", "#d8d8d8", "#000000", "#000000", "#5a5a5a", "#8c8c8c", "#2e2e2e",
-      "#747474", "#a6a6a6", "#444444", "#c0c0c0"}},
+     {"#ffffff", "#000000", "#404040", "#d8d8d8", "#000000", "#000000", "#5a5a5a", "#8c8c8c",
+      "#2e2e2e", "#747474", "#a6a6a6", "#444444", "#c0c0c0"}},
 };
 
 const aot_palette *aot_palette_find(const char *name)
@@ -68,7 +68,7 @@ static int ink_of(size_t series)
     return AOT_INK_SERIES + (int)(series % AOT_INK_N_SERIES);
 }
 
-/* ---- markers ---------------------------------------------------------------------------------- */
+/* ---- markers --------------------------------------------------------------------------------- */
 
 /* Corners of a marker around (0, 0): circle, square, triangle, diamond, lying triangle. */
 static void marker(plot *p, double x, double y, double r, size_t series, const char *tip)
@@ -89,7 +89,7 @@ static bool has_markers(const aot_chart_series *s)
     return s->shape == AOT_CHART_POINTS || s->shape == AOT_CHART_MARKED;
 }
 
-/* ---- legend ----------------------------------------------------------------------------------- */
+/* ---- legend ---------------------------------------------------------------------------------- */
 
 static void swatch(plot *p, double x, double y, size_t i)
 {
@@ -122,14 +122,14 @@ static double legend(plot *p, double y)
             y += LEGEND_ROW;
         }
         swatch(p, x, y + LEGEND_ROW / 2.0, i);
-        p->pen->text(p->pen, x + SWATCH, y + LEGEND_ROW / 2.0 + 4, SMALL, AOT_ANCHOR_START, false, false,
-                     AOT_INK_TEXT, p->c->series.d[i].name);
+        p->pen->text(p->pen, x + SWATCH, y + LEGEND_ROW / 2.0 + 4, SMALL, AOT_ANCHOR_START, false,
+                     false, AOT_INK_TEXT, p->c->series.d[i].name);
         x += width;
     }
     return y + LEGEND_ROW + 4;
 }
 
-/* ---- axes ------------------------------------------------------------------------------------- */
+/* ---- axes ------------------------------------------------------------------------------------ */
 
 /* Widest label of the y axis, in pixels. */
 static double y_labels_width(const plot *p)
@@ -157,7 +157,8 @@ static void axes(plot *p)
         pen->text(pen, p->left - 6, y + 4, SMALL, AOT_ANCHOR_END, false, false, AOT_INK_DIM,
                   aot_chart_tick(text, sizeof text, (aot_chart_unit)p->c->y.unit, ticks, n, i));
     }
-    n = aot_chart_ticks(ticks, p->r.x0, p->r.x1, (int)((p->right - p->left) / 90), (aot_chart_unit)p->c->x.unit);
+    n = aot_chart_ticks(ticks, p->r.x0, p->r.x1, (int)((p->right - p->left) / 90),
+                        (aot_chart_unit)p->c->x.unit);
     for (size_t i = 0; i < n; i++) {
         double x = at_x(p, ticks[i]);
         pen->line(pen, (aot_pt[]){{x, p->bottom}, {x, p->bottom + 4}}, 2, AOT_INK_DIM, 1, 0);
@@ -165,16 +166,18 @@ static void axes(plot *p)
                   aot_chart_tick(text, sizeof text, (aot_chart_unit)p->c->x.unit, ticks, n, i));
     }
     pen->line(pen, (aot_pt[]){{p->left, p->bottom}, {p->right, p->bottom}}, 2, AOT_INK_DIM, 1, 0);
-    pen->text(pen, (p->left + p->right) / 2, p->bottom + 36, SMALL, AOT_ANCHOR_MIDDLE, false, false, AOT_INK_TEXT,
-              p->c->x.label);
-    pen->text(pen, 18, (p->top + p->bottom) / 2, SMALL, AOT_ANCHOR_MIDDLE, false, true, AOT_INK_TEXT, p->c->y.label);
+    pen->text(pen, (p->left + p->right) / 2, p->bottom + 36, SMALL, AOT_ANCHOR_MIDDLE, false, false,
+              AOT_INK_TEXT, p->c->x.label);
+    pen->text(pen, 18, (p->top + p->bottom) / 2, SMALL, AOT_ANCHOR_MIDDLE, false, true,
+              AOT_INK_TEXT, p->c->y.label);
 }
 
-/* ---- series ----------------------------------------------------------------------------------- */
+/* ---- series ---------------------------------------------------------------------------------- */
 
 static double height_of(const plot *p, const aot_chart_series *s, size_t i)
 {
-    return s->shape == AOT_CHART_AREA ? aot_chart_below(p->c, (uint32_t)p->c->series.n, i) : s->points.d[i].y;
+    return s->shape == AOT_CHART_AREA ? aot_chart_below(p->c, (uint32_t)p->c->series.n, i)
+                                      : s->points.d[i].y;
 }
 
 static void keep_index(plot *p, uint32_t i)
@@ -209,7 +212,8 @@ static void thin(plot *p, const aot_chart_series *s)
     bool all = has_markers(s) || (double)s->points.n <= 2 * (p->right - p->left);
     uint32_t n = (uint32_t)s->points.n;
     for (uint32_t a = 0, b; a < n; a = b + 1) {
-        for (b = a; !all && b + 1 < n && floor(at_x(p, s->points.d[b + 1].x)) == floor(at_x(p, s->points.d[a].x));) {
+        for (b = a; !all && b + 1 < n &&
+                    floor(at_x(p, s->points.d[b + 1].x)) == floor(at_x(p, s->points.d[a].x));) {
             b++;
         }
         keep_column(p, s, a, b);
@@ -268,7 +272,7 @@ static void draw_series(plot *p, uint32_t i)
     }
 }
 
-/* ---- marks ------------------------------------------------------------------------------------ */
+/* ---- marks ----------------------------------------------------------------------------------- */
 
 static void mark(plot *p, const aot_chart_mark *m)
 {
@@ -289,8 +293,8 @@ static void mark(plot *p, const aot_chart_mark *m)
         // on the side where there is room
         bool left = x + 14 + aot_chart_text_width(m->label, SMALL) > p->right;
         double below = y - 8 < p->top ? y + 16 : y - 6;
-        p->pen->text(p->pen, left ? x - 10 : x + 10, below, SMALL, left ? AOT_ANCHOR_END : AOT_ANCHOR_START, true,
-                     false, AOT_INK_MARK, m->label);
+        p->pen->text(p->pen, left ? x - 10 : x + 10, below, SMALL,
+                     left ? AOT_ANCHOR_END : AOT_ANCHOR_START, true, false, AOT_INK_MARK, m->label);
     }
 }
 
@@ -302,10 +306,12 @@ void aot_chart_draw(const aot_chart *c, aot_pen *pen, double width, double heigh
     p.left = 36 + y_labels_width(&p);
     p.right = width - 28;
     p.bottom = height - 52;
-    pen->text(pen, p.left, y + TITLE - 2, TITLE, AOT_ANCHOR_START, true, false, AOT_INK_TEXT, c->title);
+    pen->text(pen, p.left, y + TITLE - 2, TITLE, AOT_ANCHOR_START, true, false, AOT_INK_TEXT,
+              c->title);
     y += TITLE + GAP;
     if (c->subtitle != NULL) {
-        pen->text(pen, p.left, y + SMALL - 2, SMALL, AOT_ANCHOR_START, false, false, AOT_INK_DIM, c->subtitle);
+        pen->text(pen, p.left, y + SMALL - 2, SMALL, AOT_ANCHOR_START, false, false, AOT_INK_DIM,
+                  c->subtitle);
         y += SMALL + GAP;
     }
     p.top = legend(&p, y) + 4;

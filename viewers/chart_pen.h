@@ -1,11 +1,18 @@
-/* What a chart is drawn with: a few strokes that SVG and cairo both have. Coordinates in pixels from
- * the upper left. Inside viewers only. */
+/* What a chart is drawn with: a few strokes that SVG and cairo both have. Coordinates in pixels
+ * from the upper left. Inside viewers only. */
 #ifndef AOT_VIEWERS_CHART_PEN_H
 #define AOT_VIEWERS_CHART_PEN_H
 
 #include "viewers/chart.h"
 
-typedef enum aot_ink { AOT_INK_PAPER, AOT_INK_TEXT, AOT_INK_DIM, AOT_INK_GRID, AOT_INK_MARK, AOT_INK_SERIES } aot_ink;
+typedef enum aot_ink {
+    AOT_INK_PAPER,
+    AOT_INK_TEXT,
+    AOT_INK_DIM,
+    AOT_INK_GRID,
+    AOT_INK_MARK,
+    AOT_INK_SERIES
+} aot_ink;
 enum { AOT_INK_N_SERIES = 8, AOT_N_INKS = AOT_INK_SERIES + AOT_INK_N_SERIES };
 
 /* Colours "#rrggbb" by aot_ink. */
@@ -13,7 +20,8 @@ typedef struct aot_palette {
     const char *name;
     const char *ink[AOT_N_INKS];
 } aot_palette;
-const aot_palette *aot_palette_find(const char *name); /* NULL if there is none; "auto" is "light" */
+/* NULL if there is none; "auto" is "light" */
+const aot_palette *aot_palette_find(const char *name);
 
 typedef struct aot_pt {
     double x, y;
@@ -31,8 +39,8 @@ struct aot_pen {
     /* A closed outline, filled with the ink, with a tooltip (may be NULL). */
     void (*shape)(aot_pen *p, const aot_pt *pts, size_t n, int ink, const char *tip);
     /* turned: written upwards. */
-    void (*text)(aot_pen *p, double x, double y, double size, aot_anchor anchor, bool bold, bool turned, int ink,
-                 const char *text);
+    void (*text)(aot_pen *p, double x, double y, double size, aot_anchor anchor, bool bold,
+                 bool turned, int ink, const char *text);
 };
 
 /* Draws one chart of that size at the pen's place. */
@@ -40,10 +48,10 @@ void aot_chart_draw(const aot_chart *c, aot_pen *pen, double width, double heigh
 /* Pixels that a text takes, about: letters differ by font. */
 double aot_chart_text_width(const char *text, double size);
 
-void aot_chart_svg(aot_sb *out, const aot_chart *const *charts, size_t n, double width, double height,
-                   const aot_palette *palette, bool follows_reader);
-AOT_NODISCARD aot_status aot_chart_cairo(aot_sb *out, const aot_chart *const *charts, size_t n, bool pdf,
-                                         double width, double height, const aot_palette *palette,
-                                         aot_err *err);
+void aot_chart_svg(aot_sb *out, const aot_chart *const *charts, size_t n, double width,
+                   double height, const aot_palette *palette, bool follows_reader);
+AOT_NODISCARD aot_status aot_chart_cairo(aot_sb *out, const aot_chart *const *charts, size_t n,
+                                         bool pdf, double width, double height,
+                                         const aot_palette *palette, aot_err *err);
 
 #endif

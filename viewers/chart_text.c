@@ -1,5 +1,5 @@
-/* Charts as characters. Lines are drawn on a grid of dots, several a cell; areas that are stacked and
- * markers take whole cells. What is drawn later in a cell gives it its style.
+/* Charts as characters. Lines are drawn on a grid of dots, several a cell; areas that are stacked
+ * and markers take whole cells. What is drawn later in a cell gives it its style.
  *
  *     4 MiB |      ..':          saved
  *           |   .''   '.
@@ -29,9 +29,9 @@ typedef struct painter {
     grid g;
 } painter;
 
-static const aot_style series_styles[] = {AOT_STYLE_TYPE,   AOT_STYLE_SAVED,     AOT_STYLE_RECOMPUTED,
-                                          AOT_STYLE_RANDOM, AOT_STYLE_PARAMETER, AOT_STYLE_TANGENT,
-                                          AOT_STYLE_BANNED, AOT_STYLE_DIM};
+static const aot_style series_styles[] = {
+    AOT_STYLE_TYPE,      AOT_STYLE_SAVED,   AOT_STYLE_RECOMPUTED, AOT_STYLE_RANDOM,
+    AOT_STYLE_PARAMETER, AOT_STYLE_TANGENT, AOT_STYLE_BANNED,     AOT_STYLE_DIM};
 enum { N_STYLES = sizeof series_styles / sizeof *series_styles };
 
 static aot_style style_of(size_t series)
@@ -42,7 +42,9 @@ static aot_style style_of(size_t series)
 static const char *marker_of(size_t series, aot_chart_glyphs g)
 {
     static const char *const signs[3][4] = {
-        {"●", "■", "▲", "◆"}, {"■", "▲", "♦", "○"}, {"o", "x", "+", "#"}}; // fonts of consoles: code page 437
+        {"●", "■", "▲", "◆"},
+        {"■", "▲", "♦", "○"},
+        {"o", "x", "+", "#"}}; // fonts of consoles: code page 437
     return signs[g][series % 4];
 }
 
@@ -56,10 +58,12 @@ static const char *pattern_of(size_t series, aot_chart_glyphs g)
 aot_chart_glyphs aot_chart_glyphs_for(bool ascii)
 {
     const char *term = getenv("TERM");
-    return ascii ? AOT_CHART_ASCII : term && strcmp(term, "linux") == 0 ? AOT_CHART_BLOCKS : AOT_CHART_BRAILLE;
+    return ascii                                ? AOT_CHART_ASCII
+           : term && strcmp(term, "linux") == 0 ? AOT_CHART_BLOCKS
+                                                : AOT_CHART_BRAILLE;
 }
 
-/* ---- coordinates ------------------------------------------------------------------------------- */
+/* ---- coordinates ----------------------------------------------------------------------------- */
 
 static int clamp(double v, int n)
 {
@@ -95,7 +99,8 @@ static int dot_y(const painter *p, double y)
 static void dot(painter *p, int x, int y, aot_style style)
 {
     grid *g = &p->g;
-    int row = (g->h - 1 - y) / g->sy, col = x / g->sx, in_y = (g->h - 1 - y) % g->sy, in_x = x % g->sx;
+    int row = (g->h - 1 - y) / g->sy, col = x / g->sx, in_y = (g->h - 1 - y) % g->sy,
+        in_x = x % g->sx;
     size_t at = (size_t)row * (size_t)p->plot.cols + (size_t)col;
     g->dots[at] |= (uint8_t)(1u << (in_y * g->sx + in_x));
     g->style[at] = (uint8_t)style;
@@ -110,7 +115,7 @@ static void line(painter *p, int x0, int y0, int x1, int y1, aot_style style)
     }
 }
 
-/* ---- series ------------------------------------------------------------------------------------ */
+/* ---- series ---------------------------------------------------------------------------------- */
 
 static void draw_line(painter *p, const aot_chart_series *s, aot_style style)
 {
@@ -220,8 +225,8 @@ static void put_markers(painter *p)
         for (size_t k = 0; (all || some) && k < s->points.n; k++) {
             int col = aot_chart_plot_col(&p->plot, s->points.d[k].x);
             if (all || col - last >= p->plot.cols / 4) {
-                aot_canvas_put(p->c, aot_chart_plot_row(&p->plot, s->points.d[k].y), col, style_of(i),
-                               marker_of(i, p->glyphs));
+                aot_canvas_put(p->c, aot_chart_plot_row(&p->plot, s->points.d[k].y), col,
+                               style_of(i), marker_of(i, p->glyphs));
                 last = col;
             }
         }
@@ -235,12 +240,14 @@ static const char *cell_text(char buf[8], uint8_t dots, aot_chart_glyphs g)
     if (g != AOT_CHART_BRAILLE) {
         return g == AOT_CHART_ASCII ? ascii[dots & 3] : blocks[dots & 3];
     }
-    static const uint8_t bit[8] = {0x01, 0x08, 0x02, 0x10, 0x04, 0x20, 0x40, 0x80}; // Unicode's order
+    // Unicode's order
+    static const uint8_t bit[8] = {0x01, 0x08, 0x02, 0x10, 0x04, 0x20, 0x40, 0x80};
     uint32_t ch = 0x2800;
     for (int i = 0; i < 8; i++) {
         ch |= dots >> i & 1 ? bit[i] : 0u;
     }
-    snprintf(buf, 8, "%c%c%c", (int)(0xe0 | ch >> 12), (int)(0x80 | (ch >> 6 & 0x3f)), (int)(0x80 | (ch & 0x3f)));
+    snprintf(buf, 8, "%c%c%c", (int)(0xe0 | ch >> 12), (int)(0x80 | (ch >> 6 & 0x3f)),
+             (int)(0x80 | (ch & 0x3f)));
     return buf;
 }
 
@@ -258,14 +265,15 @@ static void put_dots(painter *p)
     }
 }
 
-/* ---- axes, legend, marks ----------------------------------------------------------------------- */
+/* ---- axes, legend, marks --------------------------------------------------------------------- */
 
 static int label_cols(const aot_chart *chart, const double *ticks, size_t n)
 {
     int cols = 1;
     char buf[64];
     for (size_t i = 0; i < n; i++) {
-        int w = aot_text_width(aot_chart_tick(buf, sizeof buf, (aot_chart_unit)chart->y.unit, ticks, n, i));
+        int w = aot_text_width(
+            aot_chart_tick(buf, sizeof buf, (aot_chart_unit)chart->y.unit, ticks, n, i));
         cols = w > cols ? w : cols;
     }
     return cols < MAX_LABEL ? cols : MAX_LABEL;
@@ -283,8 +291,9 @@ static void draw_axes(painter *p, int x, const double *ticks, size_t n)
     for (size_t i = 0; i < n; i++) {
         int row = aot_chart_plot_row(plot, ticks[i]);
         if (row != last) {
-            aot_canvas_field_right(c, row, x, axis - x, AOT_STYLE_DIM,
-                                   aot_chart_tick(buf, sizeof buf, (aot_chart_unit)p->chart->y.unit, ticks, n, i));
+            aot_canvas_field_right(
+                c, row, x, axis - x, AOT_STYLE_DIM,
+                aot_chart_tick(buf, sizeof buf, (aot_chart_unit)p->chart->y.unit, ticks, n, i));
             aot_canvas_put(c, row, axis, AOT_STYLE_BORDER, c->ascii ? "+" : "┤");
             last = row;
         }
@@ -319,8 +328,8 @@ static void draw_head(const painter *p, int y, int x, int cols)
 {
     const aot_chart *chart = p->chart;
     aot_sb text = {0}, fit = {0};
-    aot_sb_addf(&text, "%s%s%s", chart->title ? chart->title : "", chart->title && *chart->y.label ? ": " : "",
-                chart->y.label);
+    aot_sb_addf(&text, "%s%s%s", chart->title ? chart->title : "",
+                chart->title && *chart->y.label ? ": " : "", chart->y.label);
     aot_text_fit(&fit, aot_sb_text(&text), cols, p->c->ascii);
     int at = aot_canvas_put(p->c, y, x, AOT_STYLE_BOLD, aot_sb_text(&fit)) + 2, w = 0;
     bool stacked = n_areas(chart) > 1;

@@ -10,7 +10,8 @@ typedef enum aot_chart_glyphs {
     AOT_CHART_BLOCKS,  /* 1 x 2 half blocks: fonts of consoles have them */
     AOT_CHART_ASCII    /* 1 x 2 as . ' : */
 } aot_chart_glyphs;
-/* What the terminal can show: ASCII where asked for, blocks on the Linux console (TERM), else braille. */
+/* What the terminal can show: ASCII where asked for, blocks on the Linux console (TERM), else
+ * braille. */
 aot_chart_glyphs aot_chart_glyphs_for(bool ascii);
 
 /* Where the data is drawn: cells of the canvas, and what they span. */
@@ -19,9 +20,9 @@ typedef struct aot_chart_plot {
     aot_chart_range range;
 } aot_chart_plot;
 
-/* Draws title, legend, axes with their units, series and marks into a field of at least 20 x 6 cells
- * (smaller: nothing is drawn, and plot->cols is 0). A stretch of an area or step that is narrower
- * than a dot shows its highest value. Several areas differ in pattern. plot may be NULL.
+/* Draws title, legend, axes with their units, series and marks into a field of at least 20 x 6
+ * cells (smaller: nothing is drawn, and plot->cols is 0). A stretch of an area or step that is
+ * narrower than a dot shows its highest value. Several areas differ in pattern. plot may be NULL.
  * Cost: linear in the points. */
 void aot_chart_text(const aot_chart *chart, aot_canvas *c, int y, int x, int rows, int cols,
                     aot_chart_glyphs glyphs, aot_chart_plot *plot);

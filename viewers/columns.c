@@ -1,11 +1,11 @@
-/* Layout in three columns: the forward runs down on the left, the backward comes up on the right, the
- * saved values stand between them, each near the height of its maker and its users.
+/* Layout in three columns: the forward runs down on the left, the backward comes up on the right,
+ * the saved values stand between them, each near the height of its maker and its users.
  *
  * Each side is laid out by dot alone, which is far quicker than one graph with clusters, then the
- * shorter side is stretched to the height of the taller one: as the backward mirrors the forward, what
- * belongs together comes to stand at one height. The pieces are put into one graph with all positions
- * given, which Graphviz (nop2) then only draws; route.c finds the lines between columns. A picture
- * without two sides is one column. */
+ * shorter side is stretched to the height of the taller one: as the backward mirrors the forward,
+ * what belongs together comes to stand at one height. The pieces are put into one graph with all
+ * positions given, which Graphviz (nop2) then only draws; route.c finds the lines between columns.
+ * A picture without two sides is one column. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,7 +249,7 @@ static void copy_clusters(columns *c, const side *s, Agraph_t *from, Agraph_t *t
     }
 }
 
-/* ---- the column of saved values ------------------------------------------------------------------- */
+/* ---- the column of saved values -------------------------------------------------------------- */
 
 typedef struct wish {
     uint32_t node;
@@ -289,8 +289,8 @@ static void find_wishes(const columns *c, wish *w, size_t n)
     free(users);
 }
 
-// Moves boxes apart as little as possible: neighbours that would touch become one group, which stands
-// at the mean of what its members want (pool adjacent violators).
+// Moves boxes apart as little as possible: neighbours that would touch become one group, which
+// stands at the mean of what its members want (pool adjacent violators).
 static void spread(wish *w, size_t n)
 {
     struct group {
@@ -302,7 +302,8 @@ static void spread(wish *w, size_t n)
         g[m++] = (struct group){i, 1, w[i].y + w[i].h / 2, w[i].h + BOX_GAP};
         while (m > 1 && g[m - 2].top - g[m - 2].height < g[m - 1].top) {
             struct group *a = &g[m - 2], *b = &g[m - 1];
-            a->top = (a->top * (double)a->n + (b->top + a->height) * (double)b->n) / (double)(a->n + b->n);
+            a->top = (a->top * (double)a->n + (b->top + a->height) * (double)b->n) /
+                     (double)(a->n + b->n);
             a->height += b->height;
             a->n += b->n;
             m--;
@@ -349,7 +350,7 @@ static bool place_saved(columns *c, side *s, double *low, double *high)
     return true;
 }
 
-/* ---- putting together ------------------------------------------------------------------------------ */
+/* ---- putting together ------------------------------------------------------------------------ */
 
 static void set_nodes(const columns *c)
 {

@@ -1,6 +1,6 @@
-/* From a picture to cgraph: clusters, colours, legend, ids and classes for style sheets; and DOT text
- * by cgraph's own writer. No attribute is ever an HTML string, and every text that came from a log has
- * its backslashes and ampersands escaped, so a name cannot become markup. */
+/* From a picture to cgraph: clusters, colours, legend, ids and classes for style sheets; and DOT
+ * text by cgraph's own writer. No attribute is ever an HTML string, and every text that came from a
+ * log has its backslashes and ampersands escaped, so a name cannot become markup. */
 #include "viewers/dot.h"
 
 #include <math.h>
@@ -25,8 +25,9 @@ static const scheme schemes[] = {
 void aot_picture_recolor_css(aot_sb *out, const char *scope, aot_css_rule *rule)
 {
     const scheme *a = &schemes[0], *b = &schemes[1];
-    const char *const both[][2] = {{a->ink, b->ink}, {a->cluster, b->cluster}, {a->line, b->line},
-                                   {a->data, b->data}, {a->saved, b->saved}, {a->infinite, b->infinite}};
+    const char *const both[][2] = {{a->ink, b->ink},     {a->cluster, b->cluster},
+                                   {a->line, b->line},   {a->data, b->data},
+                                   {a->saved, b->saved}, {a->infinite, b->infinite}};
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
         rule(out, scope, " .diagram", "fill", both[i][0], both[i][1]);
         rule(out, scope, " .diagram", "stroke", both[i][0], both[i][1]);
@@ -44,12 +45,13 @@ typedef struct builder {
     int64_t most; /* bytes of the widest saved edge */
 } builder;
 
-/* Ids of names: in order of appearance. cgraph's own are addresses, and it writes subgraphs in order of
- * their ids: the text would differ from run to run. */
+/* Ids of names: in order of appearance. cgraph's own are addresses, and it writes subgraphs in
+ * order of their ids: the text would differ from run to run. */
 typedef struct id_state {
     Agraph_t *g;
     aot_strtab *names;
-    AOT_VEC(char *) kept; /* by aot_str: cgraph's own copy, with the head that its writer looks at */
+    /* by aot_str: cgraph's own copy, with the head that its writer looks at */
+    AOT_VEC(char *) kept;
     IDTYPE anonymous;
 } id_state;
 
@@ -70,7 +72,8 @@ static long id_map(void *state, int kind, char *name, IDTYPE *id, int create)
         *id = s->anonymous++ * 2 + 1;
         return 1;
     }
-    aot_str known = create ? aot_intern_z(s->names, name) : aot_intern_find(s->names, name, strlen(name));
+    aot_str known =
+        create ? aot_intern_z(s->names, name) : aot_intern_find(s->names, name, strlen(name));
     while (create && s->kept.n <= known) {
         char *none = NULL;
         aot_vec_push(&s->kept, none);
@@ -162,8 +165,8 @@ static void set_text(void *obj, const char *key, const char *text, const char *n
 static void add_word(aot_sb *b, const char *s)
 {
     for (; *s; s++) {
-        bool word = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
-                    *s == '-' || *s == ' ';
+        bool word = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+                    (*s >= '0' && *s <= '9') || *s == '-' || *s == ' ';
         aot_sb_addc(b, word ? *s : '_');
     }
 }
@@ -190,7 +193,10 @@ static void node_style(Agnode_t *n, const aot_pic_node *x)
     };
     unsigned policy = x->policy <= AOT_POLICY_PREFER_RECOMPUTE ? x->policy : 0;
     bool boundary = x->zone == AOT_ZONE_BOUNDARY;
-    set(n, "style", x->rim ? "filled,rounded,dotted" : boundary ? "filled" : by_policy[policy].style);
+    set(n, "style",
+        x->rim     ? "filled,rounded,dotted"
+        : boundary ? "filled"
+                   : by_policy[policy].style);
     set(n, "penwidth", boundary ? "2.2" : by_policy[policy].pen);
     if (x->vertex) {
         set(n, "shape", "ellipse");
@@ -235,9 +241,12 @@ typedef struct line_look {
 } line_look;
 
 static const line_look lines[AOT_N_LINES] = {
-    [AOT_LINE_DATA] = {"data", "solid", "0.9"},      [AOT_LINE_ALIAS] = {"alias", "dashed", "0.9"},
-    [AOT_LINE_SAVED] = {"saved", "solid", "2"},      [AOT_LINE_NEXT] = {"next", "dotted", "1.2"},
-    [AOT_LINE_CAPACITY] = {"capacity", "solid", "1"}, [AOT_LINE_INFINITE] = {"infinite", "solid", "0.8"},
+    [AOT_LINE_DATA] = {"data", "solid", "0.9"},
+    [AOT_LINE_ALIAS] = {"alias", "dashed", "0.9"},
+    [AOT_LINE_SAVED] = {"saved", "solid", "2"},
+    [AOT_LINE_NEXT] = {"next", "dotted", "1.2"},
+    [AOT_LINE_CAPACITY] = {"capacity", "solid", "1"},
+    [AOT_LINE_INFINITE] = {"infinite", "solid", "0.8"},
     [AOT_LINE_CUT] = {"cut", "solid", "3.5"},
 };
 
@@ -264,7 +273,8 @@ static void add_edge(builder *b, const aot_pic_edge *x, size_t nth)
     bool up = nodes[x->from].zone == AOT_ZONE_BACKWARD && nodes[x->to].zone == AOT_ZONE_BACKWARD;
     char key[32], pen[32];
     snprintf(key, sizeof key, "e%zu", nth); // found again by columns.c
-    Agedge_t *e = agedge(b->g, b->nodes[up ? x->to : x->from], b->nodes[up ? x->from : x->to], key, 1);
+    Agedge_t *e =
+        agedge(b->g, b->nodes[up ? x->to : x->from], b->nodes[up ? x->from : x->to], key, 1);
     const line_look *l = &lines[x->line];
     bool amber = x->line == AOT_LINE_SAVED || x->line == AOT_LINE_CUT;
     aot_sb s = {0};
@@ -275,10 +285,14 @@ static void add_edge(builder *b, const aot_pic_edge *x, size_t nth)
     aot_sb_free(&s);
     set(e, "class", l->css);
     set(e, "style", l->style);
-    set(e, "color", amber ? b->look->saved : x->line == AOT_LINE_INFINITE ? b->look->infinite : b->look->data);
+    set(e, "color",
+        amber                          ? b->look->saved
+        : x->line == AOT_LINE_INFINITE ? b->look->infinite
+                                       : b->look->data);
     // a saved value's line is wide in proportion; its uses are lines of one width
     double share = b->most > 0 && x->bytes > 0 ? (double)x->bytes / (double)b->most : 0;
-    snprintf(pen, sizeof pen, "%.1f", x->line == AOT_LINE_SAVED ? 1.8 + 3.2 * sqrt(share) : atof(l->pen));
+    snprintf(pen, sizeof pen, "%.1f",
+             x->line == AOT_LINE_SAVED ? 1.8 + 3.2 * sqrt(share) : atof(l->pen));
     set(e, "penwidth", pen);
     if (up) {
         set(e, "dir", "back");
@@ -292,7 +306,8 @@ static void add_edge(builder *b, const aot_pic_edge *x, size_t nth)
     edge_label(b, e, x);
 }
 
-static Agraph_t *cluster(builder *b, Agraph_t *in, const char *key, const char *label, const char *css)
+static Agraph_t *cluster(builder *b, Agraph_t *in, const char *key, const char *label,
+                         const char *css)
 {
     char name[48];
     snprintf(name, sizeof name, "cluster_%s", key);
@@ -317,8 +332,8 @@ static void add_clusters(builder *b)
     }
     for (int z = AOT_ZONE_FORWARD; z < AOT_N_ZONES; z++) {
         if (used[z]) {
-            b->zones[z] = cluster(b, b->g, keys[z], b->pic->zone_label[z] ? b->pic->zone_label[z] : "",
-                                  keys[z]);
+            b->zones[z] = cluster(b, b->g, keys[z],
+                                  b->pic->zone_label[z] ? b->pic->zone_label[z] : "", keys[z]);
         }
     }
     if (b->zones[AOT_ZONE_BOUNDARY]) {
@@ -343,9 +358,11 @@ static void add_clusters(builder *b)
 static void legend_class(builder *b, aot_sb *t, unsigned cls, const char *letter, const char *text)
 {
     bool mono = strcmp(b->look->name, "mono") == 0;
-    aot_sb_addf(t, "<TD BGCOLOR=\"%s\" COLOR=\"%s\" BORDER=\"1\" WIDTH=\"20\">%s</TD>"
-                   "<TD ALIGN=\"LEFT\">%s </TD>",
-                fill_of(b->look, cls), mono ? b->look->ink : aot_class_get(cls)->border, letter, text);
+    aot_sb_addf(t,
+                "<TD BGCOLOR=\"%s\" COLOR=\"%s\" BORDER=\"1\" WIDTH=\"20\">%s</TD>"
+                "<TD ALIGN=\"LEFT\">%s </TD>",
+                fill_of(b->look, cls), mono ? b->look->ink : aot_class_get(cls)->border, letter,
+                text);
 }
 
 static const char *const legend_of_graph[] = {
@@ -368,7 +385,8 @@ static void add_legend(builder *b)
     bool network = b->pic->network;
     unsigned n_used = 0;
     aot_sb t = {0};
-    aot_sb_addz(&t, "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"3\" CELLPADDING=\"1\"><TR>");
+    aot_sb_addz(&t,
+                "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"3\" CELLPADDING=\"1\"><TR>");
     for (unsigned i = 0; i < AOT_N_CLASSES; i++) {
         const aot_class_info *info = aot_class_get(i);
         if (used[i]) {
@@ -376,16 +394,22 @@ static void add_legend(builder *b)
             n_used++;
             bool computed = i == AOT_CLASS_FORWARD && b->pic->plain;
             legend_class(b, &t, i, network || computed ? " " : info->letter,
-                         computed ? "computed" : !network ? info->name : i == AOT_CLASS_FORWARD ? "source side"
+                         computed                  ? "computed"
+                         : !network                ? info->name
+                         : i == AOT_CLASS_FORWARD  ? "source side"
                          : i == AOT_CLASS_BACKWARD ? "sink side"
-                         : i == AOT_CLASS_SAVED ? "cut: saved"
-                         : i == AOT_CLASS_OUTPUT ? "source and sink" : info->name);
+                         : i == AOT_CLASS_SAVED    ? "cut: saved"
+                         : i == AOT_CLASS_OUTPUT   ? "source and sink"
+                                                   : info->name);
         }
     }
     aot_sb_addz(&t, "</TR>");
-    const char *const *l = network ? legend_of_network : b->pic->plain ? legend_of_plain : legend_of_graph;
+    const char *const *l = network         ? legend_of_network
+                           : b->pic->plain ? legend_of_plain
+                                           : legend_of_graph;
     for (; *l; l++) {
-        aot_sb_addf(&t, "<TR><TD COLSPAN=\"%d\" ALIGN=\"LEFT\">%s</TD></TR>", 2 * LEGEND_COLUMNS, *l);
+        aot_sb_addf(&t, "<TR><TD COLSPAN=\"%d\" ALIGN=\"LEFT\">%s</TD></TR>", 2 * LEGEND_COLUMNS,
+                    *l);
     }
     aot_sb_addz(&t, "</TABLE>");
     Agraph_t *home = cluster(b, b->g, "legend", "", "legend");
@@ -419,11 +443,28 @@ static void graph_defaults(builder *b)
 {
     const scheme *k = b->look;
     const char *font = "Helvetica,Arial,sans-serif";
-    const char *const graph[][2] = {
-        {"rankdir", "TB"}, {"bb", ""}, {"lp", ""}, {"outputorder", "breadthfirst"}, {"bgcolor", k->paper}, {"fontname", font}, {"fontcolor", k->ink},
-        {"fontsize", "14"}, {"labelloc", "t"}, {"labeljust", "l"}, {"nodesep", "0.2"},
-        {"ranksep", "0.32"}, {"pad", "0.3"}, {"label", ""}, {"tooltip", " "}, {"id", ""}, {"class", ""},
-        {"style", ""}, {"color", ""}, {"fillcolor", ""}, {"penwidth", "1"}, {NULL, NULL}};
+    const char *const graph[][2] = {{"rankdir", "TB"},
+                                    {"bb", ""},
+                                    {"lp", ""},
+                                    {"outputorder", "breadthfirst"},
+                                    {"bgcolor", k->paper},
+                                    {"fontname", font},
+                                    {"fontcolor", k->ink},
+                                    {"fontsize", "14"},
+                                    {"labelloc", "t"},
+                                    {"labeljust", "l"},
+                                    {"nodesep", "0.2"},
+                                    {"ranksep", "0.32"},
+                                    {"pad", "0.3"},
+                                    {"label", ""},
+                                    {"tooltip", " "},
+                                    {"id", ""},
+                                    {"class", ""},
+                                    {"style", ""},
+                                    {"color", ""},
+                                    {"fillcolor", ""},
+                                    {"penwidth", "1"},
+                                    {NULL, NULL}};
     const char *const node[][2] = {
         {"shape", "box"}, {"style", "filled,rounded"}, {"fontname", font}, {"fontcolor", k->ink},
         {"fontsize", "10"}, {"margin", "0.09,0.04"}, {"height", "0.25"}, {"width", "0.4"},

@@ -1,4 +1,5 @@
-/* From a picture to a cgraph graph, and its layout; private to dot.c, columns.c, route.c and layout.c. */
+/* From a picture to a cgraph graph, and its layout; private to dot.c, columns.c, route.c and
+ * layout.c. */
 #ifndef AOT_VIEWERS_DOT_H
 #define AOT_VIEWERS_DOT_H
 
@@ -13,12 +14,12 @@ enum {
     AOT_BUILD_ALL = 7
 };
 
-/* color: "light", "dark", "mono"; NULL = light. Edge i of the picture has the key "e<i>". Close with
- * agclose. */
+/* color: "light", "dark", "mono"; NULL = light. Edge i of the picture has the key "e<i>". Close
+ * with agclose. */
 Agraph_t *aot_picture_build(const aot_picture *pic, const char *color, unsigned parts);
 
-/* Laid out: forward, saved values and backward in columns, or all in one. NULL if Graphviz fails. Nothing is freed
- * that the process's end would free: for a child process only. */
+/* Laid out: forward, saved values and backward in columns, or all in one. NULL if Graphviz fails.
+ * Nothing is freed that the process's end would free: for a child process only. */
 Agraph_t *aot_columns_layout(GVC_t *gvc, const aot_picture *pic, const char *color);
 
 typedef struct aot_place {

@@ -10,11 +10,12 @@
 #include "session/saved.h"
 #include "viewers/viewer.h"
 
-/* ---- shared ------------------------------------------------------------------------------------ */
+/* ---- shared ---------------------------------------------------------------------------------- */
 
 typedef AOT_VEC(aot_arg) arg_vec;
 
-// What a graph returns, flat: items of the output's tuple (nested ones only where values are nested).
+// What a graph returns, flat: items of the output's tuple (nested ones only where values are
+// nested).
 static void flat_outputs(const aot_graph *g, arg_vec *out)
 {
     aot_node_id o = aot_graph_output(g);
@@ -130,7 +131,7 @@ static void side_node(aot_picture *pic, side *s, aot_node_id id, const char *pre
     side_outputs(pic, s, id, prefix, zone);
 }
 
-/* ---- partition ---------------------------------------------------------------------------------- */
+/* ---- partition ------------------------------------------------------------------------------- */
 
 // Box of a saved value between the two sides; what is a primal costs nothing new.
 static uint32_t saved_box(aot_picture *pic, side *fw, aot_node_id id)
@@ -145,8 +146,8 @@ static uint32_t saved_box(aot_picture *pic, side *fw, aot_node_id id)
     bool view = aot_view_base(fw->g, id) != AOT_NO_NODE;
     aot_format_type(type, sizeof type, fw->g->ctx, aot_node_at(fw->g, id)->meta);
     x->label = aot_arena_printf(pic->arena, "%s%s  %s\n%s  %s%s",
-                                input ? aot_class_get(x->cls)->letter : "", view ? "SV" : "S", x->name,
-                                type, aot_format_bytes(size, sizeof size, bytes),
+                                input ? aot_class_get(x->cls)->letter : "", view ? "SV" : "S",
+                                x->name, type, aot_format_bytes(size, sizeof size, bytes),
                                 input ? ", held anyway" : "");
     x->cls = input ? x->cls : AOT_CLASS_SAVED;
     x->leaf = true;
@@ -172,8 +173,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const named *)a)->name, ((const named *)b)->name);
 }
 
-// The backward's inputs that are saved values get the boundary's boxes: by name, and what is left over
-// (states of generators, which the two sides call differently) in order.
+// The backward's inputs that are saved values get the boundary's boxes: by name, and what is left
+// over (states of generators, which the two sides call differently) in order.
 static void match_saved(side *bw, saved_list *saved)
 {
     named *sorted = aot_xcalloc(saved->n + 1, sizeof *sorted);
@@ -186,10 +187,11 @@ static void match_saved(side *bw, saved_list *saved)
         size_t next = 0;
         for (aot_node_id i = 0; i < bw->g->nodes.n; i++) {
             named want = {.name = aot_node_name(bw->g, i)};
-            bool input = aot_node_at(bw->g, i)->kind == AOT_PLACEHOLDER && bw->box[i] == UINT32_MAX &&
-                         !aot_starts_with(want.name, "tangents_") &&
+            bool input = aot_node_at(bw->g, i)->kind == AOT_PLACEHOLDER &&
+                         bw->box[i] == UINT32_MAX && !aot_starts_with(want.name, "tangents_") &&
                          !aot_starts_with(want.name, "bwd_rng_state");
-            named *hit = input && !by_order ? bsearch(&want, sorted, saved->n, sizeof want, by_name) : NULL;
+            named *hit =
+                input && !by_order ? bsearch(&want, sorted, saved->n, sizeof want, by_name) : NULL;
             size_t at = hit ? hit->box : saved->n;
             while (input && by_order && next < saved->n && saved->d[next].taken) {
                 next++;
@@ -214,12 +216,15 @@ static void partition_title(aot_picture *pic, const aot_draw_in *in)
     for (uint32_t i = 0; i < p->n_nodes; i++) {
         n_again += p->nodes[i].verdict == AOT_V_RECOMPUTED;
     }
-    pic->title = aot_arena_printf(
-        pic->arena, "%s\nsaved %u values, %s (%s besides the inputs)  ·  %u recomputed\nbudget %.4g  ·  %s  ·  %s",
-        aot_picture_text(pic, in->label ? in->label : ""), p->n_saved, bytes, fresh,
-        n_again, p->config.activation_memory_budget, p->rung ? p->rung : "", p->config.partitioner);
+    pic->title = aot_arena_printf(pic->arena,
+                                  "%s\nsaved %u values, %s (%s besides the inputs)  ·  %u "
+                                  "recomputed\nbudget %.4g  ·  %s  ·  %s",
+                                  aot_picture_text(pic, in->label ? in->label : ""), p->n_saved,
+                                  bytes, fresh, n_again, p->config.activation_memory_budget,
+                                  p->rung ? p->rung : "", p->config.partitioner);
     pic->zone_label[AOT_ZONE_FORWARD] = "forward";
-    pic->zone_label[AOT_ZONE_BOUNDARY] = aot_arena_printf(pic->arena, "saved for the backward: %s", bytes);
+    pic->zone_label[AOT_ZONE_BOUNDARY] =
+        aot_arena_printf(pic->arena, "saved for the backward: %s", bytes);
     pic->zone_label[AOT_ZONE_BACKWARD] = "backward (runs upwards)";
 }
 
@@ -255,7 +260,7 @@ void aot_draw_partition(aot_picture *pic, const aot_draw_in *in)
     side_close(&bw);
 }
 
-/* ---- one graph ------------------------------------------------------------------------------------ */
+/* ---- one graph ------------------------------------------------------------------------------- */
 
 void aot_draw_graph(aot_picture *pic, const aot_draw_in *in)
 {
@@ -283,7 +288,7 @@ void aot_draw_graph(aot_picture *pic, const aot_draw_in *in)
     side_close(&s);
 }
 
-/* ---- the flow network --------------------------------------------------------------------------- */
+/* ---- the flow network ------------------------------------------------------------------------ */
 
 enum { COMPACT_FROM = 80 }; /* vertices */
 
@@ -439,7 +444,8 @@ static void hide_sink_only(network *w)
         for (size_t i = 0; i < pic->nodes.n; i++) {
             pic->nodes.d[i].rim = false;
         }
-        aot_picture_notice(pic, "%u values of the backward that only lead to the sink are not shown", hidden);
+        aot_picture_notice(
+            pic, "%u values of the backward that only lead to the sink are not shown", hidden);
     }
     free(keep);
 }
@@ -449,8 +455,8 @@ static bool word_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// The chain of an infinite cut: the message names its values in order, from the one that must not be
-// recomputed to the one that the backward needs.
+// The chain of an infinite cut: the message names its values in order, from the one that must not
+// be recomputed to the one that the backward needs.
 static void draw_chain(aot_picture *pic, const aot_draw_in *in)
 {
     const aot_graph *g = in->graph;
@@ -498,18 +504,25 @@ static void draw_compact(aot_picture *pic, const network *w)
         if (info->weight < 0 && !(info->sink == AOT_SINK_IN && !info->tangent_closure)) {
             continue;
         }
-        bool cut = w->cut_known && w->out[i] != UINT32_MAX && !w->side[w->in[i]] && w->side[w->out[i]];
+        bool cut =
+            w->cut_known && w->out[i] != UINT32_MAX && !w->side[w->in[i]] && w->side[w->out[i]];
         bool sink = w->cut_known && w->side[w->in[i]];
         box[i] = aot_picture_graph_node(pic, g, i, p, i, "net", AOT_ZONE_NONE);
         aot_pic_node *x = &pic->nodes.d[box[i]];
         aot_format_count(number, sizeof number, info->weight);
         const char *ban = info->ban ? aot_ban_text(info->ban) : NULL;
-        x->label = aot_arena_printf(pic->arena, "%s\n%s%s%s%s%s", x->name, cut ? "cut " : "",
-                                    info->weight < 0 ? "" : info->weight == AOT_WEIGHT_INF ? "inf" : number,
-                                    info->ban ? "\nsource inf: " : "",
-                                    !info->ban ? "" : ban && *ban ? ban : "must not be recomputed",
-                                    info->sink == AOT_SINK_IN ? "\nsink inf: must be recomputed"
-                                    : info->sink == AOT_SINK_OUT ? "\nsink inf: the backward needs it" : "");
+        x->label =
+            aot_arena_printf(pic->arena, "%s\n%s%s%s%s%s", x->name, cut ? "cut " : "",
+                             info->weight < 0                 ? ""
+                             : info->weight == AOT_WEIGHT_INF ? "inf"
+                                                              : number,
+                             info->ban ? "\nsource inf: " : "",
+                             !info->ban    ? ""
+                             : ban && *ban ? ban
+                                           : "must not be recomputed",
+                             info->sink == AOT_SINK_IN    ? "\nsink inf: must be recomputed"
+                             : info->sink == AOT_SINK_OUT ? "\nsink inf: the backward needs it"
+                                                          : "");
         x->cls = cut ? AOT_CLASS_SAVED : sink ? AOT_CLASS_BACKWARD : AOT_CLASS_FORWARD;
         x->css = cut ? "cut" : sink ? "sink-side" : "source-side";
         x->sig += x->cls;
@@ -536,8 +549,9 @@ void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
         w = net_open(pic, in->part);
     } else if (w.n > COMPACT_FROM) {
         draw_compact(pic, &w);
-        aot_picture_notice(pic, "one box for the two vertices of a value; what only the backward computes "
-                                "is not shown");
+        aot_picture_notice(
+            pic, "one box for the two vertices of a value; what only the backward computes "
+                 "is not shown");
     } else {
         net_close(&w);
         w = net_open(pic, in->part);
@@ -545,9 +559,12 @@ void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
     }
     pic->network = true;
     aot_format_count(value, sizeof value, in->part->cut_values[0]);
-    pic->title = aot_arena_printf(pic->arena, "%s\nflow network: %u vertices, %zu edges  ·  cut %s",
-                                  aot_picture_text(pic, in->label ? in->label : ""), w.n, whole->edges.n,
-                                  !w.cut_known ? "infinite" : in->part->cut_values[0] < 0 ? "not run" : value);
+    pic->title =
+        aot_arena_printf(pic->arena, "%s\nflow network: %u vertices, %zu edges  ·  cut %s",
+                         aot_picture_text(pic, in->label ? in->label : ""), w.n, whole->edges.n,
+                         !w.cut_known                  ? "infinite"
+                         : in->part->cut_values[0] < 0 ? "not run"
+                                                       : value);
     net_close(&w);
     aot_picture_free(whole);
 }
@@ -565,20 +582,23 @@ void aot_json_mincut(aot_sb *out, const aot_draw_in *in)
     network w = net_open(pic, in->part);
     json_t *root = aot_json_head(in, "mincut"), *edges = json_array(), *vertices = json_array();
     for (uint32_t v = 0; v < w.n; v++) {
-        json_array_append_new(vertices, json_pack("{s:s, s:s, s:s}", "id", pic->nodes.d[v].key, "node",
-                                                  pic->nodes.d[v].name, "side",
-                                                  !w.cut_known ? "unknown" : w.side[v] ? "sink" : "source"));
+        json_array_append_new(vertices, json_pack("{s:s, s:s, s:s}", "id", pic->nodes.d[v].key,
+                                                  "node", pic->nodes.d[v].name, "side",
+                                                  !w.cut_known ? "unknown"
+                                                  : w.side[v]  ? "sink"
+                                                               : "source"));
     }
     for (size_t i = 0; i < pic->edges.n; i++) {
         const aot_pic_edge *e = &pic->edges.d[i];
         json_t *capacity = e->bytes == AOT_FLOW_INF ? json_string("inf") : json_integer(e->bytes);
-        json_array_append_new(edges, json_pack("{s:s, s:s, s:o, s:b, s:s}", "from",
-                                               pic->nodes.d[e->from].key, "to", pic->nodes.d[e->to].key,
-                                               "capacity", capacity, "cut", e->line == AOT_LINE_CUT,
-                                               "reason", e->tooltip ? e->tooltip : ""));
+        json_array_append_new(
+            edges, json_pack("{s:s, s:s, s:o, s:b, s:s}", "from", pic->nodes.d[e->from].key, "to",
+                             pic->nodes.d[e->to].key, "capacity", capacity, "cut",
+                             e->line == AOT_LINE_CUT, "reason", e->tooltip ? e->tooltip : ""));
     }
-    json_object_set_new(root, "cut_value", in->part->cut_values[0] < 0 ? json_null()
-                                                                 : json_integer(in->part->cut_values[0]));
+    json_object_set_new(root, "cut_value",
+                        in->part->cut_values[0] < 0 ? json_null()
+                                                    : json_integer(in->part->cut_values[0]));
     json_object_set_new(root, "vertices", vertices);
     json_object_set_new(root, "edges", edges);
     net_close(&w);

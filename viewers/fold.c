@@ -3,9 +3,10 @@
  * Each node has a signature (operator, constants, types, verdict). In a zone the nodes that compute
  * something form a sequence; a repeat is a stretch where sig[i] = sig[i + L], that is
  *     a [b c d] [b c d] [b c d] e   ->   a (b c d) × 3 e       L = 3
- * repeats.c finds the stretch that folds most nodes away; it is taken, and again in what is left. Signatures that occur once
- * are left out of the sequence: what only the first layer computes (a mask) does not hide a repeat. Copies are then mapped to
- * the first one, argument by argument; inputs and saved values that only a copy uses follow it. */
+ * repeats.c finds the stretch that folds most nodes away; it is taken, and again in what is left.
+ * Signatures that occur once are left out of the sequence: what only the first layer computes (a
+ * mask) does not hide a repeat. Copies are then mapped to the first one, argument by argument;
+ * inputs and saved values that only a copy uses follow it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ enum { MAX_ROUNDS = 24 };
 
 typedef aot_repeat run;
 
-/* ---- mapping copies to the first one ------------------------------------------------------------ */
+/* ---- mapping copies to the first one --------------------------------------------------------- */
 
 typedef struct folding {
     aot_picture *pic;
@@ -118,7 +119,8 @@ static void apply_run(folding *f, const uint32_t *seq, run r)
     }
 }
 
-// The nodes of a zone that compute something and whose signature occurs again; returns their number.
+// The nodes of a zone that compute something and whose signature occurs again; returns their
+// number.
 static uint32_t sequence(const aot_picture *pic, uint8_t zone, uint32_t *seq, uint64_t *sig)
 {
     uint32_t n = 0;

@@ -1,5 +1,5 @@
-/* Numbers and reasons in words: bytes, counts, times, types, operators, the class of a value, why it
- * was saved or recomputed, and how its weight came about. One place, so that the pictures, the
+/* Numbers and reasons in words: bytes, counts, times, types, operators, the class of a value, why
+ * it was saved or recomputed, and how its weight came about. One place, so that the pictures, the
  * terminal and the commands say the same. */
 #include "viewers/format.h"
 
@@ -21,7 +21,11 @@ const char *aot_format_bytes(char *buf, size_t size, int64_t bytes)
         v /= 1024.0;
         u++;
     }
-    snprintf(buf, size, "%s%.*f %s", bytes < 0 ? "-" : "", u == 0 ? 0 : u == 1 ? 1 : 2, v, units[u]);
+    snprintf(buf, size, "%s%.*f %s", bytes < 0 ? "-" : "",
+             u == 0   ? 0
+             : u == 1 ? 1
+                      : 2,
+             v, units[u]);
     return buf;
 }
 
@@ -234,8 +238,9 @@ bool aot_is_mutation(const aot_graph *g, aot_node_id id)
 // In-place operators end with one underscore; "add_.Tensor" has an overload behind it.
 bool aot_is_in_place(const aot_graph *g, aot_node_id id)
 {
-    static const char *const python[] = {"iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow",
-                                         "iand", "ior", "ixor", "ilshift", "irshift", "imatmul"};
+    static const char *const python[] = {"iadd",    "isub",    "imul",   "itruediv", "ifloordiv",
+                                         "imod",    "ipow",    "iand",   "ior",      "ixor",
+                                         "ilshift", "irshift", "imatmul"};
     const aot_node *n = aot_node_at(g, id);
     const char *t = aot_node_target(g, id), *base = strrchr(t, '.');
     size_t len = strlen(t);
@@ -279,8 +284,10 @@ static aot_class placeholder_class(const aot_graph *g, aot_node_id id, const aot
     if (aot_starts_with(name, "tangents_") || aot_starts_with(desc, "Tangent")) {
         return AOT_CLASS_TANGENT;
     }
-    bool is_static = info ? info->is_static : strstr(name, "_parameters_") || strstr(name, "_buffers_");
-    if (is_static || aot_starts_with(desc, "ParamAOTInput") || aot_starts_with(desc, "BufferAOTInput")) {
+    bool is_static =
+        info ? info->is_static : strstr(name, "_parameters_") || strstr(name, "_buffers_");
+    if (is_static || aot_starts_with(desc, "ParamAOTInput") ||
+        aot_starts_with(desc, "BufferAOTInput")) {
         return AOT_CLASS_PARAMETER;
     }
     return AOT_CLASS_INPUT;
@@ -337,7 +344,7 @@ const char *aot_mark_letters(char *buf, size_t size, const aot_graph *g, aot_nod
     return buf;
 }
 
-/* ---- reasons ---------------------------------------------------------------------------------- */
+/* ---- reasons --------------------------------------------------------------------------------- */
 
 // The partitioner's own strings, cut to what fits a column.
 static const char *ban_words(aot_ban b)
@@ -454,8 +461,10 @@ const char *aot_weight_words(char *buf, size_t size, const aot_partition *p, aot
     char total[32], base[32];
     aot_format_count(total, sizeof total, info->weight);
     if (info->weight < 0) {
-        snprintf(buf, size, "none: %s", info->tangent_closure ? "computed in the backward"
-                          : info->sink == AOT_SINK_IN ? "must be recomputed" : "not in the network");
+        snprintf(buf, size, "none: %s",
+                 info->tangent_closure       ? "computed in the backward"
+                 : info->sink == AOT_SINK_IN ? "must be recomputed"
+                                             : "not in the network");
         return buf;
     }
     if (info->weight == AOT_WEIGHT_INF) {

@@ -47,7 +47,8 @@ const aot_class_info *aot_class_get(aot_class c);
  * NULL if p is NULL. */
 aot_node_id *aot_view_map(const aot_graph *g, const aot_partition *p);
 
-/* Class of node id of g for colours. cut: its node in p->cut, AOT_NO_NODE if none; p may be NULL. */
+/* Class of node id of g for colours. cut: its node in p->cut, AOT_NO_NODE if none; p may be
+ * NULL. */
 aot_class aot_class_of(const aot_graph *g, aot_node_id id, const aot_partition *p, aot_node_id cut);
 /* 'F' or 'B' for a node of p->cut, ' ' without one. */
 char aot_side_mark(const aot_partition *p, aot_node_id cut);
@@ -62,7 +63,8 @@ bool aot_is_random(const aot_graph *g, aot_node_id id);
 aot_node_id aot_view_base(const aot_graph *g, aot_node_id id);
 /* Writes into its first argument and returns it: mul_, copy_, operator.iadd. */
 bool aot_is_in_place(const aot_graph *g, aot_node_id id);
-/* Bytes of the memory that the node adds: 0 for views and in-place operations, unless it is saved. */
+/* Bytes of the memory that the node adds: 0 for views and in-place operations, unless it is
+ * saved. */
 int64_t aot_memory_of(const aot_graph *g, aot_node_id id, const aot_partition *p, aot_node_id cut);
 
 /* ---- reasons (ids are of p->cut) ------------------------------------------------------------ */
@@ -70,7 +72,8 @@ int64_t aot_memory_of(const aot_graph *g, aot_node_id id, const aot_partition *p
 /* Why the value is where it is, in a few words: "cheap, fusible", "random", "view of primals_3",
  * "not in allowlist", "parameter", "only the backward uses it". */
 const char *aot_reason_words(char *buf, size_t size, const aot_partition *p, aot_node_id id);
-/* "recomputed in the backward", "saved for the backward", "forward only", "backward only", "dead". */
+/* "recomputed in the backward", "saved for the backward", "forward only", "backward only",
+ * "dead". */
 const char *aot_verdict_words(const aot_partition *p, aot_node_id id);
 /* "87,228 = 32,768 × 1.1³ × 2"; "infinite: random op"; "none: not between forward and backward". */
 const char *aot_weight_words(char *buf, size_t size, const aot_partition *p, aot_node_id id);

@@ -1,7 +1,9 @@
 /* One box for each source line: what a picture shows when it has too many boxes even after folding.
- * Neighbours in program order that come from the same line of the user's program become one box with
- * the operators they hold; inputs and saved values that only one box uses or makes join into one too.
- *     conv, bn, relu  (model.py:12)   ->   model.py:12, 3 values: convolution, native_batch_norm, relu */
+ * Neighbours in program order that come from the same line of the user's program become one box
+ * with the operators they hold; inputs and saved values that only one box uses or makes join into
+ * one too.
+ *     conv, bn, relu  (model.py:12)   ->   model.py:12, 3 values: convolution, native_batch_norm,
+ * relu */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +79,8 @@ static uint32_t *find_anchors(const aot_picture *pic, const uint32_t *map)
     return anchor;
 }
 
-// Leaves of one class that hang on one box map to the first of them: first the inputs, then what may
-// hang on an input.
+// Leaves of one class that hang on one box map to the first of them: first the inputs, then what
+// may hang on an input.
 static void group_leaves(const aot_picture *pic, uint32_t *map)
 {
     size_t n = pic->nodes.n;

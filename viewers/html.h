@@ -13,7 +13,9 @@ void aot_html_text(aot_sb *out, const char *text);
 
 typedef struct aot_html_column {
     const char *title;
-    char kind; /* 't' a few words, 'p' sentences, 'n' number, 'b' bytes, 'c' code in one line, 'w' code that wraps */
+    /* 't' a few words, 'p' sentences, 'n' number, 'b' bytes, 'c' code in one line, 'w' code that
+     * wraps */
+    char kind;
 } aot_html_column;
 
 /* A table that report.js sorts and, with a filter box, filters. Ends with aot_html_table_end. */

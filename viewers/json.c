@@ -17,7 +17,8 @@ json_t *aot_json_safe(const char *text)
 
 json_t *aot_json_head(const aot_draw_in *in, const char *kind)
 {
-    json_t *o = json_pack("{s:s, s:s, s:i}", "format", "aotscope/1", "kind", kind, "unit", in->unit);
+    json_t *o =
+        json_pack("{s:s, s:s, s:i}", "format", "aotscope/1", "kind", kind, "unit", in->unit);
     json_object_set_new(o, "label", aot_json_safe(in->label ? in->label : ""));
     return o;
 }
@@ -57,13 +58,15 @@ static void add_decision(json_t *o, const aot_partition *p, aot_node_id cut)
     json_object_set_new(o, "sink", info->sink == AOT_SINK_NONE ? json_null()
                                  : json_string(info->sink == AOT_SINK_IN ? "in" : "out"));
     json_object_set_new(o, "verdict", json_string(aot_verdict_name(info->verdict)));
-    json_object_set_new(o, "policy", info->policy ? json_string(aot_policy_name(info->policy)) : json_null());
+    json_object_set_new(o, "policy",
+                        info->policy ? json_string(aot_policy_name(info->policy)) : json_null());
     json_object_set_new(o, "reason", aot_json_safe(aot_reason_words(buf, sizeof buf, p, cut)));
-    json_object_set_new(o, "side", json_string(aot_side_mark(p, cut) == 'B' ? "backward" : "forward"));
+    json_object_set_new(o, "side",
+                        json_string(aot_side_mark(p, cut) == 'B' ? "backward" : "forward"));
 }
 
-static json_t *node_json(const aot_graph *g, aot_node_id id, const aot_partition *p, aot_node_id cut,
-                         char side)
+static json_t *node_json(const aot_graph *g, aot_node_id id, const aot_partition *p,
+                         aot_node_id cut, char side)
 {
     const aot_node *n = aot_node_at(g, id);
     char buf[256];
@@ -82,7 +85,8 @@ static json_t *node_json(const aot_graph *g, aot_node_id id, const aot_partition
     aot_print_node(&text, g, id);
     json_object_set_new(o, "text", aot_json_safe(aot_sb_text(&text)));
     aot_sb_free(&text);
-    json_object_set_new(o, "type", aot_json_safe(aot_text(g->ctx, aot_meta_get(g->ctx, n->meta)->text)));
+    json_object_set_new(o, "type",
+                        aot_json_safe(aot_text(g->ctx, aot_meta_get(g->ctx, n->meta)->text)));
     json_object_set_new(o, "bytes", json_integer(aot_meta_bytes(g->ctx, n->meta)));
     json_object_set_new(o, "source", source_of(g, n));
     if (p && cut != AOT_NO_NODE) {
@@ -95,9 +99,10 @@ static json_t *node_json(const aot_graph *g, aot_node_id id, const aot_partition
     return o;
 }
 
-/* Writes an object whose last key is "nodes", one node a line. They are made one by one, so that a graph
- * of a million nodes never stands in memory as JSON. Frees head. */
-static void write_nodes(aot_sb *out, json_t *head, const aot_graph *g, const aot_draw_in *in, char side)
+/* Writes an object whose last key is "nodes", one node a line. They are made one by one, so that a
+ * graph of a million nodes never stands in memory as JSON. Frees head. */
+static void write_nodes(aot_sb *out, json_t *head, const aot_graph *g, const aot_draw_in *in,
+                        char side)
 {
     const aot_partition *p = in->part;
     if (!g->user_off) {
@@ -164,7 +169,8 @@ void aot_json_partition(aot_sb *out, const aot_draw_in *in)
     json_object_set_new(root, "saved_sym", names_of(p->cut, p->saved_sym, p->n_saved_sym));
     json_object_set_new(root, "saved_bytes", json_integer(p->saved_bytes));
     json_object_set_new(root, "saved_new_bytes", json_integer(p->saved_new_bytes));
-    json_object_set_new(root, "cut_value", p->cut_values[0] < 0 ? json_null() : json_integer(p->cut_values[0]));
+    json_object_set_new(root, "cut_value",
+                        p->cut_values[0] < 0 ? json_null() : json_integer(p->cut_values[0]));
     json_object_set_new(root, "forward", order_of(p->forward));
     json_object_set_new(root, "backward", order_of(p->backward));
     write_nodes(out, root, p->cut, in, 0);
@@ -184,9 +190,11 @@ json_t *aot_json_chart(const aot_draw_in *in, const char *kind, const aot_chart 
         json_t *points = json_array();
         for (size_t k = 0; k < s->points.n; k++) {
             const aot_chart_xy *p = &s->points.d[k];
-            json_array_append_new(points, json_pack("[f, f, o]", p->x, p->y, aot_json_safe(p->tip ? p->tip : "")));
+            json_array_append_new(
+                points, json_pack("[f, f, o]", p->x, p->y, aot_json_safe(p->tip ? p->tip : "")));
         }
-        json_array_append_new(list, json_pack("{s:o, s:o}", "name", aot_json_safe(s->name), "points", points));
+        json_array_append_new(
+            list, json_pack("{s:o, s:o}", "name", aot_json_safe(s->name), "points", points));
     }
     for (size_t i = 0; i < c->marks.n; i++) {
         const aot_chart_mark *m = &c->marks.d[i];

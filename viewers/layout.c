@@ -1,6 +1,6 @@
-/* Laying out with Graphviz, in a forked child: a graph that is too much for it ends in a time limit and
- * not in a program that hangs, and a crash inside Graphviz is one line of explanation.
- * The child sends what it rendered through a pipe; the parent reads until the end or the deadline. */
+/* Laying out with Graphviz, in a forked child: a graph that is too much for it ends in a time limit
+ * and not in a program that hangs, and a crash inside Graphviz is one line of explanation. The
+ * child sends what it rendered through a pipe; the parent reads until the end or the deadline. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -48,7 +48,8 @@ static void fit_pixels(Agraph_t *g, const char *format)
     agsafeset(g, (char *)(uintptr_t) "dpi", text, (char *)(uintptr_t) "");
 }
 
-static void child(const aot_picture *pic, const char *color, const char *format, int data, int errors)
+static void child(const aot_picture *pic, const char *color, const char *format, int data,
+                  int errors)
 {
     signal(SIGPIPE, SIG_DFL);
     signal(SIGINT, SIG_DFL);
@@ -132,8 +133,8 @@ static bool finish(pid_t pid, bool in_time, double limit, size_t n, aot_sb *said
     } else if (WEXITSTATUS(status) == 0 && n == 0) {
         aot_sb_addf(why, "Graphviz ended without a picture: %s", first_line(said));
     } else if (WEXITSTATUS(status) != 0) {
-        aot_sb_addf(why, "Graphviz could not %s: %s", WEXITSTATUS(status) == 2 ? "lay out" : "render",
-                    first_line(said));
+        aot_sb_addf(why, "Graphviz could not %s: %s",
+                    WEXITSTATUS(status) == 2 ? "lay out" : "render", first_line(said));
     } else {
         return true;
     }

@@ -1,7 +1,8 @@
-/* Folds by module. Each node has a path of a few levels; a run of nodes whose paths begin alike is a fold at
- * that level. One walk with a stack of open folds:
+/* Folds by module. Each node has a path of a few levels; a run of nodes whose paths begin alike is
+ * a fold at that level. One walk with a stack of open folds:
  *
- *   layers.0.fc  layers.0.fc  layers.0.act  layers.1.fc      layers.0 { layers.0.fc {a b} layers.0.act {c} } ...
+ *   layers.0.fc  layers.0.fc  layers.0.act  layers.1.fc
+ *   layers.0 { layers.0.fc {a b} layers.0.act {c} } ...
  *
  * Then folds of one node go, and one that holds nothing but another goes in its favour. */
 #include "viewers/module_folds.h"
@@ -51,7 +52,8 @@ static void add_source(path *at, const aot_graph *g, const aot_src *src)
 {
     const char *file = aot_text(g->ctx, src->file), *slash = strrchr(file, '/');
     if (*file) {
-        aot_sb_addf(&at->text, "%s %s", slash != NULL ? slash + 1 : file, aot_text(g->ctx, src->func));
+        aot_sb_addf(&at->text, "%s %s", slash != NULL ? slash + 1 : file,
+                    aot_text(g->ctx, src->func));
         end_level(at);
     }
 }
@@ -92,7 +94,8 @@ static int common(const aot_module_folds *f, const int32_t *stack, int n, const 
     return k;
 }
 
-static void count(aot_module_folds *f, const int32_t *stack, int n, aot_node_id id, const aot_node_info *info)
+static void count(aot_module_folds *f, const int32_t *stack, int n, aot_node_id id,
+                  const aot_node_info *info)
 {
     for (int k = 0; k < n; k++) {
         aot_module_fold *m = &f->folds.d[stack[k]];
@@ -150,7 +153,8 @@ void aot_module_folds_find(aot_module_folds *out, const aot_graph *g, const aot_
     for (aot_node_id i = 0; i < n_nodes; i++) {
         aot_node_id c = cut != NULL ? cut[i] : AOT_NO_NODE;
         const aot_node_info *info = p != NULL && c != AOT_NO_NODE ? &p->nodes[c] : NULL;
-        bool backward = info != NULL ? info->backward_made : g->srcs.d[aot_node_at(g, i)->src].is_backward;
+        bool backward =
+            info != NULL ? info->backward_made : g->srcs.d[aot_node_at(g, i)->src].is_backward;
         path_of(&at, g, i, modules != NULL ? modules[i] : NULL, backward);
         for (depth = common(out, stack, depth, &at); depth < at.n; depth++) {
             aot_module_fold m = {.first = i, .parent = depth > 0 ? stack[depth - 1] : -1};

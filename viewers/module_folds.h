@@ -8,7 +8,8 @@
 #include "partition/partition.h"
 
 typedef struct aot_module_fold {
-    const char *path;     /* "layers.0.attn", "model.py forward", "inputs", "backward: model.py forward" */
+    /* "layers.0.attn", "model.py forward", "inputs", "backward: model.py forward" */
+    const char *path;
     aot_node_id first, last;
     int32_t parent;       /* the fold around it; -1: none */
     uint32_t depth;
@@ -19,13 +20,14 @@ typedef struct aot_module_fold {
 
 typedef struct aot_module_folds {
     AOT_VEC(aot_module_fold) folds; /* one around others comes before them */
-    int32_t *of;                    /* by node: the innermost fold, -1 if in none; NULL: not found */
+    /* by node: the innermost fold, -1 if in none; NULL: not found */
+    int32_t *of;
     aot_arena *arena;
 } aot_module_folds;
 
-/* modules as aot_select_modules gives them, or NULL; a node of none is in the function that its source line is
- * in. cut as aot_view_map gives it; p and cut may be NULL. Runs of one node are no fold. Free it with
- * aot_module_folds_free. Cost: linear times the nesting. */
+/* modules as aot_select_modules gives them, or NULL; a node of none is in the function that its
+ * source line is in. cut as aot_view_map gives it; p and cut may be NULL. Runs of one node are no
+ * fold. Free it with aot_module_folds_free. Cost: linear times the nesting. */
 void aot_module_folds_find(aot_module_folds *out, const aot_graph *g, const aot_partition *p,
                            const aot_node_id *cut, const char *const *modules);
 void aot_module_folds_free(aot_module_folds *f); /* all zero is fine */

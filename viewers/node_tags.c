@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-typedef void tag_fn(char *buf, size_t size, const aot_graph *g, aot_node_id id, const aot_node_info *cut);
+typedef void tag_fn(char *buf, size_t size, const aot_graph *g, aot_node_id id,
+                    const aot_node_info *cut);
 
 static void tag_recompute(char *buf, size_t size, const aot_graph *g, aot_node_id id,
                           const aot_node_info *cut)
@@ -47,8 +48,8 @@ const char *aot_node_tag_name(aot_node_tag t)
     return rows[t].name;
 }
 
-const char *aot_node_tag_value(char *buf, size_t size, aot_node_tag t, const aot_graph *g, aot_node_id id,
-                               const aot_node_info *cut)
+const char *aot_node_tag_value(char *buf, size_t size, aot_node_tag t, const aot_graph *g,
+                               aot_node_id id, const aot_node_info *cut)
 {
     buf[0] = '\0';
     rows[t].value(buf, size, g, id, cut);

@@ -12,12 +12,12 @@ typedef enum aot_node_tag {
 } aot_node_tag;
 
 const char *aot_node_tag_name(aot_node_tag t);
-/* Its value for a node of g; cut: what is known of it as a node of the graph that is cut, NULL: nothing.
- * "" if it has none. Returns buf. */
-const char *aot_node_tag_value(char *buf, size_t size, aot_node_tag t, const aot_graph *g, aot_node_id id,
-                               const aot_node_info *cut);
-/* "recompute=MUST_SAVE ac_graph_id=6": what somebody asked for; the side is left out, as every node has
- * one. */
+/* Its value for a node of g; cut: what is known of it as a node of the graph that is cut, NULL:
+ * nothing. "" if it has none. Returns buf. */
+const char *aot_node_tag_value(char *buf, size_t size, aot_node_tag t, const aot_graph *g,
+                               aot_node_id id, const aot_node_info *cut);
+/* "recompute=MUST_SAVE ac_graph_id=6": what somebody asked for; the side is left out, as every node
+ * has one. */
 void aot_node_tags_asked(aot_sb *out, const aot_graph *g, aot_node_id id, const aot_node_info *cut);
 
 #endif

@@ -1,6 +1,6 @@
-/* Building pictures: boxes with label, tooltip and signature; and making them smaller: a set to keep,
- * a neighbourhood. Order of nodes and edges is the order of the program, so equal inputs give equal
- * pictures, byte for byte. */
+/* Building pictures: boxes with label, tooltip and signature; and making them smaller: a set to
+ * keep, a neighbourhood. Order of nodes and edges is the order of the program, so equal inputs give
+ * equal pictures, byte for byte. */
 #include "viewers/picture.h"
 
 #include <stdarg.h>
@@ -195,12 +195,13 @@ static uint64_t mix_text(uint64_t h, const char *s)
 }
 
 // What makes two nodes look alike: operator, constants, types, verdict; not their names.
-static uint64_t signature(const aot_graph *g, aot_node_id id, const aot_partition *p, aot_node_id cut,
-                          aot_zone zone)
+static uint64_t signature(const aot_graph *g, aot_node_id id, const aot_partition *p,
+                          aot_node_id cut, aot_zone zone)
 {
     const aot_node *n = aot_node_at(g, id);
-    uint64_t h = mix_text(n->kind * 8u + (unsigned)zone, n->kind == AOT_PLACEHOLDER || n->kind == AOT_GET_ATTR
-                                                             ? "" : aot_node_target(g, id));
+    uint64_t h = mix_text(
+        n->kind * 8u + (unsigned)zone,
+        n->kind == AOT_PLACEHOLDER || n->kind == AOT_GET_ATTR ? "" : aot_node_target(g, id));
     h = mix_text(h, aot_text(g->ctx, aot_meta_get(g->ctx, n->meta)->text));
     const aot_arg *args = aot_node_args(g, n);
     for (uint32_t i = 0; i < n->n_args; i++) {
@@ -269,7 +270,8 @@ uint32_t aot_picture_output(aot_picture *pic, const aot_graph *g, aot_node_id fr
         .key = aot_arena_printf(pic->arena, "%s_output_%u", prefix, nth),
         .name = aot_arena_printf(pic->arena, "output_%u", nth),
         .label = keep_sb(pic, &b),
-        .tooltip = *desc ? aot_picture_text(pic, desc) : aot_picture_text(pic, aot_node_name(g, from)),
+        .tooltip =
+            *desc ? aot_picture_text(pic, desc) : aot_picture_text(pic, aot_node_name(g, from)),
         .source = "",
         .css = "",
         .cls = AOT_CLASS_OUTPUT,
@@ -283,7 +285,7 @@ uint32_t aot_picture_output(aot_picture *pic, const aot_graph *g, aot_node_id fr
     return aot_picture_node(pic, x);
 }
 
-/* ---- smaller pictures --------------------------------------------------------------------------- */
+/* ---- smaller pictures ------------------------------------------------------------------------ */
 
 void aot_picture_keep(aot_picture *pic, const bool *keep)
 {

@@ -1,5 +1,6 @@
-/* A picture before it is laid out: boxes and lines as plain arrays. Viewers build one from a graph or
- * a partition; folding, neighbourhoods and the cap on nodes work on it; dot.c hands it to cgraph. */
+/* A picture before it is laid out: boxes and lines as plain arrays. Viewers build one from a graph
+ * or a partition; folding, neighbourhoods and the cap on nodes work on it; dot.c hands it to
+ * cgraph. */
 #ifndef AOT_VIEWERS_PICTURE_H
 #define AOT_VIEWERS_PICTURE_H
 
@@ -80,23 +81,24 @@ void aot_picture_free(aot_picture *pic);
 /* Adds a node and returns its index; strings must live as long as the picture (use its arena). */
 uint32_t aot_picture_node(aot_picture *pic, aot_pic_node n);
 void aot_picture_edge(aot_picture *pic, uint32_t from, uint32_t to, aot_line line, int64_t bytes);
-void aot_picture_notice(aot_picture *pic, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void aot_picture_notice(aot_picture *pic, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Keeps the nodes with keep[i]; marks the rim. */
 void aot_picture_keep(aot_picture *pic, const bool *keep);
-/* Sends the ends of edges through map (node -> the node that stands for it) and joins equal ones; what
- * leads back in its own zone becomes AOT_LINE_NEXT. aot_picture_keep then drops the nodes. */
+/* Sends the ends of edges through map (node -> the node that stands for it) and joins equal ones;
+ * what leads back in its own zone becomes AOT_LINE_NEXT. aot_picture_keep then drops the nodes. */
 void aot_picture_merge(aot_picture *pic, const uint32_t *map);
 /* One box a source line: see group.c. Returns how many nodes went away. */
 uint32_t aot_picture_group(aot_picture *pic);
 /* Folds repeats: see fold.c. Returns how many nodes went away. */
 uint32_t aot_picture_fold(aot_picture *pic);
-/* Keeps what is at most hops lines from the nodes named name (all if NULL: the largest saved value),
- * at most max_nodes of it (0: no limit). False if no node has that name. */
+/* Keeps what is at most hops lines from the nodes named name (all if NULL: the largest saved
+ * value), at most max_nodes of it (0: no limit). False if no node has that name. */
 bool aot_picture_around(aot_picture *pic, const char *name, int hops, uint32_t max_nodes);
 
-/* Box of a graph's node: label, tooltip, class, signature. cut as in aot_class_of. prefix keeps keys
- * apart ("fw", "bw"). */
+/* Box of a graph's node: label, tooltip, class, signature. cut as in aot_class_of. prefix keeps
+ * keys apart ("fw", "bw"). */
 uint32_t aot_picture_graph_node(aot_picture *pic, const aot_graph *g, aot_node_id id,
                                 const aot_partition *p, aot_node_id cut, const char *prefix,
                                 aot_zone zone);

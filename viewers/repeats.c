@@ -1,6 +1,6 @@
-/* Finding repeats in a sequence of signatures. Candidate lengths are voted for by the distances between
- * equal windows of WINDOW signatures; of the stretches where sig[i] = sig[i + length], the one that folds
- * most away is taken. */
+/* Finding repeats in a sequence of signatures. Candidate lengths are voted for by the distances
+ * between equal windows of WINDOW signatures; of the stretches where sig[i] = sig[i + length], the
+ * one that folds most away is taken. */
 #include "viewers/repeats.h"
 
 #include <stdbool.h>
@@ -86,7 +86,8 @@ aot_repeat aot_repeat_best(const uint64_t *sig, uint32_t n)
 }
 
 /* What makes two nodes the same: operator, type, number of arguments, verdict. */
-static uint64_t signature(const aot_graph *g, aot_node_id id, const aot_partition *p, aot_node_id cut)
+static uint64_t signature(const aot_graph *g, aot_node_id id, const aot_partition *p,
+                          aot_node_id cut)
 {
     const aot_node *n = aot_node_at(g, id);
     const char *op = aot_node_target(g, id);
@@ -98,8 +99,8 @@ static uint64_t signature(const aot_graph *g, aot_node_id id, const aot_partitio
 }
 
 /* Nodes that compute something and whose signature occurs again. */
-static uint32_t sequence(const aot_graph *g, const aot_partition *p, const aot_node_id *cut, aot_node_id *seq,
-                         uint64_t *sig)
+static uint32_t sequence(const aot_graph *g, const aot_partition *p, const aot_node_id *cut,
+                         aot_node_id *seq, uint64_t *sig)
 {
     uint32_t n = 0;
     size_t mask = table_mask(g->nodes.n);
@@ -138,7 +139,9 @@ uint32_t aot_repeats_find(aot_repeats *out, const aot_graph *g, const aot_partit
         if (r.times < 2) {
             break;
         }
-        aot_fold f = {.first = seq[r.start], .last = seq[r.start + r.length - 1], .length = r.length,
+        aot_fold f = {.first = seq[r.start],
+                      .last = seq[r.start + r.length - 1],
+                      .length = r.length,
                       .times = r.times};
         aot_vec_push(&out->folds, f);
         for (uint32_t i = 0; i < r.length * r.times; i++) {

@@ -22,11 +22,12 @@ typedef struct aot_fold {
 
 typedef struct aot_repeats {
     AOT_VEC(aot_fold) folds;
-    int32_t *of; /* by node: k for a node of the first one of folds.d[k - 1], -k for a copy's, 0 for none */
+    /* by node: k for a node of the first one of folds.d[k - 1], -k for a copy's, 0 for none */
+    int32_t *of;
 } aot_repeats;
 
-/* Finds the repeats of a graph; nodes are the same if operator, type, number of arguments and verdict
- * are (p may be NULL). Returns how many nodes are copies. Free it with aot_repeats_free. */
+/* Finds the repeats of a graph; nodes are the same if operator, type, number of arguments and
+ * verdict are (p may be NULL). Returns how many nodes are copies. Free it with aot_repeats_free. */
 uint32_t aot_repeats_find(aot_repeats *out, const aot_graph *g, const aot_partition *p);
 void aot_repeats_free(aot_repeats *r);
 

@@ -341,9 +341,9 @@ static size_t sum_lines(line_sum **out, const aot_graph *g, const aot_partition 
 
 void aot_report_lines(aot_report *r)
 {
-    static const aot_html_column columns[] = {{"source", 'c'},       {"code", 'w'},
-                                              {"nodes", 'n'},        {"saved", 'b'},
-                                              {"values saved", 'n'}, {"values computed again", 'n'}};
+    static const aot_html_column columns[] = {
+        {"source", 'c'}, {"code", 'w'},         {"nodes", 'n'},
+        {"saved", 'b'},  {"values saved", 'n'}, {"values computed again", 'n'}};
     const aot_partition *p = r->job->in->part;
     const aot_graph *g = p ? p->cut : r->job->in->graph;
     aot_sb *out = r->job->out;

@@ -1,7 +1,7 @@
-/* Lines between the columns of a picture. A line that ran behind a box would read as another one, so
- * each leaves its box along a height that is free to the end of the column, crosses the gap as a curve
- * with level ends, and reaches its other box along a free height too. Lines that had to move keep
- * apart, unless they share a box. Boxes are rows that dot made, so free heights are near. */
+/* Lines between the columns of a picture. A line that ran behind a box would read as another one,
+ * so each leaves its box along a height that is free to the end of the column, crosses the gap as a
+ * curve with level ends, and reaches its other box along a free height too. Lines that had to move
+ * keep apart, unless they share a box. Boxes are rows that dot made, so free heights are near. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +44,8 @@ static bool is_free(double *next, double y, double lo, double hi, int dir)
     return false;
 }
 
-// Height nearest to that of box i, upwards or downwards, at which nothing stands between the box and
-// the end of its column (to the right or to the left).
+// Height nearest to that of box i, upwards or downwards, at which nothing stands between the box
+// and the end of its column (to the right or to the left).
 static double walk(const router *r, uint32_t i, bool right, int dir)
 {
     const aot_place *a = &r->at[i];
@@ -56,9 +56,11 @@ static double walk(const router *r, uint32_t i, bool right, int dir)
         moved = false;
         for (uint32_t k = 0; k < r->pic->nodes.n; k++) {
             const aot_place *b = &r->at[k];
-            bool beside = right ? b->x + b->w / 2 > a->x + a->w / 2 : b->x - b->w / 2 < a->x - a->w / 2;
+            bool beside =
+                right ? b->x + b->w / 2 > a->x + a->w / 2 : b->x - b->w / 2 < a->x - a->w / 2;
             if (k != i && beside && r->pic->nodes.d[k].zone == zone) {
-                moved = !is_free(&y, y, b->y - b->h / 2 - CLEAR, b->y + b->h / 2 + CLEAR, dir) || moved;
+                moved =
+                    !is_free(&y, y, b->y - b->h / 2 - CLEAR, b->y + b->h / 2 + CLEAR, dir) || moved;
             }
         }
         for (size_t k = 0; k < r->lanes.n && y != a->y; k++) {
@@ -109,8 +111,8 @@ static void add_curve(aot_sb *b, pointf *at, double x, double y)
     *at = (pointf){x, y};
 }
 
-// From the box along a free height to the end of its column, over to the next one, along a free height
-// to the other box: a line that ran behind a box would read as another one.
+// From the box along a free height to the end of its column, over to the next one, along a free
+// height to the other box: a line that ran behind a box would read as another one.
 static void route(router *r, aot_sb *out, const aot_pic_edge *x)
 {
     const aot_place *a = &r->at[x->from], *b = &r->at[x->to];
@@ -167,7 +169,8 @@ void aot_columns_route(Agraph_t *g, const aot_picture *pic, const aot_place *at)
         if (x->label) {
             size_t len = strlen(x->label) + (x->times > 1 ? 5 : 0);
             snprintf(text, sizeof text, "%.2f,%.2f", b->x - b->w / 2 - 16 - 2.6 * (double)len,
-                     a->y > b->y + 4 ? b->y - 9 : b->y + 9); // on the side that the curve leaves free
+                     // on the side that the curve leaves free
+                     a->y > b->y + 4 ? b->y - 9 : b->y + 9);
             put(e, "lp", text);
         }
     }

@@ -1,8 +1,9 @@
 /* A unit's settings and edits as what a training script takes, and as a policy file.
  *
- * A checkpoint policy is asked for each operator as it is dispatched: operators whose calls are all tagged
- * alike are told by name, others by the number of the call, which counts the calls of the joint graph: equal
- * ones are merged only later. What no edit tags is PREFER_SAVE, which leaves it to the partitioner. */
+ * A checkpoint policy is asked for each operator as it is dispatched: operators whose calls are all
+ * tagged alike are told by name, others by the number of the call, which counts the calls of the
+ * joint graph: equal ones are merged only later. What no edit tags is PREFER_SAVE, which leaves it
+ * to the partitioner. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,8 @@ static int by_op(const void *a, const void *b)
     return c != 0 ? c : x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Forward calls of operators with their tags; one that was merged into another, or dropped, has none. */
+/* Forward calls of operators with their tags; one that was merged into another, or dropped, has
+ * none. */
 static void collect(calls *out, const aot_graph *g, const aot_partition *p)
 {
     aot_select_on on;
@@ -42,7 +44,8 @@ static void collect(calls *out, const aot_graph *g, const aot_partition *p)
         const char *t = aot_node_target(g, i);
         const aot_node *n = aot_node_at(g, i);
         aot_node_id at = on.cut != NULL ? on.cut[i] : i;
-        bool backward = at != AOT_NO_NODE ? p->nodes[at].backward_made : g->srcs.d[n->src].is_backward;
+        bool backward =
+            at != AOT_NO_NODE ? p->nodes[at].backward_made : g->srcs.d[n->src].is_backward;
         if (n->kind != AOT_CALL_FUNCTION || backward || strncmp(t, "torch.ops.", 10) != 0) {
             continue;
         }
@@ -83,7 +86,8 @@ static void add_operator(aot_sb *out, const call *c, size_t n, aot_policy policy
 
 static void add_rules(aot_sb *out, const calls *x)
 {
-    aot_sb_addz(out, "# Operator, numbers of its calls in the region (None: all), what is to become of them.\nRULES = [\n");
+    aot_sb_addz(out, "# Operator, numbers of its calls in the region (None: all), what is to "
+                     "become of them.\nRULES = [\n");
     for (size_t i = 0, n; i < x->v.n; i += n) {
         for (n = 1; i + n < x->v.n && strcmp(x->v.d[i].op, x->v.d[i + n].op) == 0; n++) {
         }
@@ -114,8 +118,15 @@ static const char contexts[] =
 /* Names of torch._functorch.config, not those that are ours or Inductor's. */
 static bool is_functorchs(const aot_config_row *r)
 {
-    static const char *const others[] = {"partitioner", "backend", "path", "decompose", "keep", "opaque", "times",
-                                         "fallback_random", "keep_inference_input_mutations"};
+    static const char *const others[] = {"partitioner",
+                                         "backend",
+                                         "path",
+                                         "decompose",
+                                         "keep",
+                                         "opaque",
+                                         "times",
+                                         "fallback_random",
+                                         "keep_inference_input_mutations"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(r->name, others[i]) == 0) {
             return false;
@@ -138,7 +149,8 @@ static void add_settings(aot_sb *out, const aot_config *c)
         aot_config_print(&def, &defaults, r);
         if (is_functorchs(r) && strcmp(aot_sb_text(&value), aot_sb_text(&def)) != 0) {
             const char *quote = r->type == 'S' ? "\"" : "";
-            aot_sb_addf(out, "    torch._functorch.config.%s = %s%s%s\n", r->name, quote, aot_sb_text(&value), quote);
+            aot_sb_addf(out, "    torch._functorch.config.%s = %s%s%s\n", r->name, quote,
+                        aot_sb_text(&value), quote);
             n++;
         }
         aot_sb_free(&value);
@@ -167,13 +179,17 @@ static aot_status write_script(aot_export_job *j, const aot_config *config, aot_
         AOT_TRY(aot_model_graph(j->in->model, unit, AOT_STAGE_JOINT, &joint, err));
         collect(&x, joint, p);
     }
-    aot_sb_addz(j->out, "\"\"\"Settings and checkpoint policy of a unit, as they were tried in aotscope.\n\n");
+    aot_sb_addz(
+        j->out,
+        "\"\"\"Settings and checkpoint policy of a unit, as they were tried in aotscope.\n\n");
     aot_sb_addf(j->out, "%s\n\n", j->in->label != NULL ? j->in->label : "");
     add_lines(j->out, j->in->model, unit, "    ");
     aot_sb_addz(j->out, "\"\"\"\nimport torch\nimport torch._functorch.config\n");
-    aot_sb_addz(j->out, x.any ? "from torch.utils.checkpoint import (CheckpointPolicy, checkpoint,\n"
-                                "                                    create_selective_checkpoint_contexts)\n"
-                              : "");
+    aot_sb_addz(j->out,
+                x.any
+                    ? "from torch.utils.checkpoint import (CheckpointPolicy, checkpoint,\n"
+                      "                                    create_selective_checkpoint_contexts)\n"
+                    : "");
     aot_sb_addz(j->out, "\n\n");
     add_settings(j->out, config);
     if (x.any) {
@@ -211,8 +227,10 @@ aot_status aot_write_policy(aot_export_job *j, aot_err *err)
     }
     const char *label = j->in->label != NULL ? j->in->label : "";
     aot_sb_addz(j->out, "# ");
-    aot_text_safe(j->out, label, strlen(label)); // a line break in a file's name would begin a line of the policy
-    aot_sb_addz(j->out, "\n# what differs from the recorded settings, and the edits; --policy takes it\n");
+    // a line break in a file's name would begin a line of the policy
+    aot_text_safe(j->out, label, strlen(label));
+    aot_sb_addz(j->out,
+                "\n# what differs from the recorded settings, and the edits; --policy takes it\n");
     for (size_t i = 0; i < aot_config_count(); i++) {
         const aot_config_row *r = aot_config_row_at(i);
         aot_sb value = {0}, was = {0};

@@ -1,5 +1,5 @@
-/* Aligned columns: cells are collected, widths found, then everything is printed at once. Columns of
- * sizes and counts stand right, so that their units are below each other. */
+/* Aligned columns: cells are collected, widths found, then everything is printed at once. Columns
+ * of sizes and counts stand right, so that their units are below each other. */
 #include "viewers/table.h"
 
 #include <stdarg.h>
@@ -172,8 +172,8 @@ static void print_markdown(aot_sb *out, const aot_table *t)
     }
 }
 
-static void print_cell(aot_sb *out, const char *text, int cols, bool right, bool last, aot_style style,
-                       unsigned flags, int colors)
+static void print_cell(aot_sb *out, const char *text, int cols, bool right, bool last,
+                       aot_style style, unsigned flags, int colors)
 {
     char *s = spell(text, flags);
     aot_sb cut = {0};
@@ -234,7 +234,8 @@ void aot_table_print(aot_sb *out, const aot_table *t, unsigned flags, int colors
         }
         for (size_t c = 0; c < end; c++) {
             const char *s = r == 0 ? t->columns.d[c].title : text_at(t, r - 1, c);
-            aot_style style = r == 0 ? AOT_STYLE_TITLE : t->cells.d[(r - 1) * t->columns.n + c].style;
+            aot_style style =
+                r == 0 ? AOT_STYLE_TITLE : t->cells.d[(r - 1) * t->columns.n + c].style;
             aot_sb_addz(out, c ? "  " : "");
             print_cell(out, s, w[c], t->columns.d[c].align == AOT_RIGHT, c + 1 == end, style, flags,
                        colors);

@@ -1,5 +1,6 @@
-/* The table of themes, and what its SGR codes mean: COLOR rows are looked up by theme and style, a "-"
- * in them leads to the next smaller number of colours, then to the default theme, then to styles.def. */
+/* The table of themes, and what its SGR codes mean: COLOR rows are looked up by theme and style, a
+ * "-" in them leads to the next smaller number of colours, then to the default theme, then to
+ * styles.def. */
 #include "viewers/theme.h"
 
 #include <stdio.h>
@@ -69,8 +70,8 @@ aot_status aot_theme_use(const char *name, aot_err *err)
     return AOT_OK;
 }
 
-/* What a theme itself says at a depth (0: 8 colours, 1: 16, 2: 256); NULL if nothing. 16 colours take
- * those of 8; 256 colours do not: their codes are of another kind. */
+/* What a theme itself says at a depth (0: 8 colours, 1: 16, 2: 256); NULL if nothing. 16 colours
+ * take those of 8; 256 colours do not: their codes are of another kind. */
 static const char *own_sgr(aot_theme t, aot_style s, int depth)
 {
     for (size_t i = 0; i < sizeof colors_of / sizeof *colors_of; i++) {

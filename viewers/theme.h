@@ -1,4 +1,5 @@
-/* Themes: which colours a style has. The theme in force is one for the program, as the terminal is. */
+/* Themes: which colours a style has. The theme in force is one for the program, as the terminal
+ * is. */
 #ifndef AOT_VIEWERS_THEME_H
 #define AOT_VIEWERS_THEME_H
 

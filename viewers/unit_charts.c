@@ -145,8 +145,8 @@ static void add_budget(aot_chart *c, uint32_t series, const aot_pareto_point *p)
 {
     char bytes[32], fresh[32], flops[64], peak[32];
     aot_sb tip = {0};
-    aot_sb_addf(&tip, "budget %.4g: %s saved, %s of it new, recompute %s, peak %s, by %s", p->budget,
-                aot_format_bytes(bytes, sizeof bytes, p->saved_bytes),
+    aot_sb_addf(&tip, "budget %.4g: %s saved, %s of it new, recompute %s, peak %s, by %s",
+                p->budget, aot_format_bytes(bytes, sizeof bytes, p->saved_bytes),
                 aot_format_bytes(fresh, sizeof fresh, p->new_bytes),
                 aot_format_flops(flops, sizeof flops, p->recompute_flops),
                 aot_format_bytes(peak, sizeof peak, peak_of(p)), p->rung != NULL ? p->rung : "");
@@ -191,8 +191,8 @@ static bool same_points(const aot_chart_series *a, const aot_chart_series *b)
     return same;
 }
 
-/* Takes the last series away if it has no points, or if one of another solver before it has the same:
- * then that one gets the solver's name too. */
+/* Takes the last series away if it has no points, or if one of another solver before it has the
+ * same: then that one gets the solver's name too. */
 static void end_series(aot_chart *c, const char *solver)
 {
     aot_chart_series *last = &c->series.d[c->series.n - 1];
@@ -210,8 +210,10 @@ static void end_series(aot_chart *c, const char *solver)
     }
 }
 
-/* The solver's points that none of its own beats (front), or the others. points: by bytes, then cost. */
-static void add_curve(aot_chart *c, const aot_pareto_point *const *points, size_t n, const char *solver, bool front)
+/* The solver's points that none of its own beats (front), or the others. points: by bytes, then
+ * cost. */
+static void add_curve(aot_chart *c, const aot_pareto_point *const *points, size_t n,
+                      const char *solver, bool front)
 {
     char name[160];
     double least = INFINITY;
@@ -231,7 +233,8 @@ aot_chart *aot_chart_of_pareto(const aot_pareto *x, const char *label, double bu
     aot_chart *c = aot_chart_new("What saving less costs", label);
     const aot_pareto_point **points = aot_xcalloc(x->points.n + 1, sizeof *points);
     const char *solver;
-    aot_chart_axes(c, "saved for the backward, inputs apart", AOT_CHART_BYTES, "recompute", AOT_CHART_FLOPS);
+    aot_chart_axes(c, "saved for the backward, inputs apart", AOT_CHART_BYTES, "recompute",
+                   AOT_CHART_FLOPS);
     for (int front = 1; front >= 0; front--) {
         for (size_t at = 0; (solver = next_solver(x, &at)) != NULL;) {
             size_t n = distinct_of(points, x, solver);
@@ -255,7 +258,9 @@ static void add_steps(aot_chart *c, const aot_pareto *x, const char *solver, enu
     for (size_t k = 0; k < x->points.n; k++) {
         const aot_pareto_point *p = &x->points.d[k];
         if (strcmp(p->solver, solver) == 0 && p->error == NULL) {
-            int64_t bytes = which == SAVED ? p->saved_bytes : which == NEW ? p->new_bytes : peak_of(p);
+            int64_t bytes = which == SAVED ? p->saved_bytes
+                            : which == NEW ? p->new_bytes
+                                           : peak_of(p);
             aot_chart_point(c, series, p->budget, (double)bytes, NULL);
         }
     }
@@ -311,7 +316,8 @@ aot_status aot_make_pareto_chart(aot_chart **out, const aot_draw_in *in, aot_err
     const char *solver = config.activation_memory_budget_solver;
     aot_pareto_ask ask = {
         .solvers = &solver, .n_solvers = 1, .budgets = budgets, .n_budgets = (size_t)n};
-    // parsed anew, as a partitioner interns names in the graph's context, and the model keeps its own
+    // parsed anew, as a partitioner interns names in the graph's context, and the model keeps its
+    // own
     aot_print_graph(&text, joint, 0);
     aot_record record = {.name = "joint",
                          .text = aot_sb_text(&text),

@@ -1,6 +1,6 @@
 /* UTF-8 as columns: decoding, widths, cutting, spelling in ASCII, making text safe for a terminal.
- * Widths come from a table of ranges and not from the locale, so that output is the same everywhere;
- * broken bytes and control characters decode to U+FFFD. */
+ * Widths come from a table of ranges and not from the locale, so that output is the same
+ * everywhere; broken bytes and control characters decode to U+FFFD. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -150,12 +150,12 @@ int aot_text_fit(aot_sb *out, const char *s, int cols, bool ascii)
 static const struct {
     const char *utf8, *ascii;
 } spellings[] = {
-    {"…", "~"}, {"×", "x"}, {"·", "-"}, {"⁰", "^0"}, {"¹", "^1"}, {"²", "^2"}, {"³", "^3"},
-    {"⁴", "^4"}, {"⁵", "^5"}, {"⁶", "^6"}, {"⁷", "^7"}, {"⁸", "^8"}, {"⁹", "^9"}, {"µ", "u"},
-    {"→", "->"}, {"←", "<-"}, {"↑", "^"}, {"↓", "v"}, {"─", "-"}, {"│", "|"}, {"┌", "+"},
-    {"┐", "+"}, {"└", "+"}, {"┘", "+"}, {"├", "+"}, {"┤", "+"}, {"┬", "+"}, {"┴", "+"},
-    {"┼", "+"}, {"▸", ">"}, {"◂", "<"}, {"∞", "inf"}, {"≤", "<="}, {"≥", ">="}, {"–", "-"},
-    {"—", "-"}, {"⏎", "Enter"}, {"█", "#"}, {"▏", "|"}, {"•", "*"},
+    {"…", "~"},  {"×", "x"},     {"·", "-"},  {"⁰", "^0"},  {"¹", "^1"}, {"²", "^2"}, {"³", "^3"},
+    {"⁴", "^4"}, {"⁵", "^5"},    {"⁶", "^6"}, {"⁷", "^7"},  {"⁸", "^8"}, {"⁹", "^9"}, {"µ", "u"},
+    {"→", "->"}, {"←", "<-"},    {"↑", "^"},  {"↓", "v"},   {"─", "-"},  {"│", "|"},  {"┌", "+"},
+    {"┐", "+"},  {"└", "+"},     {"┘", "+"},  {"├", "+"},   {"┤", "+"},  {"┬", "+"},  {"┴", "+"},
+    {"┼", "+"},  {"▸", ">"},     {"◂", "<"},  {"∞", "inf"}, {"≤", "<="}, {"≥", ">="}, {"–", "-"},
+    {"—", "-"},  {"⏎", "Enter"}, {"█", "#"},  {"▏", "|"},   {"•", "*"},
 };
 
 void aot_text_to_ascii(aot_sb *out, const char *s)

@@ -25,8 +25,9 @@ typedef struct aot_draw_in {
     aot_model *model;          /* "pareto" and "report" */
     const char *const *modules; /* by node of part's cut: "layers.0.fc", or NULL; NULL: not known */
     bool whole;                /* all there is, not only what a picture has room for */
-    const char *infinite;      /* "mincut" without a partition: why the cut is infinite, in words; graph
-                                * is the joint graph then. NULL */
+    /* "mincut" without a partition: why the cut is infinite, in words; graph is the joint graph
+     * then. NULL */
+    const char *infinite;
 } aot_draw_in;
 
 typedef struct aot_draw_options {
@@ -102,22 +103,22 @@ const aot_format *aot_format_of_path(const char *path); /* by the ending; NULL *
 /* "svg, pdf or json": names, or endings, of the formats that take any of the kinds. */
 void aot_format_names(aot_sb *out, unsigned kinds, bool endings);
 
-/* Writes in a format. The result is in *out. Notes for the person go to *notes, one a line. If laying
- * out takes longer than the time limit, or Graphviz fails, *out holds DOT instead and *fell_back is set.
- * Equal inputs give equal bytes. Errors: E_USAGE (format, colour, node name). */
-AOT_NODISCARD aot_status aot_export(aot_sb *out, aot_sb *notes, bool *fell_back, const aot_viewer *v,
-                                    const aot_draw_in *in, const char *format,
+/* Writes in a format. The result is in *out. Notes for the person go to *notes, one a line. If
+ * laying out takes longer than the time limit, or Graphviz fails, *out holds DOT instead and
+ * *fell_back is set. Equal inputs give equal bytes. Errors: E_USAGE (format, colour, node name). */
+AOT_NODISCARD aot_status aot_export(aot_sb *out, aot_sb *notes, bool *fell_back,
+                                    const aot_viewer *v, const aot_draw_in *in, const char *format,
                                     const aot_draw_options *opt, aot_err *err);
 
 /* ---- parts, for formats and tests ------------------------------------------------------------ */
 
-/* The viewer's picture as a format wants it: whole, or folded and cut to its limit, or what is around
- * a node. Notices are added to the job's notes. On failure nothing is made. */
+/* The viewer's picture as a format wants it: whole, or folded and cut to its limit, or what is
+ * around a node. Notices are added to the job's notes. On failure nothing is made. */
 AOT_NODISCARD aot_status aot_export_picture(aot_picture **out, aot_export_job *j, aot_err *err);
 /* DOT text of a picture, not laid out. color as in aot_draw_options. */
 void aot_picture_dot(aot_sb *out, const aot_picture *pic, const char *color);
-/* For a page that holds a picture in light colours: what each of them is in the dark scheme, but for
- * the classes' fills. */
+/* For a page that holds a picture in light colours: what each of them is in the dark scheme, but
+ * for the classes' fills. */
 typedef void aot_css_rule(aot_sb *out, const char *scope, const char *what, const char *attribute,
                           const char *from, const char *to);
 void aot_picture_recolor_css(aot_sb *out, const char *scope, aot_css_rule *rule);
@@ -141,7 +142,8 @@ bool aot_picture_render(aot_sb *out, const aot_picture *pic, const char *color, 
 #include "viewers/formats.def"
 #undef FORMAT
 
-/* Parts of JSON that viewers share. Texts of a log may hold anything; a JSON string is valid UTF-8. */
+/* Parts of JSON that viewers share. Texts of a log may hold anything; a JSON string is valid
+ * UTF-8. */
 json_t *aot_json_safe(const char *text);
 json_t *aot_json_head(const aot_draw_in *in, const char *kind);
 json_t *aot_json_chart(const aot_draw_in *in, const char *kind, const aot_chart *c);

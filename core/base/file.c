@@ -49,7 +49,8 @@ aot_status aot_file_write(const char *path, const char *data, size_t n, aot_err 
     aot_sb temp = {0};
     const char *target = realpath(path, real);
     if (target == NULL && lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
-        return AOT_FAIL(err, AOT_E_IO, "cannot write %s: it is a symbolic link that leads nowhere: %s", path,
+        return AOT_FAIL(err, AOT_E_IO,
+                        "cannot write %s: it is a symbolic link that leads nowhere: %s", path,
                         strerror(errno));
     }
     target = target != NULL ? target : path;
@@ -65,7 +66,8 @@ aot_status aot_file_write(const char *path, const char *data, size_t n, aot_err 
     return s;
 }
 
-static aot_status read_blocks(aot_sb *out, FILE *f, const char *what, const char *path, aot_err *err)
+static aot_status read_blocks(aot_sb *out, FILE *f, const char *what, const char *path,
+                              aot_err *err)
 {
     static const char mark[] = "\xEF\xBB\xBF";
     char block[65536];
@@ -82,7 +84,9 @@ static aot_status read_blocks(aot_sb *out, FILE *f, const char *what, const char
         }
         aot_sb_add(out, block + skip, n - skip);
     }
-    return ferror(f) ? AOT_FAIL(err, AOT_E_IO, "cannot read the %s %s: %s", what, path, strerror(errno)) : AOT_OK;
+    return ferror(f)
+               ? AOT_FAIL(err, AOT_E_IO, "cannot read the %s %s: %s", what, path, strerror(errno))
+               : AOT_OK;
 }
 
 aot_status aot_file_read_text(aot_sb *out, const char *what, const char *path, aot_err *err)
@@ -93,9 +97,10 @@ aot_status aot_file_read_text(aot_sb *out, const char *what, const char *path, a
     if (f == NULL) {
         return AOT_FAIL(err, AOT_E_IO, "cannot read the %s %s: %s", what, path, strerror(errno));
     }
-    aot_status s = fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)
-                       ? AOT_FAIL(err, AOT_E_IO, "cannot read the %s %s: it is a folder", what, path)
-                       : read_blocks(out, f, what, from_stdin ? "standard input" : path, err);
+    aot_status s =
+        fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)
+            ? AOT_FAIL(err, AOT_E_IO, "cannot read the %s %s: it is a folder", what, path)
+            : read_blocks(out, f, what, from_stdin ? "standard input" : path, err);
     if (!from_stdin) {
         fclose(f);
     }

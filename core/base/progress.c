@@ -1,4 +1,5 @@
-/* A step writes, its watcher reads: relaxed atomics, for a figure that is a moment old does no harm. */
+/* A step writes, its watcher reads: relaxed atomics, for a figure that is a moment old does no
+ * harm. */
 #include "base/progress.h"
 
 #include <stddef.h>

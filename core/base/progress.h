@@ -1,10 +1,12 @@
-/* What a long step of this thread is at, for one who watches from another thread and may ask it to stop.
+/* What a long step of this thread is at, for one who watches from another thread and may ask it to
+ * stop.
  *
  *     aot_progress_begin("reading", "joint", n_bytes);
  *     while (...) { if (!aot_progress_at(done)) { stop } }
  *     aot_progress_end();
  *
- * Where nobody watches these calls do nothing. Steps do not nest: the one that begins is what is told of. */
+ * Where nobody watches these calls do nothing. Steps do not nest: the one that begins is what is
+ * told of. */
 #ifndef AOT_BASE_PROGRESS_H
 #define AOT_BASE_PROGRESS_H
 
@@ -13,11 +15,13 @@
 #include <stdint.h>
 
 typedef struct aot_progress {
-    _Atomic(const char *) what, of;      /* static texts; what NULL: between steps; of may be NULL */
+    /* static texts; what NULL: between steps; of may be NULL */
+    _Atomic(const char *) what, of;
     _Atomic uint64_t done, total;        /* in the step's own unit; total 0: not known */
     atomic_bool may_stop, stop;          /* the step asks; the watcher sets, the next step clears */
     atomic_uint begun;                   /* steps so far */
-    bool stop_next;                      /* for tests: the next step that can be stopped is, at its start */
+    /* for tests: the next step that can be stopped is, at its start */
+    bool stop_next;
 } aot_progress;
 
 /* Steps of this thread are told to p from now on; NULL: to nobody. p is borrowed. */

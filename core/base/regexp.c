@@ -40,7 +40,8 @@ static double take_interval(const char **p)
     return high > low ? high : low > 1 ? low : 1;
 }
 
-/* Depth and the signs that are written out: what is before in each open group, and its last operand. */
+/* Depth and the signs that are written out: what is before in each open group, and its last
+ * operand. */
 static void measure(const char *p, size_t *depth, double *signs)
 {
     double sum[AOT_REGEXP_DEPTH + 2] = {0}, last = 0, times;
@@ -78,24 +79,30 @@ aot_status aot_regexp_compile(regex_t *out, const char *text, bool ignore_case, 
     double signs;
     char why[120];
     if (n > AOT_REGEXP_BYTES) {
-        return AOT_FAIL(err, AOT_E_USAGE, "'%.40s...': a regular expression has at most %d bytes, not %zu", text,
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "'%.40s...': a regular expression has at most %d bytes, not %zu", text,
                         AOT_REGEXP_BYTES, n);
     }
     measure(text, &depth, &signs);
     if (depth > AOT_REGEXP_DEPTH) {
-        return AOT_FAIL(err, AOT_E_USAGE, "'%.40s...': a regular expression has at most %d parentheses in each other",
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "'%.40s...': a regular expression has at most %d parentheses in each other",
                         text, AOT_REGEXP_DEPTH);
     }
     if (signs > AOT_REGEXP_SIGNS) {
-        return AOT_FAIL(err, AOT_E_USAGE, "'%.80s': with its + and {N,M} written out it has %.4g signs, more than %d; "
-                        "write * or smaller numbers", text, signs, AOT_REGEXP_SIGNS);
+        return AOT_FAIL(
+            err, AOT_E_USAGE,
+            "'%.80s': with its + and {N,M} written out it has %.4g signs, more than %d; "
+            "write * or smaller numbers",
+            text, signs, AOT_REGEXP_SIGNS);
     }
     int rc = regcomp(out, text, REG_EXTENDED | REG_NOSUB | (ignore_case ? REG_ICASE : 0));
     if (rc != 0) {
         size_t sign = strcspn(text, "*+?()[]{}\\|");
         regerror(rc, out, why, sizeof why);
-        return AOT_FAIL(err, AOT_E_USAGE, "'%.80s' is no regular expression (%s); write \\%c for the sign itself", text,
-                        why, text[sign] != '\0' ? text[sign] : '*');
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "'%.80s' is no regular expression (%s); write \\%c for the sign itself",
+                        text, why, text[sign] != '\0' ? text[sign] : '*');
     }
     return AOT_OK;
 }

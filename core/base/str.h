@@ -40,8 +40,8 @@ bool aot_starts_with(const char *s, const char *prefix);
 bool aot_bytes_parse(int64_t *bytes, const char *text);
 bool aot_ends_with(const char *s, const char *suffix);
 
-/* Control characters that a terminal would obey become '?', in place: C0 but for tabs and line feeds, DEL, C1.
- * For texts that come from elsewhere. Returns s, which may be NULL. */
+/* Control characters that a terminal would obey become '?', in place: C0 but for tabs and line
+ * feeds, DEL, C1. For texts that come from elsewhere. Returns s, which may be NULL. */
 char *aot_text_disarm(char *s);
 
 #endif

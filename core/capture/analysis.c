@@ -28,7 +28,7 @@ static aot_input_info input_info(const aot_capture_in *in, const inner_input *kn
     return info;
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static aot_tensor *tensor_of(aot_value v)
 {
@@ -204,7 +204,7 @@ static aot_output_info output_info(aot_tracer *t, const forward_run *r, unsigned
     return o;
 }
 
-/* ---- tangents -------------------------------------------------------------------------------------- */
+/* ---- tangents -------------------------------------------------------------------------------- */
 
 typedef struct tangents {
     aot_meta_id *meta;
@@ -219,7 +219,8 @@ static aot_meta_id tangent_type(aot_tracer *t, const aot_tensor *x, bool plain_t
     aot_fake f = *aot_type_of(x);
     aot_ctx *c = aot_tracer_ctx(t);
     aot_memory_format want = aot_fake_suggest(&f);
-    bool has = want == AOT_MF_CONTIGUOUS ? aot_fake_is_contiguous(&f) : aot_fake_is_format(&f, want);
+    bool has =
+        want == AOT_MF_CONTIGUOUS ? aot_fake_is_contiguous(&f) : aot_fake_is_format(&f, want);
     /* What has the format keeps its strides; those of empty tensors are made anew. */
     if (!has || aot_dim_is(aot_fake_numel(c, &f), 0)) {
         aot_fake_set_format(c, &f, want);
@@ -272,8 +273,8 @@ bool cap_takes_tangent(const aot_output_info *o)
             o->type == AOT_OUT_CUSTOM_FUNCTION_VIEW);
 }
 
-static void find_tangents(aot_tracer *t, const input_plan *p, const forward_run *r, aot_arena *arena, const bases *b,
-                          analysis *a)
+static void find_tangents(aot_tracer *t, const input_plan *p, const forward_run *r,
+                          aot_arena *arena, const bases *b, analysis *a)
 {
     size_t most = (size_t)r->n_inputs + r->n_outputs + b->of.n + 1;
     tangents to = {AOT_NEW_ARRAY(arena, aot_meta_id, most),

@@ -24,7 +24,7 @@ const char *aot_capture_path_name(aot_capture_path p)
     return names[p];
 }
 
-/* ---- the forward ---------------------------------------------------------------------------------- */
+/* ---- the forward ----------------------------------------------------------------------------- */
 
 /* Dynamo returns a flat tuple. */
 static void run_forward(aot_tracer *t, const job *j, forward_run *r, const aot_value *inputs)
@@ -57,7 +57,7 @@ static void analyze(aot_tracer *t, void *arg)
     j->plan.token |= aot_trace_token(t) != NULL;
 }
 
-/* ---- what goes out ------------------------------------------------------------------------------------ */
+/* ---- what goes out --------------------------------------------------------------------------- */
 
 /* Outputs of the graph at each level, with their descriptors. */
 typedef struct results {
@@ -236,7 +236,7 @@ static void write_outputs(aot_tracer *t, const job *j, const forward_run *r, con
     }
 }
 
-/* ---- the joint graph ------------------------------------------------------------------------------------ */
+/* ---- the joint graph ------------------------------------------------------------------------- */
 
 /* Mutated inputs that take part in autograd: the graph works on a copy. */
 static aot_tensor *fresh_input(aot_tracer *t, const aot_input_info *info, aot_tensor *x)
@@ -265,8 +265,9 @@ static void needed_outputs(aot_tracer *t, const results *fw, aot_tensor *const *
         aot_tensor *x = fw->value[i].u.t, *tangent = tangents[k++];
         aot_mark_like(tangent, x);
         if (aot_requires_grad(x)) {
-            b->outs[b->n_outs] =
-                aot_dims_eq(aot_sizes(x), aot_sizes(tangent)) ? x : AOT(t, aten_view, x, aot_sizes(tangent));
+            b->outs[b->n_outs] = aot_dims_eq(aot_sizes(x), aot_sizes(tangent))
+                                     ? x
+                                     : AOT(t, aten_view, x, aot_sizes(tangent));
             b->tangents[b->n_outs++] = tangent;
         }
     }
@@ -352,7 +353,7 @@ static void trace_inference(aot_tracer *t, void *arg)
     j->out_desc = out.desc;
 }
 
-/* ---- layout of the text ---------------------------------------------------------------------------------- */
+/* ---- layout of the text ---------------------------------------------------------------------- */
 
 static void finish_graphs(aot_capture *out, const job *j, bool joint)
 {
@@ -395,7 +396,8 @@ static aot_capture_path choose(const aot_capture_in *in, const analysis *a, cons
         return AOT_PATH_INFERENCE;
     }
     if (!a->output_requires_grad) {
-        *reason = "inputs require grad, but no output does and no input that requires grad is mutated";
+        *reason =
+            "inputs require grad, but no output does and no input that requires grad is mutated";
         return AOT_PATH_INFERENCE;
     }
     *reason = "an input and an output (or a mutated input) require grad";
@@ -476,7 +478,8 @@ static aot_status capture(aot_capture *out, job *j, aot_err *err)
         out->calling.deduped = true;
         AOT_TRY(scout(j, err));
     }
-    if (!export && j->plan.n_inner == j->plan.n_outer) { // twins and overlaps together are refused by neither
+    // twins and overlaps together are refused by neither
+    if (!export && j->plan.n_inner == j->plan.n_outer) {
         AOT_TRY(aot_tracer_run(out->tracer, merge_inputs, j, err));
     }
     if (j->merged) {

@@ -24,7 +24,12 @@ typedef struct aot_capture_input {
     aot_meta_id base;      /* type of the tensor that it is a view of; 0 not described */
 } aot_capture_input;
 
-typedef enum aot_capture_path { AOT_PATH_AUTO, AOT_PATH_AUTOGRAD, AOT_PATH_INFERENCE, AOT_PATH_EXPORT } aot_capture_path;
+typedef enum aot_capture_path {
+    AOT_PATH_AUTO,
+    AOT_PATH_AUTOGRAD,
+    AOT_PATH_INFERENCE,
+    AOT_PATH_EXPORT
+} aot_capture_path;
 
 const char *aot_capture_path_name(aot_capture_path p); /* "autograd" */
 
@@ -35,7 +40,8 @@ typedef struct aot_capture_in {
     aot_capture_path path;
     bool keep_inference_input_mutations; /* AOTConfig; Dynamo sets it */
     bool from_export; /* `dynamo` is an exported program's graph */
-    bool was_inference; /* recorded as such: if nothing of the graph says why, gradients were disabled */
+    /* recorded as such: if nothing of the graph says why, gradients were disabled */
+    bool was_inference;
 } aot_capture_in;
 
 /* An input of the user's function. */
@@ -54,7 +60,8 @@ typedef struct aot_calling {
     const char *path_reason; /* one sentence, static */
     aot_outer_input *outer;  /* NULL: not known (no Dynamo graph) */
     int n_outer;
-    int n_attrs; /* the first of outer are the module's parameters and buffers: num_params_buffers */
+    /* the first of outer are the module's parameters and buffers: num_params_buffers */
+    int n_attrs;
     bool deduped, synthetic_base; /* AOTDedupeWrapper and AOTSyntheticBaseWrapper have work to do */
     aot_fw_metadata meta;
 } aot_calling;

@@ -3,7 +3,8 @@
  *     L_self_buffers_c_  ->  b_c: BUFFER target='c' persistent=True
  *     its new value      ->  BUFFER_MUTATION target='c'
  *
- * Mirrors torch/export/_trace.py:_export_to_aten_ir, torch/_export/utils.py:placeholder_naming_pass. */
+ * Mirrors torch/export/_trace.py:_export_to_aten_ir,
+ * torch/_export/utils.py:placeholder_naming_pass. */
 #include <string.h>
 
 #include "capture/internal.h"

@@ -1,5 +1,5 @@
-/* The calling convention: which inputs the graph has for those of the user's function. The very same
- * tensor given twice is one input; inputs that overlap in memory and are written come from one
+/* The calling convention: which inputs the graph has for those of the user's function. The very
+ * same tensor given twice is one input; inputs that overlap in memory and are written come from one
  * synthetic base.
  * Mirrors torch/_functorch/_aot_autograd/runtime_wrappers.py:AOTDedupeWrapper,
  * AOTSyntheticBaseWrapper and merge_view_inputs,
@@ -96,7 +96,7 @@ void cap_plan_identity(input_plan *p, const aot_capture_in *in, aot_arena *a)
     }
 }
 
-/* ---- the same tensor twice -------------------------------------------------------------------- */
+/* ---- the same tensor twice ------------------------------------------------------------------- */
 
 static int by_tensor(const void *a, const void *b)
 {
@@ -166,7 +166,7 @@ bool cap_plan_dedupe(input_plan *p, const aot_input_info *info, aot_arena *a)
     return true;
 }
 
-/* ---- synthetic bases --------------------------------------------------------------------------- */
+/* ---- synthetic bases ------------------------------------------------------------------------- */
 
 static bool is_tensor(const outer_input *x)
 {
@@ -364,7 +364,7 @@ bool cap_plan_bases(aot_tracer *t, input_plan *p, const aot_input_info *info, bo
     return true;
 }
 
-/* ---- inputs of a run -------------------------------------------------------------------------------- */
+/* ---- inputs of a run ------------------------------------------------------------------------- */
 
 static const char *input_name(char name[32], const char *format, unsigned i)
 {
@@ -440,7 +440,8 @@ aot_value *cap_outer_args(aot_tracer *t, const input_plan *p, const aot_value *i
         const outer_input *x = &p->outer[i];
         args[i] = inner[x->inner];
         if (x->is_view) {
-            aot_dims size = {x->type->size, x->type->ndim}, stride = {x->type->stride, x->type->ndim};
+            aot_dims size = {x->type->size, x->type->ndim},
+                     stride = {x->type->stride, x->type->ndim};
             args[i] = AOT_V(t, aten_as_strided, inner[x->inner], size, stride, x->known->offset);
         }
     }

@@ -31,13 +31,14 @@ typedef struct input_plan {
     inner_input *inner;
     unsigned n_outer, n_inner;
     unsigned n_attrs; /* the first of outer are the module's parameters and buffers */
-    bool rewritten; /* duplicates dropped, or views merged: PyTorch makes the metadata from less then */
+    /* duplicates dropped, or views merged: PyTorch makes the metadata from less then */
+    bool rewritten;
     int n_outer_mutated; /* inputs that were written before duplicates were dropped */
     bool token; /* effects: a token comes before the inputs, and one before the outputs */
 } input_plan;
 
-/* inputs.c. Plans are in the arena, or the tracer's. Those that return bool say whether they changed
- * it. */
+/* inputs.c. Plans are in the arena, or the tracer's. Those that return bool say whether they
+ * changed it. */
 void cap_plan_identity(input_plan *p, const aot_capture_in *in, aot_arena *a);
 bool cap_plan_dedupe(input_plan *p, const aot_input_info *info, aot_arena *a);
 bool cap_plan_bases(aot_tracer *t, input_plan *p, const aot_input_info *info, bool inference);
@@ -80,8 +81,8 @@ bool cap_takes_tangent(const aot_output_info *o);
 /* slots.c: where the values of the user's program are among those of the graph. */
 void cap_find_slots(const input_plan *p, const forward_run *r, aot_arena *arena,
                     aot_tensor *const *bases, unsigned n_bases, analysis *a);
-/* Fills a->meta and the tangents from a finished forward, which began with gradients enabled or not;
- * memory from arena. */
+/* Fills a->meta and the tangents from a finished forward, which began with gradients enabled or
+ * not; memory from arena. */
 void cap_analyze(aot_tracer *t, const aot_capture_in *in, const input_plan *p,
                  const forward_run *r, bool grad_before, aot_arena *arena, analysis *a);
 

@@ -1,8 +1,10 @@
-/* ViewAndMutationMeta field by field: printing, JSON, comparison, and the indices that PyTorch computes
- * from what is stored.
+/* ViewAndMutationMeta field by field: printing, JSON, comparison, and the indices that PyTorch
+ * computes from what is stored.
  *
- * A field is a row of metadata.def; its value is made anew each time from the few facts of the struct.
- * Mirrors: torch/_functorch/_aot_autograd/schemas.py:ViewAndMutationMeta.__post_init__ and its slices. */
+ * A field is a row of metadata.def; its value is made anew each time from the few facts of the
+ * struct.
+ * Mirrors: torch/_functorch/_aot_autograd/schemas.py:ViewAndMutationMeta.__post_init__ and its
+ * slices. */
 #include "capture/metadata.h"
 
 #include <stdio.h>
@@ -18,7 +20,7 @@ typedef struct value {
     int64_t stop; /* 0: None */
 } value;
 
-/* ---- makers of values, used by metadata.def ------------------------------------------------------ */
+/* ---- makers of values, used by metadata.def -------------------------------------------------- */
 
 #define INT(x) ((value){.kind = V_INT, .n = (x)})
 #define BOOL(x) ((value){.kind = V_BOOL, .n = (x)})
@@ -149,13 +151,13 @@ static value saved_slice(const aot_fw_metadata *m, bool checked, bool unchecked)
     return (value){.kind = V_SLICE, .n = first, .stop = -(last + (unchecked ? 0 : no_vc))};
 }
 
-/* ---- the table ----------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 #define META(name, class, expression, sentence)                                                    \
-    static value get_##name(const aot_fw_metadata *m, aot_arena *a)                                 \
-    {                                                                                               \
-        (void)a;                                                                                    \
-        return expression;                                                                          \
+    static value get_##name(const aot_fw_metadata *m, aot_arena *a)                                \
+    {                                                                                              \
+        (void)a;                                                                                   \
+        return expression;                                                                         \
     }
 #include "capture/metadata.def"
 #undef META
@@ -193,7 +195,7 @@ bool aot_meta_is_known(const aot_fw_metadata *m, aot_meta_field f)
     return (m->absent >> f & 1) == 0 && (!cut || m->is_cut || none);
 }
 
-/* ---- printing ------------------------------------------------------------------------------------ */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void print_value(aot_sb *out, const value *v)
 {
@@ -306,7 +308,7 @@ json_t *aot_meta_json(const aot_fw_metadata *m)
     return o;
 }
 
-/* ---- comparison ---------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 typedef struct report {
     aot_meta_differs_fn *differs;
@@ -408,7 +410,7 @@ void aot_meta_compare(const aot_fw_metadata *recorded, const aot_fw_metadata *de
     }
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *sentence;

@@ -1,4 +1,5 @@
-/* What AOTAutograd knows of a unit's inputs and outputs: derived by capture, read from logs by import.
+/* What AOTAutograd knows of a unit's inputs and outputs: derived by capture, read from logs by
+ * import.
  * Mirrors torch/_functorch/_aot_autograd/schemas.py:ViewAndMutationMeta. */
 #ifndef AOT_CAPTURE_METADATA_H
 #define AOT_CAPTURE_METADATA_H
@@ -96,12 +97,13 @@ typedef struct aot_fw_metadata {
     int grad_enabled_mutation, deterministic; /* -1: None */
     int graphsafe_rng_index;   /* -1: None */
     bool keep_input_mutations, is_train, is_rng_op_functionalized;
-    bool grad_mode_unknown;   /* derived: whether the caller had gradients enabled is recorded nowhere */
+    /* derived: whether the caller had gradients enabled is recorded nowhere */
+    bool grad_mode_unknown;
     bool is_cut;              /* fields of class CUT and AFTER_CUT are known */
     uint64_t absent;          /* bit aot_meta_field: the text that was read does not have it */
 } aot_fw_metadata;
 
-/* ---- fields by name ------------------------------------------------------------------------------ */
+/* ---- fields by name -------------------------------------------------------------------------- */
 
 typedef enum aot_meta_class {
     AOT_META_TRACED, AOT_META_CUT, AOT_META_COMPUTED, AOT_META_AFTER_CUT

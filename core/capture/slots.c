@@ -1,5 +1,5 @@
-/* Where the values of the user's program are among those of the graph: a tensor subclass takes a place
- * for each of its inner tensors, and for each symbolic size of its own.
+/* Where the values of the user's program are among those of the graph: a tensor subclass takes a
+ * place for each of its inner tensors, and for each symbolic size of its own.
  * Mirrors: torch/_functorch/_aot_autograd/subclass_utils.py:create_subclass_meta. */
 #include "base/vec.h"
 #include "capture/internal.h"
@@ -40,8 +40,9 @@ static const aot_tensor *tensor_of(aot_value v)
 }
 
 /* What the forward returns beside the outputs depends on whether it is compiled for training. */
-static aot_value_places returned(const forward_run *r, const aot_fw_metadata *m, aot_tensor *const *bases,
-                          unsigned n_bases, bool train, aot_arena *arena, bool *any)
+static aot_value_places returned(const forward_run *r, const aot_fw_metadata *m,
+                                 aot_tensor *const *bases, unsigned n_bases, bool train,
+                                 aot_arena *arena, bool *any)
 {
     tensors v = {0};
     for (unsigned i = 0; i < r->n_inputs; i++) {
@@ -97,8 +98,8 @@ static aot_value_places tangents_of(const forward_run *r, const aot_fw_metadata 
     return s;
 }
 
-/* Where duplicates were dropped or views merged: PyTorch numbers the tangents of mutated inputs 0 each
- * and leaves the others at the places that they had. */
+/* Where duplicates were dropped or views merged: PyTorch numbers the tangents of mutated inputs 0
+ * each and leaves the others at the places that they had. */
 static void renumber(aot_value_places *s, const aot_fw_metadata *m, int n_outer_mutated)
 {
     int n_mutated = 0;

@@ -35,11 +35,12 @@ static aot_tensor *number_mask(aot_tracer *t, aot_tensor *mask, aot_dtype d)
         return mask;
     }
     aot_value device = aot_v_device(aot_device_of(mask));
-    aot_tensor *lowest = AOT(t, aten_scalar_tensor, (double)-INFINITY, aot_v_dtype(d), AOT_NONE, device);
+    aot_tensor *lowest =
+        AOT(t, aten_scalar_tensor, (double)-INFINITY, aot_v_dtype(d), AOT_NONE, device);
     return AOT(t, aten_where_ScalarSelf, mask, 0.0, lowest);
 }
 
-/* ---- in single steps ------------------------------------------------------------------------------- */
+/* ---- in single steps ------------------------------------------------------------------------- */
 
 static double root_scale(const attention *a)
 {
@@ -126,7 +127,7 @@ bool composite_attention_math(aot_expand *k)
     return aot_x_give_tuple(k, 2, out);
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 static bool is_or_one(aot_dim d, aot_dim want)
 {

@@ -1,7 +1,8 @@
 /* Convolutions by number of dimensions: all are convolution, with a batch dimension for the time of
  * the call if the input has none.
  *
- *     conv2d(x [4, 6, 6], w)  ->  convolution(unsqueeze(x, 0), w, None, [1, 1], ...), squeeze(.., 0)
+ *     conv2d(x [4, 6, 6], w)  ->  convolution(unsqueeze(x, 0), w, None, [1, 1], ...),
+ *                                 squeeze(.., 0)
  *
  * Mirrors: aten/src/ATen/native/Convolution.cpp */
 #include "trace/trace.h"

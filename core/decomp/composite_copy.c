@@ -5,7 +5,7 @@
 #include "rules/meta_shared.h"
 #include "trace/trace.h"
 
-/* ---- to ------------------------------------------------------------------------------------------- */
+/* ---- to -------------------------------------------------------------------------------------- */
 
 typedef struct conversion {
     aot_tensor *x;
@@ -32,9 +32,10 @@ static bool keeps_format(aot_tracer *t, const aot_tensor *x, aot_value format)
 
 static aot_tensor *to(aot_tracer *t, const conversion *c)
 {
-    bool same = (c->dtype.kind == AOT_V_NONE || c->dtype.u.dim.value == (int64_t)aot_dtype_of(c->x)) &&
-                (c->device.kind == AOT_V_NONE || c->device.u.s == aot_device_of(c->x)) &&
-                !is_true(c->copy) && keeps_format(t, c->x, c->format);
+    bool same =
+        (c->dtype.kind == AOT_V_NONE || c->dtype.u.dim.value == (int64_t)aot_dtype_of(c->x)) &&
+        (c->device.kind == AOT_V_NONE || c->device.u.s == aot_device_of(c->x)) &&
+        !is_true(c->copy) && keeps_format(t, c->x, c->format);
     return same ? c->x
                 : AOT(t, aten__to_copy, c->x, c->dtype, c->layout, c->device, c->pin_memory,
                       c->non_blocking, c->format);
@@ -107,7 +108,7 @@ bool composite_cast(aot_expand *k)
     return aot_x_give(k, to(k->t, &c));
 }
 
-/* ---- joining ------------------------------------------------------------------------------------- */
+/* ---- joining --------------------------------------------------------------------------------- */
 
 /* hstack, vstack, dstack: as many dimensions as needed, then cat */
 bool composite_stack_along(aot_expand *k)
@@ -132,7 +133,8 @@ bool composite_column_stack(aot_expand *k)
     aot_tensor **out = AOT_NEW_ARRAY(aot_tracer_arena(k->t), aot_tensor *, n + 1);
     for (unsigned i = 0; i < n; i++) {
         aot_dim column[2] = {aot_numel(k->t, in[i]), aot_dim_of(1)};
-        out[i] = aot_ndim(in[i]) <= 1 ? AOT(k->t, aten_reshape, in[i], ((aot_dims){column, 2})) : in[i];
+        out[i] =
+            aot_ndim(in[i]) <= 1 ? AOT(k->t, aten_reshape, in[i], ((aot_dims){column, 2})) : in[i];
     }
     return aot_x_give(k, AOT(k->t, aten_hstack, aot_v_tensors(k->t, n, out)));
 }

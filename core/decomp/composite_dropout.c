@@ -1,5 +1,5 @@
-/* Dropouts: dropout is native_dropout; the in-place forms and those that drop whole channels or keep
- * mean and variance are products with noise.
+/* Dropouts: dropout is native_dropout; the in-place forms and those that drop whole channels or
+ * keep mean and variance are products with noise.
  *
  *     dropout_(x, 0.3, True)  ->  empty_like(x), bernoulli_(.., 0.7), div_(.., 0.7), mul_(x, ..)
  *
@@ -86,5 +86,6 @@ bool composite_noise_dropout(aot_expand *k)
     b = AOT(t, aten_add__Scalar, b, alpha * a * p);
     noise = AOT(t, aten_mul__Scalar, noise, a);
     x = multiply(t, x, noise, kind.inplace);
-    return aot_x_give(k, kind.inplace ? AOT(t, aten_add__Tensor, x, b) : AOT(t, aten_add_Tensor, x, b));
+    return aot_x_give(k, kind.inplace ? AOT(t, aten_add__Tensor, x, b)
+                                      : AOT(t, aten_add_Tensor, x, b));
 }

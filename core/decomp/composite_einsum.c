@@ -155,7 +155,7 @@ static aot_tensor *align(einsum *e, unsigned i)
     return AOT(t, aten_permute, x, aot_v_ints(t, e->n_dims, order));
 }
 
-/* ---- one contraction ----------------------------------------------------------------------------- */
+/* ---- one contraction ------------------------------------------------------------------------- */
 
 typedef struct dim_list {
     int64_t d[AOT_FAKE_MAX_NDIM];
@@ -189,8 +189,8 @@ static aot_tensor *sum_keep(aot_tracer *t, aot_tensor *x, const dim_list *dims)
                         : AOT(t, aten_sum_dim_IntList, x, aot_v_ints(t, dims->n, dims->d), true);
 }
 
-/* The product of two aligned operands, summed over `sum`, whose dimensions stay with size 1: those in
- * both are a batch, those in one of them rows or columns of a bmm. */
+/* The product of two aligned operands, summed over `sum`, whose dimensions stay with size 1: those
+ * in both are a batch, those in one of them rows or columns of a bmm. */
 static aot_tensor *pair(aot_tracer *t, aot_tensor *left, aot_tensor *right, const dim_list *sum)
 {
     dim_list both = {.size = aot_dim_of(1)}, rows = both, columns = both, summed = both;

@@ -30,7 +30,8 @@ static aot_tensor *promoted(aot_tracer *t, aot_tensor *x, bool complex)
 }
 
 /* x cut or padded with zeros to sizes along dims. */
-static aot_tensor *resized(aot_tracer *t, aot_tensor *x, const int64_t *dim, const aot_dim *size, unsigned n)
+static aot_tensor *resized(aot_tracer *t, aot_tensor *x, const int64_t *dim, const aot_dim *size,
+                           unsigned n)
 {
     aot_dim pad[2 * AOT_FAKE_MAX_NDIM];
     unsigned ndim = aot_ndim(x);
@@ -64,7 +65,7 @@ static aot_dim half(aot_tracer *t, aot_dim n)
     return aot_trace_dim(t, '+', aot_trace_dim(t, '/', n, aot_dim_of(2)), aot_dim_of(1));
 }
 
-/* ---- one dimension ---------------------------------------------------------------------------------- */
+/* ---- one dimension --------------------------------------------------------------------------- */
 
 /* (self, n, dim, norm) */
 static bool c2r(aot_expand *k, bool forward)
@@ -79,7 +80,8 @@ static bool c2r(aot_expand *k, bool forward)
         x = resized(t, x, &dim, &kept, 1);
     }
     x = forward ? AOT(t, aten__conj, x) : x;
-    return aot_x_give(k, AOT(t, aten__fft_c2r, x, aot_v_ints(t, 1, &dim), norm_of(k, 3, forward), n));
+    return aot_x_give(k,
+                      AOT(t, aten__fft_c2r, x, aot_v_ints(t, 1, &dim), norm_of(k, 3, forward), n));
 }
 
 static bool r2c(aot_expand *k, bool forward, bool onesided)
@@ -104,7 +106,8 @@ static bool c2c(aot_expand *k, bool forward)
         aot_dim n = aot_x_dim(k, 1, 0);
         x = resized(t, x, &dim, &n, 1);
     }
-    return aot_x_give(k, AOT(t, aten__fft_c2c, x, aot_v_ints(t, 1, &dim), norm_of(k, 3, forward), forward));
+    return aot_x_give(
+        k, AOT(t, aten__fft_c2c, x, aot_v_ints(t, 1, &dim), norm_of(k, 3, forward), forward));
 }
 
 bool composite_fft_1d(aot_expand *k)
@@ -126,7 +129,7 @@ bool composite_fft_1d(aot_expand *k)
     }
 }
 
-/* ---- several dimensions -------------------------------------------------------------------------------- */
+/* ---- several dimensions ---------------------------------------------------------------------- */
 
 typedef struct axes {
     int64_t dim[AOT_FAKE_MAX_NDIM];
@@ -149,7 +152,8 @@ static axes axes_of(aot_expand *k, const aot_tensor *x)
     return a;
 }
 
-/* The length of the last dimension of a real result; a.size then has what is kept of the spectrum. */
+/* The length of the last dimension of a real result; a.size then has what is kept of the
+ * spectrum. */
 static aot_dim real_length(aot_expand *k, axes *a)
 {
     aot_dims s = aot_x_dims(k, 1);
@@ -167,7 +171,8 @@ bool composite_fft_nd(aot_expand *k)
     aot_tensor *x = promoted(t, aot_x_tensor(k, 0), true);
     axes a = axes_of(k, x);
     x = resized(t, x, a.dim, a.size, a.n);
-    return aot_x_give(k, AOT(t, aten__fft_c2c, x, aot_v_ints(t, a.n, a.dim), norm_of(k, 3, forward), forward));
+    return aot_x_give(
+        k, AOT(t, aten__fft_c2c, x, aot_v_ints(t, a.n, a.dim), norm_of(k, 3, forward), forward));
 }
 
 bool composite_fft_rfftn(aot_expand *k)
@@ -176,7 +181,8 @@ bool composite_fft_rfftn(aot_expand *k)
     aot_tensor *x = promoted(t, aot_x_tensor(k, 0), false);
     axes a = axes_of(k, x);
     x = resized(t, x, a.dim, a.size, a.n);
-    return aot_x_give(k, AOT(t, aten__fft_r2c, x, aot_v_ints(t, a.n, a.dim), norm_of(k, 3, true), true));
+    return aot_x_give(
+        k, AOT(t, aten__fft_r2c, x, aot_v_ints(t, a.n, a.dim), norm_of(k, 3, true), true));
 }
 
 bool composite_fft_irfftn(aot_expand *k)
@@ -186,7 +192,8 @@ bool composite_fft_irfftn(aot_expand *k)
     axes a = axes_of(k, x);
     aot_dim n = real_length(k, &a);
     x = resized(t, x, a.dim, a.size, a.n);
-    return aot_x_give(k, AOT(t, aten__fft_c2r, x, aot_v_ints(t, a.n, a.dim), norm_of(k, 3, false), n));
+    return aot_x_give(k,
+                      AOT(t, aten__fft_c2r, x, aot_v_ints(t, a.n, a.dim), norm_of(k, 3, false), n));
 }
 
 bool composite_fft_hfftn(aot_expand *k)
@@ -233,7 +240,7 @@ bool composite_fftshift(aot_expand *k)
     return aot_x_give(k, AOT(k->t, aten_roll, x, ((aot_dims){shift, n}), aot_v_ints(k->t, n, dim)));
 }
 
-/* ---- stft ------------------------------------------------------------------------------------------------- */
+/* ---- stft ------------------------------------------------------------------------------------ */
 
 /* stft without centring: (self, n_fft, hop_length, win_length, window, normalized, onesided,
  * return_complex) */
@@ -241,7 +248,8 @@ bool composite_stft(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0), *window = aot_x_tensor(k, 4);
-    int64_t n_fft = aot_x_int(k, 1, 0), hop = aot_x_int(k, 2, n_fft / 4), win = aot_x_int(k, 3, n_fft);
+    int64_t n_fft = aot_x_int(k, 1, 0), hop = aot_x_int(k, 2, n_fft / 4),
+            win = aot_x_int(k, 3, n_fft);
     bool vector = aot_ndim(x) == 1;
     x = vector ? AOT(t, aten_unsqueeze, x, 0) : x;
     if (win < n_fft) {
@@ -265,14 +273,16 @@ bool composite_stft(aot_expand *k)
     return aot_x_give(k, as_complex ? x : AOT(t, aten_view_as_real, x));
 }
 
-/* ---- istft ------------------------------------------------------------------------------------------------ */
+/* ---- istft ----------------------------------------------------------------------------------- */
 
 /* The window of n_fft values: a shorter one is centred. */
 static aot_tensor *full_window(aot_expand *k, const aot_tensor *x, int64_t n_fft)
 {
     aot_tracer *t = k->t;
     aot_tensor *window = aot_x_tensor(k, 4);
-    aot_dtype real = aot_dtype_of(x) == AOT_C128 ? AOT_F64 : aot_dtype_of(x) == AOT_C32 ? AOT_F16 : AOT_F32;
+    aot_dtype real = aot_dtype_of(x) == AOT_C128  ? AOT_F64
+                     : aot_dtype_of(x) == AOT_C32 ? AOT_F16
+                                                  : AOT_F32;
     int64_t size = aot_x_int(k, 3, n_fft), left = (n_fft - size) / 2;
     if (window == NULL) {
         window = AOT(t, aten_ones, aot_v_ints(t, 1, &size), aot_v_dtype(real), AOT_NONE,
@@ -297,7 +307,8 @@ bool composite_istft(aot_expand *k)
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0);
     int64_t n_fft = aot_x_int(k, 1, 0), hop = aot_x_int(k, 2, n_fft / 4), dim = 2;
-    int64_t norm = aot_x_bool(k, 6) ? NORM_ROOT_N : NORM_N, start = aot_x_bool(k, 5) ? n_fft / 2 : 0;
+    int64_t norm = aot_x_bool(k, 6) ? NORM_ROOT_N : NORM_N,
+            start = aot_x_bool(k, 5) ? n_fft / 2 : 0;
     bool matrix = aot_ndim(x) == 2;
     bool onesided = aot_x_is_none(k, 7) ? !aot_dim_is(aot_size(x, -2), n_fft) : aot_x_bool(k, 7);
     aot_dim frames = aot_size(x, -1), steps = aot_trace_dim(t, '-', frames, aot_dim_of(1));

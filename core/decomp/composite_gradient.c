@@ -1,6 +1,6 @@
 /* torch.gradient where tensors say at which coordinates the values were taken.
- * Mirrors aten/src/ATen/native/ReduceOps.cpp:gradient_helper. Operands are computed from the right to
- * the left, as the compiler of PyTorch's releases orders them. */
+ * Mirrors aten/src/ATen/native/ReduceOps.cpp:gradient_helper. Operands are computed from the right
+ * to the left, as the compiler of PyTorch's releases orders them. */
 #include "decomp/decomp.h"
 
 static aot_tensor *piece(aot_tracer *t, aot_tensor *x, int64_t dim, int64_t from, int64_t to)

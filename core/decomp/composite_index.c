@@ -1,8 +1,9 @@
 /* Indexing and choosing made of other operators: where with numbers, take_along_dim ...
- * Mirrors aten/src/ATen/native/TensorCompare.cpp, TensorAdvancedIndexing.cpp, Repeat.cpp, Pow.cpp. */
+ * Mirrors aten/src/ATen/native/TensorCompare.cpp, TensorAdvancedIndexing.cpp, Repeat.cpp,
+ * Pow.cpp. */
 #include "trace/trace.h"
 
-/* ---- types of results ------------------------------------------------------------------------------ */
+/* ---- types of results ------------------------------------------------------------------------ */
 
 static int rank(aot_dtype d)
 {
@@ -12,7 +13,10 @@ static int rank(aot_dtype d)
 
 static aot_dtype number_dtype(aot_value v)
 {
-    return v.kind == AOT_V_BOOL ? AOT_B8 : v.kind == AOT_V_INT ? AOT_I64 : v.kind == AOT_V_COMPLEX ? AOT_C64 : AOT_F32;
+    return v.kind == AOT_V_BOOL      ? AOT_B8
+           : v.kind == AOT_V_INT     ? AOT_I64
+           : v.kind == AOT_V_COMPLEX ? AOT_C64
+                                     : AOT_F32;
 }
 
 /* Of a tensor and a Python number: the number counts only if it is of a higher kind. */
@@ -31,7 +35,7 @@ static aot_tensor *scalar_like(aot_tracer *t, aot_value v, aot_dtype d, const ao
                aot_v_device(aot_device_of(like)));
 }
 
-/* ---- where --------------------------------------------------------------------------------------------- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
 bool composite_where_scalar(aot_expand *k)
 {
@@ -69,7 +73,7 @@ bool composite_argwhere(aot_expand *k)
     return aot_x_give(k, AOT(k->t, aten_nonzero, aot_x_tensor(k, 0)));
 }
 
-/* ---- gathering --------------------------------------------------------------------------------------------- */
+/* ---- gathering ------------------------------------------------------------------------------- */
 
 /* take_along_dim(self, indices, dim) */
 bool composite_take_along_dim(aot_expand *k)
@@ -122,7 +126,8 @@ bool composite_repeat_interleave_tensor(aot_expand *k)
     if (aot_x_is_none(k, 2)) {
         x = AOT(t, aten_flatten_using_ints, x);
     }
-    int64_t dim = aot_x_is_none(k, 2) ? 0 : (int64_t)aot_wrap_dim(t, aot_x_int(k, 2, 0), aot_ndim(x));
+    int64_t dim =
+        aot_x_is_none(k, 2) ? 0 : (int64_t)aot_wrap_dim(t, aot_x_int(k, 2, 0), aot_ndim(x));
     if (aot_ndim(repeats) == 0 || (aot_ndim(repeats) == 1 && aot_dim_is(aot_size(repeats, 0), 1))) {
         int64_t one = 1;
         aot_dim size = aot_size(x, dim);
@@ -133,7 +138,7 @@ bool composite_repeat_interleave_tensor(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_index_select, x, dim, index));
 }
 
-/* ---- combinations ---------------------------------------------------------------------------------------- */
+/* ---- combinations ---------------------------------------------------------------------------- */
 
 bool composite_cartesian_prod(aot_expand *k)
 {
@@ -150,7 +155,7 @@ bool composite_cartesian_prod(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_stack, aot_v_tensors(t, n, out), 1));
 }
 
-/* ---- float_power, xlogy -------------------------------------------------------------------------------- */
+/* ---- float_power, xlogy ---------------------------------------------------------------------- */
 
 static bool any_complex(aot_value a, aot_value b)
 {
@@ -164,7 +169,8 @@ static aot_value wide(aot_tracer *t, aot_value v, aot_dtype d)
     if (v.kind == AOT_V_TENSOR) {
         return AOT_V(t, aten_to_dtype, v.u.t, aot_v_dtype(d));
     }
-    return v.kind == AOT_V_COMPLEX || v.kind == AOT_V_FLOAT ? v : aot_v_float((double)v.u.dim.value);
+    return v.kind == AOT_V_COMPLEX || v.kind == AOT_V_FLOAT ? v
+                                                            : aot_v_float((double)v.u.dim.value);
 }
 
 /* float_power: pow in double precision */
@@ -186,7 +192,7 @@ bool composite_square(aot_expand *k)
     return aot_x_give(k, AOT(k->t, aten_pow_Tensor_Scalar, aot_x_tensor(k, 0), 2));
 }
 
-/* ---- backward helpers that are composite ------------------------------------------------------------------ */
+/* ---- backward helpers that are composite ----------------------------------------------------- */
 
 /* gather_backward(grad, self, dim, index, sparse_grad) */
 bool composite_gather_backward(aot_expand *k)

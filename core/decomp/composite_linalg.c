@@ -35,7 +35,7 @@ bool composite_linalg_taken(aot_expand *k)
     return false;
 }
 
-/* ---- determinants ------------------------------------------------------------------------------------ */
+/* ---- determinants ---------------------------------------------------------------------------- */
 
 bool composite_logdet(aot_expand *k)
 {
@@ -50,11 +50,12 @@ bool composite_logdet(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_where_ScalarSelf, sign, (double)NAN, log));
 }
 
-/* ---- singular values ---------------------------------------------------------------------------------- */
+/* ---- singular values ------------------------------------------------------------------------- */
 
 bool composite_linalg_svd(aot_expand *k)
 {
-    return aot_x_give_value(k, AOT_V(k->t, aten__linalg_svd, aot_x_tensor(k, 0), k->args[1], true, k->args[2]));
+    return aot_x_give_value(
+        k, AOT_V(k->t, aten__linalg_svd, aot_x_tensor(k, 0), k->args[1], true, k->args[2]));
 }
 
 bool composite_linalg_svdvals(aot_expand *k)
@@ -95,7 +96,7 @@ bool composite_qr(aot_expand *k)
     return aot_x_give_value(k, AOT_V(k->t, aten_linalg_qr, aot_x_tensor(k, 0), mode));
 }
 
-/* ---- norms ------------------------------------------------------------------------------------------------ */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
 /* The other dimensions first, then a and b. */
 static aot_value backshift(aot_tracer *t, int64_t a, int64_t b, unsigned n)
@@ -138,7 +139,8 @@ bool composite_matrix_norm(aot_expand *k)
     int64_t dim[2] = {aot_wrap_dim(t, d.d[0].value, n), aot_wrap_dim(t, d.d[1].value, n)};
     double ord = nuc || fro ? 2 : aot_x_float(k, 1, 2);
     if (fro) {
-        return aot_x_give(k, AOT(t, aten_linalg_vector_norm, x, 2, aot_v_ints(t, 2, dim), keep, k->args[4]));
+        return aot_x_give(
+            k, AOT(t, aten_linalg_vector_norm, x, 2, aot_v_ints(t, 2, dim), keep, k->args[4]));
     }
     if (fabs(ord) == 2) { /* by singular values */
         aot_value order = backshift(t, dim[0], dim[1], n);
@@ -170,15 +172,19 @@ bool composite_linalg_norm(aot_expand *k)
     unsigned n = has_dim ? (aot_v_is_list(k->args[2]) ? k->args[2].n : 1) : aot_ndim(x);
     aot_value dim = has_dim ? k->args[2] : aot_v_ints(t, 2, both);
     if (aot_x_is_none(k, 1)) {
-        return aot_x_give(k, AOT(t, aten_linalg_vector_norm, x, 2.0, k->args[2], k->args[3], k->args[4]));
+        return aot_x_give(
+            k, AOT(t, aten_linalg_vector_norm, x, 2.0, k->args[2], k->args[3], k->args[4]));
     }
     if (text) {
-        return aot_x_give(k, AOT(t, aten_linalg_matrix_norm_str_ord, x, k->args[1], dim, k->args[3], k->args[4]));
+        return aot_x_give(
+            k, AOT(t, aten_linalg_matrix_norm_str_ord, x, k->args[1], dim, k->args[3], k->args[4]));
     }
     if (n == 2) {
-        return aot_x_give(k, AOT(t, aten_linalg_matrix_norm, x, k->args[1], dim, k->args[3], k->args[4]));
+        return aot_x_give(
+            k, AOT(t, aten_linalg_matrix_norm, x, k->args[1], dim, k->args[3], k->args[4]));
     }
-    return aot_x_give(k, AOT(t, aten_linalg_vector_norm, x, k->args[1], k->args[2], k->args[3], k->args[4]));
+    return aot_x_give(
+        k, AOT(t, aten_linalg_vector_norm, x, k->args[1], k->args[2], k->args[3], k->args[4]));
 }
 
 /* nuclear_norm(self, [dim,] keepdim) */
@@ -193,7 +199,8 @@ bool composite_nuclear_norm(aot_expand *k)
 
 bool composite_frobenius_norm(aot_expand *k)
 {
-    return aot_x_give(k, AOT(k->t, aten_norm_ScalarOpt_dim, aot_x_tensor(k, 0), 2.0, k->args[1], k->args[2]));
+    return aot_x_give(
+        k, AOT(k->t, aten_norm_ScalarOpt_dim, aot_x_tensor(k, 0), 2.0, k->args[1], k->args[2]));
 }
 
 /* linalg_cond(self, p): quotient of singular values, or product of norms */
@@ -229,10 +236,11 @@ bool composite_linalg_cond(aot_expand *k)
     args[0] = aot_v_tensor(inverse);
     aot_tensor *b = aot_v_first(aot_call_op(t, norm, 2, args));
     a = AOT(t, aten_mul_Tensor, a, b);
-    return aot_x_give(k, AOT(t, aten_nan_to_num_, a, (double)INFINITY, (double)INFINITY, -(double)INFINITY));
+    return aot_x_give(
+        k, AOT(t, aten_nan_to_num_, a, (double)INFINITY, (double)INFINITY, -(double)INFINITY));
 }
 
-/* ---- pseudo-inverses, ranks ------------------------------------------------------------------------------ */
+/* ---- pseudo-inverses, ranks ------------------------------------------------------------------ */
 
 static aot_tensor *tolerance(aot_tracer *t, double v, const aot_tensor *like)
 {
@@ -272,7 +280,8 @@ bool composite_linalg_pinv(aot_expand *k)
         hermitian = aot_v_bool(false);
     } else {
         atol = tolerance(t, 0, x);
-        rtol = k->args[1].kind == AOT_V_TENSOR ? k->args[1].u.t : tolerance(t, aot_x_float(k, 1, 0), x);
+        rtol = k->args[1].kind == AOT_V_TENSOR ? k->args[1].u.t
+                                               : tolerance(t, aot_x_float(k, 1, 0), x);
     }
     return aot_x_give(k, AOT(t, aten_linalg_pinv_atol_rtol_tensor, x, atol, rtol, hermitian));
 }
@@ -281,7 +290,8 @@ bool composite_linalg_pinv(aot_expand *k)
 bool composite_linalg_eigh(aot_expand *k)
 {
     aot_value r = AOT_V(k->t, aten__linalg_eigh, k->args[0], k->args[1]);
-    return k->op == AOT_OP_aten_linalg_eigh ? aot_x_give_value(k, r) : aot_x_give(k, aot_v_item(r, 0));
+    return k->op == AOT_OP_aten_linalg_eigh ? aot_x_give_value(k, r)
+                                            : aot_x_give(k, aot_v_item(r, 0));
 }
 
 static aot_tensor *no_tolerance(aot_tracer *t, const aot_tensor *like)
@@ -292,8 +302,9 @@ static aot_tensor *no_tolerance(aot_tracer *t, const aot_tensor *like)
 
 static aot_tensor *given(aot_tracer *t, aot_value v, const aot_tensor *like)
 {
-    return v.kind == AOT_V_TENSOR ? v.u.t
-                                  : tolerance(t, v.kind == AOT_V_FLOAT ? v.u.f : (double)v.u.dim.value, like);
+    return v.kind == AOT_V_TENSOR
+               ? v.u.t
+               : tolerance(t, v.kind == AOT_V_FLOAT ? v.u.f : (double)v.u.dim.value, like);
 }
 
 /* linalg_matrix_rank: how many singular values are above max(atol, rtol * the largest) */
@@ -334,7 +345,7 @@ bool composite_matrix_rank(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_sum_dim_IntList, s, aot_v_ints(t, 1, &last)));
 }
 
-/* ---- powers ----------------------------------------------------------------------------------------------- */
+/* ---- powers ---------------------------------------------------------------------------------- */
 
 bool composite_matrix_power(aot_expand *k)
 {
@@ -372,7 +383,7 @@ bool composite_matrix_power(aot_expand *k)
     return aot_x_give(k, result);
 }
 
-/* ---- tensors as matrices ----------------------------------------------------------------------------------- */
+/* ---- tensors as matrices --------------------------------------------------------------------- */
 
 static aot_dim product(aot_tracer *t, const aot_tensor *x, unsigned from, unsigned to)
 {
@@ -419,7 +430,7 @@ bool composite_tensorsolve(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_reshape, x, out));
 }
 
-/* ---- others ------------------------------------------------------------------------------------------------- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 bool composite_matrix_exp(aot_expand *k)
 {
@@ -434,7 +445,8 @@ bool composite_lu_solve(aot_expand *k)
 
 bool composite_lu_with_info(aot_expand *k)
 {
-    return aot_x_give_value(k, AOT_V(k->t, aten_linalg_lu_factor_ex, aot_x_tensor(k, 0), k->args[1], false));
+    return aot_x_give_value(
+        k, AOT_V(k->t, aten_linalg_lu_factor_ex, aot_x_tensor(k, 0), k->args[1], false));
 }
 
 /* linalg_vander(x, N): powers of x as columns */
@@ -444,7 +456,8 @@ bool composite_linalg_vander(aot_expand *k)
     aot_tensor *x = aot_x_tensor(k, 0), *both[2];
     x = aot_ndim(x) == 0 ? AOT(t, aten_unsqueeze, x, -1) : x;
     unsigned n = aot_ndim(x);
-    aot_dim size[AOT_FAKE_MAX_NDIM + 1], columns = aot_x_is_none(k, 1) ? aot_size(x, -1) : aot_x_dim(k, 1, 0);
+    aot_dim size[AOT_FAKE_MAX_NDIM + 1],
+        columns = aot_x_is_none(k, 1) ? aot_size(x, -1) : aot_x_dim(k, 1, 0);
     memcpy(size, aot_sizes(x).d, n * sizeof *size);
     size[n] = aot_trace_dim(t, '-', columns, aot_dim_of(1));
     x = AOT(t, aten_unsqueeze, x, -1);

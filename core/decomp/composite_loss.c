@@ -29,7 +29,7 @@ static aot_tensor *zeros_like(aot_tracer *t, aot_tensor *x)
                aot_v_name(t, "torch.contiguous_format"));
 }
 
-/* ---- pointwise ------------------------------------------------------------------------------------- */
+/* ---- pointwise ------------------------------------------------------------------------------- */
 
 bool composite_l1_loss(aot_expand *k)
 {
@@ -120,7 +120,7 @@ bool composite_multilabel_margin_loss(aot_expand *k)
                              k->args[2]));
 }
 
-/* ---- distances ---------------------------------------------------------------------------------------- */
+/* ---- distances ------------------------------------------------------------------------------- */
 
 /* pairwise_distance(x1, x2, p, eps, keepdim) */
 bool composite_pairwise_distance(aot_expand *k)

@@ -1,5 +1,6 @@
 /* Products of matrices and vectors made of mm, bmm, mv, dot.
- * Mirrors torch/_decomp/decompositions.py:matmul and aten/src/ATen/native/LinearAlgebra.cpp, Linear.cpp. */
+ * Mirrors torch/_decomp/decompositions.py:matmul and aten/src/ATen/native/LinearAlgebra.cpp,
+ * Linear.cpp. */
 #include <string.h>
 
 #include "trace/trace.h"
@@ -18,7 +19,7 @@ static aot_dim product(aot_tracer *t, aot_dims d)
     return p;
 }
 
-/* ---- matmul --------------------------------------------------------------------------------------- */
+/* ---- matmul ---------------------------------------------------------------------------------- */
 
 /* Whether the batch of the larger one becomes rows of one matrix product. */
 static bool should_fold(aot_tracer *t, const aot_tensor *a, const aot_tensor *b)
@@ -152,7 +153,7 @@ bool composite_matmul(aot_expand *k)
     return aot_x_give(k, matmul(k->t, aot_x_tensor(k, 0), aot_x_tensor(k, 1)));
 }
 
-/* ---- outer, inner, tensordot, kron ------------------------------------------------------------------ */
+/* ---- outer, inner, tensordot, kron ----------------------------------------------------------- */
 
 bool composite_outer(aot_expand *k)
 {
@@ -286,7 +287,7 @@ bool composite_cross(aot_expand *k)
     return aot_x_give(k, AOT(k->t, aten_linalg_cross, x, aot_x_tensor(k, 1), dim));
 }
 
-/* ---- distances ------------------------------------------------------------------------------------------ */
+/* ---- distances ------------------------------------------------------------------------------- */
 
 bool composite_pdist(aot_expand *k)
 {
@@ -327,7 +328,7 @@ bool composite_cdist(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_view, x, ((aot_dims){batch, n + 2})));
 }
 
-/* ---- chains ------------------------------------------------------------------------------------------------ */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 enum { MAX_CHAIN = 64 };
 

@@ -49,7 +49,7 @@ bool composite_nll_loss_nd(aot_expand *k)
     return aot_x_give(k, nll_flat(k, x, y));
 }
 
-/* ---- cross entropy ------------------------------------------------------------------------------ */
+/* ---- cross entropy --------------------------------------------------------------------------- */
 
 /* The class weights with the input's dimensions. */
 static aot_tensor *weight_view(aot_tracer *t, aot_tensor *weight, const aot_tensor *x,

@@ -13,16 +13,17 @@
 #include "rules/meta_shared.h"
 #include "trace/trace.h"
 
-/* native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) by what
- * is known of the running statistics. */
+/* native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) by
+ * what is known of the running statistics. */
 static aot_value native_batch_norm(aot_tracer *t, const aot_value *a)
 {
     if (a[3].kind == AOT_V_NONE && a[4].kind == AOT_V_NONE) {
         return AOT_V(t, aten__native_batch_norm_legit_no_stats, a[0], a[1], a[2], a[5], a[6], a[7]);
     }
     if (a[3].kind == AOT_V_NONE || a[4].kind == AOT_V_NONE) {
-        aot_trace_fail(t, AOT_E_UNSUPPORTED,
-                       "batch_norm: running_mean and running_var must both be None or both be given");
+        aot_trace_fail(
+            t, AOT_E_UNSUPPORTED,
+            "batch_norm: running_mean and running_var must both be None or both be given");
     }
     return a[5].u.dim.value != 0
                ? AOT_V(t, aten__native_batch_norm_legit, a[0], a[1], a[2], a[3], a[4], a[5], a[6],

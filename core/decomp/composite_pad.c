@@ -81,7 +81,8 @@ static void copy_inner(aot_tracer *t, aot_tensor *out, aot_tensor *x, const side
         const sides *s = &d[i];
         out = AOT(t, aten_slice_Tensor, out, s->dim, positive(t, s->left),
                   less(t, s->padded, positive(t, s->right)));
-        x = AOT(t, aten_slice_Tensor, x, s->dim, positive(t, aot_trace_dim(t, '~', s->left, s->left)),
+        x = AOT(t, aten_slice_Tensor, x, s->dim,
+                positive(t, aot_trace_dim(t, '~', s->left, s->left)),
                 less(t, s->size, positive(t, aot_trace_dim(t, '~', s->right, s->right))));
     }
     (void)AOT(t, aten_copy_, out, x);

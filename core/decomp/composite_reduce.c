@@ -4,7 +4,7 @@
 
 #include "trace/trace.h"
 
-/* ---- variance ------------------------------------------------------------------------------------ */
+/* ---- variance -------------------------------------------------------------------------------- */
 
 static aot_op_id corrected(aot_op_id op)
 {
@@ -28,7 +28,8 @@ bool composite_variance(aot_expand *k)
 {
     bool all = k->n == 2;
     aot_value args[4] = {k->args[0], all ? aot_v_none() : k->args[1],
-                         aot_v_int(aot_x_bool(k, all ? 1 : 2)), all ? aot_v_bool(false) : k->args[3]};
+                         aot_v_int(aot_x_bool(k, all ? 1 : 2)),
+                         all ? aot_v_bool(false) : k->args[3]};
     return aot_x_give_value(k, aot_call_op(k->t, corrected(k->op), 4, args));
 }
 
@@ -53,7 +54,8 @@ bool composite_sum_to_size(aot_expand *k)
     int64_t dims[AOT_FAKE_MAX_NDIM];
     unsigned n = 0, lead = aot_ndim(x) - size.n;
     if (size.n > aot_ndim(x)) {
-        aot_trace_fail(k->t, AOT_E_SHAPE, "sum_to_size: the size has more dimensions than the tensor");
+        aot_trace_fail(k->t, AOT_E_SHAPE,
+                       "sum_to_size: the size has more dimensions than the tensor");
     }
     if (size.n == 0) {
         return aot_x_give(k, AOT(k->t, aten_sum, x));
@@ -67,7 +69,7 @@ bool composite_sum_to_size(aot_expand *k)
     return aot_x_give(k, lead > 0 ? AOT(k->t, aten_view, x, size) : x);
 }
 
-/* ---- comparisons ------------------------------------------------------------------------------------ */
+/* ---- comparisons ----------------------------------------------------------------------------- */
 
 static char kind_of(const aot_tensor *x)
 {
@@ -145,7 +147,7 @@ bool composite_isclose(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_bitwise_or__Tensor, close, finite));
 }
 
-/* ---- sorting ------------------------------------------------------------------------------------------ */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 bool composite_argsort(aot_expand *k)
 {
@@ -159,7 +161,7 @@ bool composite_msort(aot_expand *k)
     return aot_x_give(k, AOT(k->t, aten_sort, aot_x_tensor(k, 0), 0));
 }
 
-/* ---- differences ---------------------------------------------------------------------------------------- */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 /* diff(self, n, dim, prepend, append) */
 bool composite_diff(aot_expand *k)
@@ -268,7 +270,7 @@ bool composite_cumulative_trapezoid_dx(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_cumsum, y, k->args[2]));
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------- */
+/* ---- gradient -------------------------------------------------------------------------------- */
 
 static aot_tensor *piece(aot_tracer *t, aot_tensor *x, int64_t dim, int64_t from, int64_t to)
 {
@@ -276,7 +278,8 @@ static aot_tensor *piece(aot_tracer *t, aot_tensor *x, int64_t dim, int64_t from
 }
 
 /* The one-sided difference of second order at an end, `at` being the first of three places. */
-static aot_tensor *end_of_order_2(aot_tracer *t, aot_tensor *x, int64_t dim, double spacing, bool last)
+static aot_tensor *end_of_order_2(aot_tracer *t, aot_tensor *x, int64_t dim, double spacing,
+                                  bool last)
 {
     aot_tensor *c, *b, *a;
     if (!last) {
@@ -295,7 +298,8 @@ static aot_tensor *end_of_order_2(aot_tracer *t, aot_tensor *x, int64_t dim, dou
     return AOT(t, aten_div_Scalar, a, spacing);
 }
 
-static aot_tensor *end_of_order_1(aot_tracer *t, aot_tensor *x, int64_t dim, double spacing, bool last)
+static aot_tensor *end_of_order_1(aot_tracer *t, aot_tensor *x, int64_t dim, double spacing,
+                                  bool last)
 {
     aot_tensor *first = last ? piece(t, x, dim, -2, -1) : piece(t, x, dim, 0, 1);
     aot_tensor *second = last ? piece(t, x, dim, -1, 0) : piece(t, x, dim, 1, 2);
@@ -303,7 +307,8 @@ static aot_tensor *end_of_order_1(aot_tracer *t, aot_tensor *x, int64_t dim, dou
     return AOT(t, aten_div_Scalar, second, spacing);
 }
 
-static aot_tensor *gradient_along(aot_tracer *t, aot_tensor *x, int64_t dim, double spacing, int64_t order)
+static aot_tensor *gradient_along(aot_tracer *t, aot_tensor *x, int64_t dim, double spacing,
+                                  int64_t order)
 {
     aot_tensor *left = piece(t, x, dim, 0, -2);
     aot_tensor *inner = piece(t, x, dim, 2, 0);
@@ -332,20 +337,23 @@ bool composite_gradient(aot_expand *k)
     }
     for (unsigned i = 0; i < n; i++) {
         aot_value s = aot_v_is_list(spacing) ? spacing.u.items[i < spacing.n ? i : 0] : spacing;
-        double step = s.kind == AOT_V_NONE ? 1 : s.kind == AOT_V_FLOAT ? s.u.f : (double)s.u.dim.value;
+        double step = s.kind == AOT_V_NONE    ? 1
+                      : s.kind == AOT_V_FLOAT ? s.u.f
+                                              : (double)s.u.dim.value;
         int64_t dim = dims.n > 0 ? (int64_t)aot_wrap_dim(k->t, dims.d[i].value, aot_ndim(x)) : i;
         out[i] = gradient_along(k->t, x, dim, step, aot_x_int(k, at + 1, 1));
     }
     return aot_x_give_value(k, aot_v_tensors(k->t, n, out));
 }
 
-/* ---- histogramdd ---------------------------------------------------------------------------------------- */
+/* ---- histogramdd ----------------------------------------------------------------------------- */
 
 /* histogramdd.TensorList_bins(self, bins, range, weight, density): the edges are given back */
 bool composite_histogramdd_edges(aot_expand *k)
 {
     aot_value both[2] = {{0}, k->args[1]};
-    both[0] = AOT_V(k->t, aten__histogramdd_from_bin_tensors, k->args[0], k->args[1], k->args[3], k->args[4]);
+    both[0] = AOT_V(k->t, aten__histogramdd_from_bin_tensors, k->args[0], k->args[1], k->args[3],
+                    k->args[4]);
     return aot_x_give_value(k, aot_v_tuple(k->t, 2, both));
 }
 

@@ -4,7 +4,7 @@
 
 #include "trace/trace.h"
 
-/* ---- reshape ------------------------------------------------------------------------------------ */
+/* ---- reshape --------------------------------------------------------------------------------- */
 
 /* The sizes with -1 replaced by what is left of the elements. */
 static aot_dims without_minus_one(aot_tracer *t, aot_dims shape, aot_dim numel)
@@ -97,7 +97,8 @@ bool composite_flatten(aot_expand *k)
         aot_trace_fail(t, AOT_E_RANGE, "flatten: start_dim comes after end_dim");
     }
     if (ndim == 0) {
-        return aot_x_give(k, AOT(t, aten_reshape, x, aot_v_list(t, 1, (aot_value[]){aot_v_int(1)})));
+        return aot_x_give(k,
+                          AOT(t, aten_reshape, x, aot_v_list(t, 1, (aot_value[]){aot_v_int(1)})));
     }
     if (first == last) {
         return aot_x_give(k, x);
@@ -158,7 +159,7 @@ bool composite_contiguous(aot_expand *k)
     return aot_x_give(k, AOT(k->t, aten_clone, x, aot_v_memory_format(k->t, f)));
 }
 
-/* ---- dimensions moved ------------------------------------------------------------------------------ */
+/* ---- dimensions moved ------------------------------------------------------------------------ */
 
 /* x.T: dimensions in reverse */
 bool composite_numpy_T(aot_expand *k)
@@ -217,11 +218,12 @@ bool composite_movedim(aot_expand *k)
 
 bool composite_movedim_int(aot_expand *k)
 {
-    aot_value args[3] = {k->args[0], aot_v_list(k->t, 1, &k->args[1]), aot_v_list(k->t, 1, &k->args[2])};
+    aot_value args[3] = {k->args[0], aot_v_list(k->t, 1, &k->args[1]),
+                         aot_v_list(k->t, 1, &k->args[2])};
     return aot_x_give_value(k, aot_call_op(k->t, AOT_OP_aten_movedim_intlist, 3, args));
 }
 
-/* ---- parts --------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 /* narrow(self, dim, start, length); start may be a tensor */
 bool composite_narrow(aot_expand *k)
@@ -238,10 +240,12 @@ bool composite_narrow(aot_expand *k)
         start = aot_trace_dim(t, '+', start, size);
     }
     if (start.value + length.value > size.value) {
-        aot_trace_fail(t, AOT_E_RANGE, "narrow: start (%lld) + length (%lld) exceeds dimension size (%lld)",
+        aot_trace_fail(t, AOT_E_RANGE,
+                       "narrow: start (%lld) + length (%lld) exceeds dimension size (%lld)",
                        (long long)start.value, (long long)length.value, (long long)size.value);
     }
-    return aot_x_give(k, AOT(t, aten_slice_Tensor, x, k->args[1], start, aot_trace_dim(t, '+', start, length), 1));
+    return aot_x_give(k, AOT(t, aten_slice_Tensor, x, k->args[1], start,
+                             aot_trace_dim(t, '+', start, length), 1));
 }
 
 /* chunk(self, chunks, dim) and unsafe_chunk: split into pieces of equal size */
@@ -261,7 +265,8 @@ bool composite_chunk(aot_expand *k)
     int64_t chunks = aot_x_int(k, 1, 1);
     check_pieces(t, k->op, chunks);
     aot_dim size = aot_size(x, aot_x_int(k, 2, 0));
-    aot_dim piece = aot_trace_dim(t, '-', aot_trace_dim(t, '+', size, aot_dim_of(chunks)), aot_dim_of(1));
+    aot_dim piece =
+        aot_trace_dim(t, '-', aot_trace_dim(t, '+', size, aot_dim_of(chunks)), aot_dim_of(1));
     piece = aot_trace_dim(t, '/', piece, aot_dim_of(chunks));
     bool unsafe = k->op == AOT_OP_aten_unsafe_chunk;
     if (piece.value == 0 && size.value == 0) { /* as many empty ones */
@@ -335,7 +340,7 @@ bool composite_tensor_split(aot_expand *k)
                                      : split_sections(k, x, (unsigned)dim, aot_x_int(k, 1, 1));
 }
 
-/* ---- more dimensions ------------------------------------------------------------------------------------ */
+/* ---- more dimensions ------------------------------------------------------------------------- */
 
 static aot_tensor *at_least(aot_tracer *t, aot_tensor *x, unsigned n)
 {
@@ -396,7 +401,7 @@ bool composite_broadcast_tensors(aot_expand *k)
     return aot_x_give_value(k, aot_v_tensors(k->t, count, out));
 }
 
-/* ---- diagonals, complex parts -------------------------------------------------------------------------- */
+/* ---- diagonals, complex parts ---------------------------------------------------------------- */
 
 bool composite_diag(aot_expand *k)
 {
@@ -420,7 +425,8 @@ bool composite_complex_part(aot_expand *k)
     int64_t part_at = k->op == AOT_OP_aten_imag;
     if (!aot_is_complex(x)) {
         if (part_at) {
-            aot_trace_fail(k->t, AOT_E_SHAPE, "imag is not implemented for tensors with non-complex dtypes");
+            aot_trace_fail(k->t, AOT_E_SHAPE,
+                           "imag is not implemented for tensors with non-complex dtypes");
         }
         return aot_x_give(k, x);
     }

@@ -146,7 +146,7 @@ aot_tensor *dc_to_contiguous(aot_tracer *t, aot_tensor *x, aot_dtype dtype)
                aot_v_memory_format(t, AOT_MF_CONTIGUOUS));
 }
 
-/* ---- numbers of Python -------------------------------------------------------------------------- */
+/* ---- numbers of Python ----------------------------------------------------------------------- */
 
 double dc_number(aot_value v)
 {
@@ -167,8 +167,8 @@ aot_value dc_int(aot_value v)
 
 aot_tensor *dc_scalar_tensor(aot_tracer *t, aot_value v, aot_dtype d, const aot_tensor *like)
 {
-    return AOT(t, aten_scalar_tensor, v, aot_v_dtype(d), AOT_NONE, aot_v_device(aot_device_of(like)),
-               false);
+    return AOT(t, aten_scalar_tensor, v, aot_v_dtype(d), AOT_NONE,
+               aot_v_device(aot_device_of(like)), false);
 }
 
 aot_value dc_mul(aot_tracer *t, aot_value a, aot_value b)
@@ -188,7 +188,7 @@ double dc_float(aot_tracer *t, aot_dim n)
     return (double)n.value;
 }
 
-/* ---- shapes --------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 aot_tensor *dc_unsqueeze_to(aot_tracer *t, aot_tensor *x, unsigned ndim)
 {

@@ -2,8 +2,8 @@
  * Mirrors the wrappers of torch/_decomp/decompositions.py (pw_cast_for_opmath) and
  * torch/_prims_common (elementwise_type_promotion_wrapper, elementwise_dtypes).
  *
- * A decomposition makes the calls that PyTorch's makes, in its order. Two calls must not be arguments
- * of one: C does not say which runs first. */
+ * A decomposition makes the calls that PyTorch's makes, in its order. Two calls must not be
+ * arguments of one: C does not say which runs first. */
 #ifndef AOT_DECOMP_DECOMP_H
 #define AOT_DECOMP_DECOMP_H
 
@@ -38,7 +38,7 @@ aot_tensor *dc_to(aot_tracer *t, aot_tensor *x, aot_dtype dtype);
 /* x.to(dtype, memory_format=torch.contiguous_format). NULL stays NULL. */
 aot_tensor *dc_to_contiguous(aot_tracer *t, aot_tensor *x, aot_dtype dtype);
 
-/* ---- numbers of Python -------------------------------------------------------------------------- */
+/* ---- numbers of Python ----------------------------------------------------------------------- */
 
 double dc_number(aot_value v); /* of an int, float or bool, at its hint */
 bool dc_is_number(aot_value v, double x);
@@ -49,7 +49,7 @@ aot_value dc_mul(aot_tracer *t, aot_value a, aot_value b); /* a * b, a float if 
 /* n as a float; a symbolic one cannot be represented and ends the trace. */
 double dc_float(aot_tracer *t, aot_dim n);
 
-/* ---- shapes --------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 aot_tensor *dc_unsqueeze_to(aot_tracer *t, aot_tensor *x, unsigned ndim); /* new dimensions last */
 aot_dims dc_common_size(aot_tracer *t, const aot_tensor *a, const aot_tensor *b);

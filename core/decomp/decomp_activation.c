@@ -1,5 +1,5 @@
-/* Decompositions of activation functions: torch/_refs/nn/functional, torch/_decomp/decompositions.py,
- * torch/_inductor/decomposition.py. */
+/* Decompositions of activation functions: torch/_refs/nn/functional,
+ * torch/_decomp/decompositions.py, torch/_inductor/decomposition.py. */
 #include <math.h>
 
 #include "decomp/decomp.h"
@@ -195,7 +195,8 @@ bool decomp_celu(aot_expand *k)
     aot_tracer *t = k->t;
     aot_dtype result = dc_promote(k, 1, AOT_PROMOTE_DEFAULT);
     aot_tensor *a = aot_x_tensor(k, 0);
-    bool plain = k->args[1].kind == AOT_V_FLOAT && k->args[1].u.f == 1.0; // the default is not passed on
+    // the default is not passed on
+    bool plain = k->args[1].kind == AOT_V_FLOAT && k->args[1].u.f == 1.0;
     aot_tensor *rhs = AOT(t, aten_expm1, plain ? a : DIV(a, k->args[1]));
     rhs = plain ? rhs : MUL(rhs, k->args[1]);
     aot_tensor *positive = AOT(t, aten_gt_Scalar, a, 0);

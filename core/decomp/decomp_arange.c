@@ -53,7 +53,8 @@ bool decomp_arange_start_step(aot_expand *k)
     aot_tracer *t = k->t;
     aot_value start = k->args[0], end = k->args[1], step = k->args[2];
     aot_value device = device_or_cpu(k, 5);
-    bool integers = start.kind != AOT_V_FLOAT && end.kind != AOT_V_FLOAT && step.kind != AOT_V_FLOAT;
+    bool integers =
+        start.kind != AOT_V_FLOAT && end.kind != AOT_V_FLOAT && step.kind != AOT_V_FLOAT;
     aot_dtype dtype = aot_x_dtype(k, 3);
     dtype = dtype == AOT_NO_DTYPE ? (integers ? AOT_I64 : AOT_F32) : dtype;
     aot_dim length, lo = dc_int(start).u.dim, hi = dc_int(end).u.dim, by = dc_int(step).u.dim;
@@ -70,7 +71,7 @@ bool decomp_arange_start_step(aot_expand *k)
     return dc_give(k, ADD(MUL(x, step), start), dtype);
 }
 
-/* ---- linspace, logspace ----------------------------------------------------------------------------- */
+/* ---- linspace, logspace ---------------------------------------------------------------------- */
 
 /* (end - start) / (steps - 1) */
 static aot_value step_of(aot_tracer *t, aot_value start, aot_value end, int64_t steps)
@@ -162,7 +163,7 @@ bool decomp_logspace(aot_expand *k)
     return dc_give(k, AOT(t, aten_pow_Scalar, b, x), dtype);
 }
 
-/* ---- patterns -------------------------------------------------------------------------------------- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 /* The smallest dtype that holds n: _strength_reduce_integer. */
 static aot_dtype smallest(aot_dim a, aot_dim b)
@@ -188,7 +189,8 @@ bool decomp_eye(aot_expand *k)
     aot_tensor *rows = AOT(t, aten_arange, n, aot_v_dtype(range), AOT_NONE, device, false);
     aot_tensor *columns = AOT(t, aten_arange, m, aot_v_dtype(range), AOT_NONE, device, false);
     rows = AOT(t, aten_unsqueeze, rows, -1);
-    return dc_give(k, AOT(t, aten_eq_Tensor, rows, columns), dtype == AOT_NO_DTYPE ? AOT_F32 : dtype);
+    return dc_give(k, AOT(t, aten_eq_Tensor, rows, columns),
+                   dtype == AOT_NO_DTYPE ? AOT_F32 : dtype);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -227,7 +229,8 @@ static triangle upper_triangle(int64_t row, int64_t col, int64_t offset)
     int64_t first = offset > 0 ? most(0, col - offset) : col;
     int64_t rectangle = most(0, least(row, -offset) * col);
     triangle lower = lower_triangle(row, col, offset - 1);
-    return (triangle){row * col - (lower.trapezoid + lower.rectangle) - rectangle, rectangle, first};
+    return (triangle){row * col - (lower.trapezoid + lower.rectangle) - rectangle, rectangle,
+                      first};
 }
 
 /* Row and column numbers of the elements of a triangle: [2, n]. */

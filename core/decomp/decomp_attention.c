@@ -6,7 +6,8 @@ static aot_tensor *permuted(aot_tracer *t, aot_tensor *x, int64_t a, int64_t b, 
     return AOT(t, aten_permute, x, aot_v_ints(t, 4, (int64_t[]){a, b, c, 3}));
 }
 
-/* The core table's: the formula, its output laid out as the kernel does ([L, N, H, E] in memory). */
+/* The core table's: the formula, its output laid out as the kernel does ([L, N, H, E] in
+ * memory). */
 bool decomp_sdpa_flash_for_cpu(aot_expand *k)
 {
     aot_tracer *t = k->t;

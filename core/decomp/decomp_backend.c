@@ -1,13 +1,14 @@
 /* Batch normalization of cuDNN and MIOpen, and what says something of sizes only.
- * Mirrors torch/_decomp/decompositions.py (cudnn_batch_norm) and torch/_inductor/decomposition.py. */
+ * Mirrors torch/_decomp/decompositions.py (cudnn_batch_norm) and
+ * torch/_inductor/decomposition.py. */
 #include "decomp/decomp_parts.h"
 
 /* new_zeros((0,)) */
 static aot_tensor *nothing(aot_tracer *t, aot_tensor *like, aot_dtype dtype)
 {
     aot_dim zero = aot_dim_of(0);
-    return AOT(t, aten_new_zeros, like, ((aot_dims){&zero, 1}), aot_v_dtype(dtype), AOT_NONE, AOT_NONE,
-               aot_v_bool(false));
+    return AOT(t, aten_new_zeros, like, ((aot_dims){&zero, 1}), aot_v_dtype(dtype), AOT_NONE,
+               AOT_NONE, aot_v_bool(false));
 }
 
 /* cudnn_batch_norm, miopen_batch_norm: native_batch_norm; statistics only when training */

@@ -130,9 +130,11 @@ static aot_value as_legit(aot_expand *k)
         return AOT_V(t, aten__native_batch_norm_legit_no_stats, a[0], a[1], a[2], a[5], a[6], a[7]);
     }
     if (aot_x_bool(k, 5)) {
-        return AOT_V(t, aten__native_batch_norm_legit, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
+        return AOT_V(t, aten__native_batch_norm_legit, a[0], a[1], a[2], a[3], a[4], a[5], a[6],
+                     a[7]);
     }
-    return AOT_V(t, aten__native_batch_norm_legit_no_training, a[0], a[1], a[2], a[3], a[4], a[6], a[7]);
+    return AOT_V(t, aten__native_batch_norm_legit_no_training, a[0], a[1], a[2], a[3], a[4], a[6],
+                 a[7]);
 }
 
 /* native_batch_norm, _native_batch_norm_legit_functional: training is an argument. */
@@ -192,7 +194,7 @@ bool decomp_batch_norm_with_update_functional(aot_expand *k)
     return aot_x_give_tuple(k, 6, out);
 }
 
-/* ---- gradient ------------------------------------------------------------------------------------- */
+/* ---- gradient -------------------------------------------------------------------------------- */
 
 /* A tensor of one value for each channel, with the input's number of dimensions. */
 static aot_tensor *spread(aot_tracer *t, aot_tensor *x, const aot_tensor *input)

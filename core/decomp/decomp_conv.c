@@ -129,7 +129,8 @@ bool decomp_col2im(aot_expand *k)
     x = batched ? x : AOT(t, aten_unsqueeze, x, 0);
     aot_dim batch = aot_size(x, 0);
     aot_dim channels = dc_dim(t, '/', aot_size(x, 1), dc_dim(t, '*', w[0].kernel, w[1].kernel));
-    aot_dim split[] = {batch, channels, w[0].kernel, w[1].kernel, n_blocks(t, &w[0]), n_blocks(t, &w[1])};
+    aot_dim split[] = {batch,       channels,           w[0].kernel,
+                       w[1].kernel, n_blocks(t, &w[0]), n_blocks(t, &w[1])};
     aot_tensor *parts = AOT(t, aten_reshape, x, ((aot_dims){split, 6}));
     parts = permute_blocks(t, parts);
     aot_tensor *index[2];

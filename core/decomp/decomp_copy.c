@@ -1,6 +1,6 @@
 /* Decompositions that join, fill, copy and turn tensors.
- * Mirrors torch/_inductor/decomposition.py (cat), torch/_refs/__init__.py (roll, rot90, stack, flip,
- * zero) and torch/_decomp/decompositions.py (_to_copy, fill). */
+ * Mirrors torch/_inductor/decomposition.py (cat), torch/_refs/__init__.py (roll, rot90, stack,
+ * flip, zero) and torch/_decomp/decompositions.py (_to_copy, fill). */
 #include <string.h>
 
 #include "decomp/decomp_parts.h"
@@ -89,7 +89,8 @@ bool decomp_pad_sequence(aot_expand *k)
     }
     bool batch_first = aot_x_bool(k, 1);
     unsigned ndim = aot_ndim(all[0]);
-    aot_dim longest = aot_size(all[0], 0), *shape = dc_room(t, ndim + 1), *pad = dc_room(t, 2 * ndim);
+    aot_dim longest = aot_size(all[0], 0), *shape = dc_room(t, ndim + 1),
+            *pad = dc_room(t, 2 * ndim);
     for (unsigned i = 1; i < n; i++) {
         longest = aot_size(all[i], 0).value > longest.value ? aot_size(all[i], 0) : longest;
     }
@@ -101,17 +102,18 @@ bool decomp_pad_sequence(aot_expand *k)
     for (unsigned i = 0; i + 1 < 2 * ndim; i++) {
         pad[i] = aot_dim_of(0);
     }
-    aot_tensor *r = AOT(t, aten_new_full, all[0], ((aot_dims){shape, ndim + 1}), k->args[2], AOT_NONE,
-                        AOT_NONE, AOT_NONE, aot_v_bool(false));
+    aot_tensor *r = AOT(t, aten_new_full, all[0], ((aot_dims){shape, ndim + 1}), k->args[2],
+                        AOT_NONE, AOT_NONE, AOT_NONE, aot_v_bool(false));
     for (unsigned i = 0; i < n; i++) {
         pad[2 * ndim - 1] = dc_dim(t, '-', longest, aot_size(all[i], 0));
-        aot_tensor *row = AOT(t, aten_constant_pad_nd, all[i], ((aot_dims){pad, 2 * ndim}), k->args[2]);
+        aot_tensor *row =
+            AOT(t, aten_constant_pad_nd, all[i], ((aot_dims){pad, 2 * ndim}), k->args[2]);
         r = AOT(t, aten_select_scatter, r, row, batch_first ? 0 : 1, i);
     }
     return aot_x_give(k, r);
 }
 
-/* ---- copies ------------------------------------------------------------------------------------ */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* _to_copy(x, *, dtype, layout, device, pin_memory, non_blocking, memory_format) */
 bool decomp_to_copy(aot_expand *k)
@@ -156,7 +158,7 @@ bool decomp_zero(aot_expand *k)
                              aot_v_bool(false)));
 }
 
-/* ---- turns --------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 bool decomp_flip(aot_expand *k)
 {

@@ -1,5 +1,6 @@
-/* Decompositions of tensors made from sizes and numbers: torch/_refs, torch/_inductor/decomposition.py.
- * Inductor knows full and empty; zeros, ones, the *_like and new_* forms come down to them. */
+/* Decompositions of tensors made from sizes and numbers: torch/_refs,
+ * torch/_inductor/decomposition.py. Inductor knows full and empty; zeros, ones, the *_like and
+ * new_* forms come down to them. */
 #include "decomp/decomp.h"
 
 /* The keyword arguments of a factory. */
@@ -20,7 +21,8 @@ static options options_of(const aot_expand *k, unsigned pos, const aot_tensor *l
                                     : aot_v_device(aot_device_of(like));
     return (options){or_else(k->args[pos], aot_v_dtype(dtype)),
                      or_else(k->args[pos + 1], aot_v_name(k->t, "torch.strided")),
-                     or_else(k->args[pos + 2], device), or_else(k->args[pos + 3], aot_v_bool(false))};
+                     or_else(k->args[pos + 2], device),
+                     or_else(k->args[pos + 3], aot_v_bool(false))};
 }
 
 static aot_tensor *full(aot_tracer *t, aot_value size, aot_value value, options o)
@@ -73,7 +75,7 @@ bool decomp_new_full(aot_expand *k)
     return aot_x_give(k, full(k->t, k->args[1], k->args[2], options_of(k, 3, aot_x_tensor(k, 0))));
 }
 
-/* ---- like another tensor ------------------------------------------------------------------------- */
+/* ---- like another tensor --------------------------------------------------------------------- */
 
 static bool preserves(const aot_expand *k, unsigned pos)
 {
@@ -142,7 +144,8 @@ bool decomp_zeros_like(aot_expand *k)
 
 static aot_tensor *empty(aot_tracer *t, aot_value size, options o, aot_value format)
 {
-    return AOT(t, aten_empty_memory_format, size, o.dtype, o.layout, o.device, o.pin_memory, format);
+    return AOT(t, aten_empty_memory_format, size, o.dtype, o.layout, o.device, o.pin_memory,
+               format);
 }
 
 bool decomp_new_empty(aot_expand *k)
@@ -182,11 +185,11 @@ bool decomp_empty_permuted(aot_expand *k)
         identity = identity && p == i;
     }
     aot_tensor *x = empty(t, aot_v_dims(t, (aot_dims){sorted, size.n}), o, AOT_NONE);
-    return aot_x_give(k, identity ? x
-                                  : AOT(t, aten_permute, x, aot_v_ints(t, physical.n, permutation)));
+    return aot_x_give(
+        k, identity ? x : AOT(t, aten_permute, x, aot_v_ints(t, physical.n, permutation)));
 }
 
-/* ---- random numbers like another tensor ------------------------------------------------------------ */
+/* ---- random numbers like another tensor ------------------------------------------------------ */
 
 /* torch.rand and torch.randn, as their Python bindings call them. */
 static aot_tensor *random_of(aot_tracer *t, aot_op_id op, aot_value size, options o)
@@ -237,6 +240,6 @@ bool decomp_randint_like(aot_expand *k)
 
 bool decomp_randint(aot_expand *k)
 {
-    return aot_x_give(k, AOT(k->t, aten_randint_low, 0, k->args[0], k->args[1], k->args[2], k->args[3],
-                             k->args[4], k->args[5]));
+    return aot_x_give(k, AOT(k->t, aten_randint_low, 0, k->args[0], k->args[1], k->args[2],
+                             k->args[3], k->args[4], k->args[5]));
 }

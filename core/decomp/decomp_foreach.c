@@ -1,5 +1,5 @@
-/* Decompositions of operators on lists of tensors: torch/_inductor/decomposition.py, and _chunk_cat of
- * torch/_decomp/decompositions.py. */
+/* Decompositions of operators on lists of tensors: torch/_inductor/decomposition.py, and _chunk_cat
+ * of torch/_decomp/decompositions.py. */
 #include "decomp/decomp.h"
 
 /* _foreach_addcmul.Scalar, _foreach_addcdiv.Scalar: self + value * (left op right). */
@@ -28,7 +28,8 @@ static aot_tensor *in_chunks(aot_tracer *t, aot_tensor *x, unsigned dim, int64_t
 {
     aot_dims size = aot_sizes(x);
     aot_dim n = aot_dim_of(chunks), pad[2 * AOT_FAKE_MAX_NDIM], view[AOT_FAKE_MAX_NDIM];
-    aot_dim up = aot_trace_dim(t, '/', aot_trace_dim(t, '+', size.d[dim], aot_dim_of(chunks - 1)), n);
+    aot_dim up =
+        aot_trace_dim(t, '/', aot_trace_dim(t, '+', size.d[dim], aot_dim_of(chunks - 1)), n);
     aot_dim padded = aot_trace_dim(t, '*', up, n);
     if (!aot_dim_eq(padded, size.d[dim])) {
         unsigned m = 2 * (size.n - dim);

@@ -8,10 +8,11 @@
 #include "decomp/decomp_parts.h"
 #include "trace/tracer.h"
 
-/* ---- affine grids ------------------------------------------------------------------------------- */
+/* ---- affine grids ---------------------------------------------------------------------------- */
 
 /* Places of n elements from -1 to 1, shaped to vary along dimension `dim` of `ndim`. */
-static aot_tensor *axis(aot_tracer *t, const aot_tensor *theta, aot_dim n, bool corners, unsigned dim, unsigned ndim)
+static aot_tensor *axis(aot_tracer *t, const aot_tensor *theta, aot_dim n, bool corners,
+                        unsigned dim, unsigned ndim)
 {
     if (n.value <= 1) { /* torch.tensor(0) */
         aot_fake zero = aot_fake_new(aot_dtype_of(theta), 0, NULL, aot_device_of(theta));
@@ -70,7 +71,7 @@ bool decomp_affine_grid_generator(aot_expand *k)
     return dc_give(k, AOT(t, aten_view, grid, ((aot_dims){shape, n + 2})), result);
 }
 
-/* ---- sampling ----------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 enum { BILINEAR, NEAREST, BICUBIC };
 enum { ZEROS, BORDER, REFLECTION };
@@ -250,11 +251,17 @@ bool decomp_grid_sampler_2d(aot_expand *k)
     if (aot_ndim(image) != 4 || aot_ndim(grid) != 4) {
         return false;
     }
-    aot_dim n = aot_size(image, 0), c = aot_size(image, 1), h = aot_size(grid, 1), w = aot_size(grid, 2);
+    aot_dim n = aot_size(image, 0), c = aot_size(image, 1), h = aot_size(grid, 1),
+            w = aot_size(grid, 2);
     aot_dim one = aot_dim_of(1), two = aot_size(grid, 3);
     bool wide = expands_grid(t, image, mode);
-    sampler s = {.t = t, .image = image, .h = aot_size(image, 2), .w = aot_size(image, 3),
-                 .shape = {n, wide ? c : one, h, w}, .padding = aot_x_int(k, 3, 0), .corners = aot_x_bool(k, 4)};
+    sampler s = {.t = t,
+                 .image = image,
+                 .h = aot_size(image, 2),
+                 .w = aot_size(image, 3),
+                 .shape = {n, wide ? c : one, h, w},
+                 .padding = aot_x_int(k, 3, 0),
+                 .corners = aot_x_bool(k, 4)};
     if (wide) {
         grid = AOT(t, aten_view, grid, ((aot_dims){(aot_dim[]){n, one, h, w, two}, 5}));
         grid = AOT(t, aten_expand, grid, ((aot_dims){(aot_dim[]){n, c, h, w, aot_dim_of(2)}, 5}));
@@ -264,6 +271,8 @@ bool decomp_grid_sampler_2d(aot_expand *k)
     s.channel = dc_arange(t, c, AOT_NO_DTYPE, image);
     s.channel = AOT(t, aten_view, s.channel, dc_ones_but(t, 4, 1, c));
     aot_tensor *x = last_item(t, grid, 0), *y = last_item(t, grid, 1);
-    aot_tensor *r = mode == BILINEAR ? bilinear(&s, x, y) : mode == NEAREST ? nearest(&s, x, y) : bicubic(&s, x, y);
+    aot_tensor *r = mode == BILINEAR  ? bilinear(&s, x, y)
+                    : mode == NEAREST ? nearest(&s, x, y)
+                                      : bicubic(&s, x, y);
     return dc_give(k, r, result);
 }

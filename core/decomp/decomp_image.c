@@ -6,7 +6,7 @@
 #include "decomp/decomp_cubic.h"
 #include "decomp/decomp_parts.h"
 
-/* ---- cubic weights ------------------------------------------------------------------------------ */
+/* ---- cubic weights --------------------------------------------------------------------------- */
 
 static const double A = -0.75;
 
@@ -55,7 +55,7 @@ void dc_cubic_coefficients(aot_tracer *t, aot_tensor *share, aot_tensor **out)
     out[3] = far(t, RSUB(share, 2.0));
 }
 
-/* ---- shuffles ------------------------------------------------------------------------------------ */
+/* ---- shuffles -------------------------------------------------------------------------------- */
 
 bool decomp_channel_shuffle(aot_expand *k)
 {
@@ -63,7 +63,8 @@ bool decomp_channel_shuffle(aot_expand *k)
     aot_tensor *x = aot_x_tensor(k, 0);
     aot_dim groups = aot_x_dim(k, 1, 1), channels = aot_size(x, 1);
     bool cuda = strncmp(aot_text(aot_tracer_ctx(t), aot_device_of(x)), "cuda", 4) == 0;
-    if (dc_is_empty(x) || (cuda && (aot_dim_eq(groups, aot_dim_of(1)) || aot_dim_eq(groups, channels)))) {
+    if (dc_is_empty(x) ||
+        (cuda && (aot_dim_eq(groups, aot_dim_of(1)) || aot_dim_eq(groups, channels)))) {
         return aot_x_give(k, AOT(t, aten_view, x, aot_sizes(x)));
     }
     aot_dim split[] = {groups, dc_dim(t, '/', channels, groups)};
@@ -83,7 +84,8 @@ static aot_value permutation(aot_tracer *t, unsigned n, const unsigned *five)
     return aot_v_ints(t, n + 5, d);
 }
 
-static bool finish_shuffle(aot_expand *k, aot_tensor *r, unsigned n, const unsigned *order, const aot_dim *size)
+static bool finish_shuffle(aot_expand *k, aot_tensor *r, unsigned n, const unsigned *order,
+                           const aot_dim *size)
 {
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0);
@@ -119,7 +121,7 @@ bool decomp_pixel_unshuffle(aot_expand *k)
     return finish_shuffle(k, r, n, (const unsigned[]){0, 2, 4, 1, 3}, size);
 }
 
-/* ---- padding -------------------------------------------------------------------------------------- */
+/* ---- padding --------------------------------------------------------------------------------- */
 
 /* The padding before and after dimension i of n, which the argument lists from the last one on. */
 static aot_dim before(aot_dims pad, unsigned n, unsigned i)
@@ -133,9 +135,11 @@ static aot_dim after(aot_dims pad, unsigned n, unsigned i)
 }
 
 /* Which element of a dimension of `size` stands at each place of the padded one. */
-static aot_tensor *padded_index(aot_tracer *t, aot_dim lo, aot_dim size, aot_dim hi, bool reflect, const aot_tensor *x)
+static aot_tensor *padded_index(aot_tracer *t, aot_dim lo, aot_dim size, aot_dim hi, bool reflect,
+                                const aot_tensor *x)
 {
-    aot_tensor *i = dc_arange_from(t, aot_trace_dim(t, '~', lo, lo), dc_dim(t, '+', size, hi), AOT_NO_DTYPE, x);
+    aot_tensor *i =
+        dc_arange_from(t, aot_trace_dim(t, '~', lo, lo), dc_dim(t, '+', size, hi), AOT_NO_DTYPE, x);
     aot_dim last = dc_add(t, size, -1);
     if (!reflect) {
         return AOT(t, aten_clamp, i, 0, last);
@@ -156,7 +160,8 @@ static bool pad_by_index(aot_expand *k, bool reflect)
     unsigned n = pad.n / 2, outer = aot_ndim(x) - n;
     for (unsigned i = 0; i < n; i++) {
         aot_tensor *index[AOT_FAKE_MAX_NDIM] = {NULL};
-        index[outer + i] = padded_index(t, before(pad, n, i), aot_size(x, outer + i), after(pad, n, i), reflect, x);
+        index[outer + i] = padded_index(t, before(pad, n, i), aot_size(x, outer + i),
+                                        after(pad, n, i), reflect, x);
         r = AOT(t, aten__unsafe_index_Tensor, r, aot_v_tensors(t, aot_ndim(x), index));
     }
     return dc_give(k, dc_contiguous(t, r, dc_suggest_format(r)), result);
@@ -172,8 +177,8 @@ bool decomp_replication_pad(aot_expand *k)
     return pad_by_index(k, false);
 }
 
-/* One dimension of a reflected gradient: where an element of the input went to in the middle, before
- * and after it, and from where to where that holds. */
+/* One dimension of a reflected gradient: where an element of the input went to in the middle,
+ * before and after it, and from where to where that holds. */
 typedef struct reflection {
     aot_tensor *place[3]; /* middle, before, after */
     aot_tensor *on[3];    /* what the range is of */
@@ -188,7 +193,8 @@ static aot_tensor *in_range(aot_tracer *t, const reflection *r, unsigned which)
 }
 
 /* The gradient read where the chosen parts of all dimensions say. */
-static aot_tensor *read_area(aot_expand *k, const reflection *r, unsigned n, const unsigned *which, aot_tensor **index)
+static aot_tensor *read_area(aot_expand *k, const reflection *r, unsigned n, const unsigned *which,
+                             aot_tensor **index)
 {
     aot_tracer *t = k->t;
     aot_tensor *cond = NULL, *at[AOT_FAKE_MAX_NDIM], *one[AOT_FAKE_MAX_NDIM];
@@ -228,7 +234,8 @@ static void find_reflections(aot_expand *k, reflection *r, unsigned n, aot_tenso
         r[i].place[1] = RSUB(index[outer + i], before(pad, n, i));
     }
     for (unsigned i = 0; i < n; i++) {
-        aot_dim last = dc_add(t, aot_size(x, outer + i), -1), lo = before(pad, n, i), hi = after(pad, n, i);
+        aot_dim last = dc_add(t, aot_size(x, outer + i), -1), lo = before(pad, n, i),
+                hi = after(pad, n, i);
         aot_dim end = dc_dim(t, '+', dc_times(t, last, 2), lo);
         r[i].place[2] = RSUB(index[outer + i], end);
         r[i].on[1] = r[i].on[2] = index[outer + i];

@@ -11,7 +11,8 @@ bool decomp_slice_backward(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *grad = aot_x_tensor(k, 0), *zeros = dc_new_zeros(t, grad, aot_x_dims(k, 1));
-    return aot_x_give(k, AOT(t, aten_slice_scatter, zeros, grad, k->args[2], k->args[3], k->args[4], k->args[5]));
+    return aot_x_give(
+        k, AOT(t, aten_slice_scatter, zeros, grad, k->args[2], k->args[3], k->args[4], k->args[5]));
 }
 
 bool decomp_select_backward(aot_expand *k)
@@ -25,7 +26,8 @@ bool decomp_diagonal_backward(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *grad = aot_x_tensor(k, 0), *zeros = dc_new_zeros(t, grad, aot_x_dims(k, 1));
-    return aot_x_give(k, AOT(t, aten_diagonal_scatter, zeros, grad, k->args[2], k->args[3], k->args[4]));
+    return aot_x_give(
+        k, AOT(t, aten_diagonal_scatter, zeros, grad, k->args[2], k->args[3], k->args[4]));
 }
 
 bool decomp_unfold_backward(aot_expand *k)
@@ -43,11 +45,12 @@ bool decomp_unfold_backward(aot_expand *k)
     grad = AOT(t, aten_movedim_int, grad, -1, dim + 1);
     grad = AOT(t, aten_flatten_using_ints, grad, dim, dim + 1);
     aot_tensor *zeros = dc_new_zeros(t, grad, size);
-    aot_tensor *r = AOT(t, aten__unsafe_index_put, zeros, dc_indices(t, dim, 1, &index), grad, true);
+    aot_tensor *r =
+        AOT(t, aten__unsafe_index_put, zeros, dc_indices(t, dim, 1, &index), grad, true);
     return aot_x_give(k, dc_contiguous(t, r, AOT_MF_CONTIGUOUS));
 }
 
-/* ---- writes into parts: the core table, not Inductor's ---------------------------------------------- */
+/* ---- writes into parts: the core table, not Inductor's --------------------------------------- */
 
 bool decomp_select_scatter(aot_expand *k)
 {
@@ -66,7 +69,7 @@ bool decomp_select_scatter(aot_expand *k)
     return aot_x_give(k, WHERE(mask, src, x));
 }
 
-/* ---- by index --------------------------------------------------------------------------------------- */
+/* ---- by index -------------------------------------------------------------------------------- */
 
 /* _unsafe_index, _unsafe_index_put */
 bool decomp_unsafe_index(aot_expand *k)
@@ -91,7 +94,8 @@ static bool put_along(aot_expand *k, aot_tensor *index, aot_tensor *src, bool ac
         index = AOT(t, aten_unsqueeze, index, 0);
     }
     aot_tensor *r = AOT(t, aten_index_put, x, dc_indices(t, dim, 1, &index), src, accumulate);
-    return aot_x_give(k, scalar ? AOT(t, aten_squeeze_dim, r, 0) : dc_contiguous(t, r, AOT_MF_CONTIGUOUS));
+    return aot_x_give(k, scalar ? AOT(t, aten_squeeze_dim, r, 0)
+                                : dc_contiguous(t, r, AOT_MF_CONTIGUOUS));
 }
 
 bool decomp_index_add(aot_expand *k)
@@ -115,10 +119,12 @@ bool decomp_index_copy(aot_expand *k)
 bool decomp_index_fill(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    aot_tensor *x = aot_x_tensor(k, 0), *index = aot_x_tensor(k, 2), *value = aot_v_first(k->args[3]);
+    aot_tensor *x = aot_x_tensor(k, 0), *index = aot_x_tensor(k, 2),
+               *value = aot_v_first(k->args[3]);
     if (aot_v_is_number(k->args[3])) {
-        value = AOT(t, aten_scalar_tensor, k->args[3], aot_v_dtype(aot_dtype_of(x)),
-                    aot_v_name(t, "torch.strided"), aot_v_device(aot_device_of(x)), aot_v_bool(false));
+        value =
+            AOT(t, aten_scalar_tensor, k->args[3], aot_v_dtype(aot_dtype_of(x)),
+                aot_v_name(t, "torch.strided"), aot_v_device(aot_device_of(x)), aot_v_bool(false));
     }
     bool scalar = aot_ndim(x) == 0;
     aot_tensor *y = scalar ? AOT(t, aten_unsqueeze, x, 0) : x;
@@ -131,7 +137,8 @@ bool decomp_index_fill(aot_expand *k)
         r = AOT(t, aten_clone, r);
     }
     if (!aot_dims_eq(aot_strides(r), aot_strides(x))) {
-        aot_tensor *fresh = AOT(t, aten_empty_like, x, AOT_NONE, AOT_NONE, AOT_NONE, aot_v_bool(false));
+        aot_tensor *fresh =
+            AOT(t, aten_empty_like, x, AOT_NONE, AOT_NONE, AOT_NONE, aot_v_bool(false));
         r = AOT(t, aten_copy, fresh, r);
     }
     return aot_x_give(k, r);
@@ -146,7 +153,8 @@ bool decomp_index_select(aot_expand *k)
         index = AOT(t, aten_unsqueeze, index, 0);
     }
     if (aot_ndim(x) == 0) {
-        aot_tensor *fresh = AOT(t, aten_empty_like, x, AOT_NONE, AOT_NONE, AOT_NONE, aot_v_bool(false));
+        aot_tensor *fresh =
+            AOT(t, aten_empty_like, x, AOT_NONE, AOT_NONE, AOT_NONE, aot_v_bool(false));
         x = AOT(t, aten_expand_as, x, index);
         return aot_x_give(k, AOT(t, aten_index_copy, fresh, 0, index, x));
     }
@@ -195,7 +203,8 @@ bool decomp_index_reduce(aot_expand *k)
         counts = AOT(t, aten_masked_fill_Scalar, counts, none, 1);
     }
     out = AOT(t, aten_index_add, out, k->args[1], k->args[2], k->args[3]);
-    return aot_x_give(k, dc_is_integral(d) ? AOT(t, aten_floor_divide, out, counts) : DIV(out, counts));
+    return aot_x_give(k, dc_is_integral(d) ? AOT(t, aten_floor_divide, out, counts)
+                                           : DIV(out, counts));
 }
 
 bool decomp_repeat_interleave(aot_expand *k)
@@ -209,21 +218,26 @@ bool decomp_repeat_interleave(aot_expand *k)
     aot_tensor *ends = AOT(t, aten_cumsum, repeats, 0);
     aot_tensor *place = dc_arange(t, size, AOT_NO_DTYPE, repeats);
     bool narrow = aot_dtype_of(repeats) == AOT_I32;
-    aot_tensor *index = AOT(t, aten_searchsorted_Tensor, ends, place, aot_v_bool(narrow), aot_v_bool(true));
+    aot_tensor *index =
+        AOT(t, aten_searchsorted_Tensor, ends, place, aot_v_bool(narrow), aot_v_bool(true));
     return aot_x_give(k, AOT(t, aten_clamp, index, AOT_NONE, dc_add(t, aot_size(repeats, 0), -1)));
 }
 
-/* ---- by mask ---------------------------------------------------------------------------------------- */
+/* ---- by mask --------------------------------------------------------------------------------- */
 
 /* type(value) of dtype d, as Python converts. */
 static aot_value number_of(aot_value v, aot_dtype d)
 {
     char kind = aot_dtype_get(d)->kind;
     if (v.kind == AOT_V_COMPLEX || kind == 'c') {
-        return v.kind == AOT_V_COMPLEX ? v : (aot_value){.kind = AOT_V_COMPLEX, .u.z = {dc_number(v), 0}};
+        return v.kind == AOT_V_COMPLEX
+                   ? v
+                   : (aot_value){.kind = AOT_V_COMPLEX, .u.z = {dc_number(v), 0}};
     }
-    return kind == 'f' ? v.kind == AOT_V_FLOAT || (v.kind == AOT_V_INT && v.u.dim.expr != 0) ? v : aot_v_float(dc_number(v))
-           : kind == 'b' ? aot_v_bool(dc_number(v) != 0)
+    return kind == 'f'   ? v.kind == AOT_V_FLOAT || (v.kind == AOT_V_INT && v.u.dim.expr != 0)
+                               ? v
+                               : aot_v_float(dc_number(v))
+             : kind == 'b' ? aot_v_bool(dc_number(v) != 0)
                          : dc_int(v);
 }
 
@@ -236,7 +250,9 @@ bool decomp_masked_fill(aot_expand *k)
         r = AOT(t, aten_where_ScalarSelf, k->args[1], number_of(k->args[2], d), x);
     } else {
         aot_tensor *value = aot_x_tensor(k, 2);
-        value = aot_dtype_of(value) == d ? value : AOT(t, prims_convert_element_type, value, aot_v_dtype(d));
+        value = aot_dtype_of(value) == d
+                    ? value
+                    : AOT(t, prims_convert_element_type, value, aot_v_dtype(d));
         r = WHERE(k->args[1], value, x);
     }
     return aot_x_give(k, dc_contiguous(t, r, AOT_MF_CONTIGUOUS));
@@ -250,7 +266,8 @@ bool decomp_masked_scatter(aot_expand *k)
     if (strncmp(aot_text(aot_tracer_ctx(t), aot_device_of(x)), "cuda", 4) != 0) {
         return false;
     }
-    aot_value pair = AOT_V(t, aten_broadcast_tensors, aot_v_tensors(t, 2, (aot_tensor *[]){x, mask}));
+    aot_value pair =
+        AOT_V(t, aten_broadcast_tensors, aot_v_tensors(t, 2, (aot_tensor *[]){x, mask}));
     x = aot_v_item(pair, 0);
     mask = aot_v_item(pair, 1);
     aot_tensor *index = AOT(t, aten_reshape, mask, aot_v_ints(t, 1, (int64_t[]){-1}));
@@ -259,7 +276,8 @@ bool decomp_masked_scatter(aot_expand *k)
     aot_tensor *flat = AOT(t, aten_flatten_using_ints, x);
     aot_tensor *flat_mask = AOT(t, aten_flatten_using_ints, mask);
     src = AOT(t, aten_flatten_using_ints, src);
-    aot_tensor *r = AOT(t, aten__unsafe_masked_index, src, flat_mask, dc_indices(t, 0, 1, &index), 0);
+    aot_tensor *r =
+        AOT(t, aten__unsafe_masked_index, src, flat_mask, dc_indices(t, 0, 1, &index), 0);
     r = WHERE(flat_mask, r, flat);
     return aot_x_give(k, AOT(t, aten_view, r, aot_sizes(x)));
 }
@@ -274,7 +292,8 @@ static aot_value clamp_indices(aot_expand *k, unsigned pos, bool from_minus_size
     for (unsigned i = 0; i < n && i < AOT_FAKE_MAX_NDIM; i++) {
         aot_dim size = aot_size(x, i);
         aot_dim lo = from_minus_size ? aot_trace_dim(t, '~', size, size) : aot_dim_of(0);
-        clamped[i] = index[i] == NULL ? NULL : AOT(t, aten_clamp, index[i], lo, dc_add(t, size, -1));
+        clamped[i] =
+            index[i] == NULL ? NULL : AOT(t, aten_clamp, index[i], lo, dc_add(t, size, -1));
     }
     return aot_v_tensors(t, n, clamped);
 }
@@ -303,7 +322,7 @@ bool decomp_unsafe_masked_index_put(aot_expand *k)
     return aot_x_give(k, AOT(t, aten__unsafe_index_put, k->args[0], index, values, true));
 }
 
-/* ---- embedding ------------------------------------------------------------------------------------- */
+/* ---- embedding ------------------------------------------------------------------------------- */
 
 /* embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq) */
 bool decomp_embedding_dense_backward(aot_expand *k)
@@ -319,7 +338,8 @@ bool decomp_embedding_dense_backward(aot_expand *k)
     aot_dim rows = aot_x_dim(k, 2, 0);
     if (aot_x_bool(k, 4)) {
         aot_tensor *counts = dc_new_zeros(t, index, (aot_dims){&rows, 1});
-        aot_tensor *ones = AOT(t, aten_ones_like, index, AOT_NONE, AOT_NONE, AOT_NONE, aot_v_bool(false));
+        aot_tensor *ones =
+            AOT(t, aten_ones_like, index, AOT_NONE, AOT_NONE, AOT_NONE, aot_v_bool(false));
         counts = AOT(t, aten__unsafe_index_put, counts, at, ones, true);
         aot_tensor *scale = AOT(t, aten_index_Tensor, counts, at);
         scale = AOT(t, aten_unsqueeze, scale, -1);

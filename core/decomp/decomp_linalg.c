@@ -22,7 +22,8 @@ bool decomp_linalg_cross(aot_expand *k)
     aot_tensor *a = aot_v_item(both, 0), *b = aot_v_item(both, 1);
     unsigned dim = aot_wrap_dim(t, aot_x_int(k, 2, -1), aot_ndim(a));
     aot_tensor *index = dc_arange(t, aot_dim_of(3), AOT_NO_DTYPE, a);
-    aot_tensor *x = turned(t, a, dim, index, 1), *y = turned(t, b, dim, index, 2), *plus = MUL(x, y);
+    aot_tensor *x = turned(t, a, dim, index, 1), *y = turned(t, b, dim, index, 2),
+               *plus = MUL(x, y);
     x = turned(t, a, dim, index, 2);
     y = turned(t, b, dim, index, 1);
     aot_tensor *minus = MUL(x, y);
@@ -61,7 +62,8 @@ static aot_tensor *norm_of_ones(aot_expand *k, aot_tensor *x, aot_dims dim, aot_
     for (unsigned i = 0; i < aot_ndim(x); i++) {
         bool reduced = false;
         for (unsigned j = 0; j < dim.n; j++) {
-            reduced = reduced || dim.d[j].value == (int64_t)i; // as written: a negative one is not found
+            // as written: a negative one is not found
+            reduced = reduced || dim.d[j].value == (int64_t)i;
         }
         if (!reduced) {
             shape[n++] = aot_size(x, i);

@@ -122,7 +122,7 @@ bool decomp_soft_margin_loss_backward(aot_expand *k)
     return dc_give(k, divide_mean(t, grad, self, aot_x_int(k, 3, MEAN)), result);
 }
 
-/* ---- margins ----------------------------------------------------------------------------------------- */
+/* ---- margins --------------------------------------------------------------------------------- */
 
 static aot_tensor *arange_of(aot_tracer *t, aot_dim n, const aot_tensor *like)
 {
@@ -181,7 +181,7 @@ bool decomp_multilabel_margin_loss_forward(aot_expand *k)
     return aot_x_give_tuple(k, 2, out);
 }
 
-/* ---- cross entropy ------------------------------------------------------------------------------ */
+/* ---- cross entropy --------------------------------------------------------------------------- */
 
 static aot_tensor *weighted(aot_tracer *t, aot_tensor *x, aot_tensor *weight)
 {
@@ -231,7 +231,8 @@ bool decomp_binary_cross_entropy_with_logits(aot_expand *k)
 }
 
 /* weight as a tensor of ndim dimensions that has its classes in `channel`. */
-static aot_value class_shape(aot_tracer *t, const aot_tensor *weight, unsigned ndim, unsigned channel)
+static aot_value class_shape(aot_tracer *t, const aot_tensor *weight, unsigned ndim,
+                             unsigned channel)
 {
     aot_dim shape[AOT_FAKE_MAX_NDIM];
     for (unsigned i = 0; i < ndim; i++) {

@@ -27,7 +27,8 @@ bool decomp_native_layer_norm(aot_expand *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *input = contiguous(t, aot_x_tensor(k, 0)), *out[3];
-    aot_tensor *weight = contiguous(t, aot_x_tensor(k, 2)), *bias = contiguous(t, aot_x_tensor(k, 3));
+    aot_tensor *weight = contiguous(t, aot_x_tensor(k, 2)),
+               *bias = contiguous(t, aot_x_tensor(k, 3));
     unsigned ndim = aot_ndim(input);
     aot_value dims = dc_range(t, ndim - aot_x_dims(k, 1).n, ndim);
     aot_dtype dtype = aot_dtype_of(input);
@@ -160,9 +161,10 @@ bool decomp_fused_rms_norm_backward(aot_expand *k)
     return aot_x_give_tuple(k, 2, out);
 }
 
-/* ---- group norm ------------------------------------------------------------------------------------ */
+/* ---- group norm ------------------------------------------------------------------------------ */
 
-static aot_tensor *reshape4(aot_tracer *t, aot_tensor *x, aot_dim a, aot_dim b, aot_dim c, aot_dim d)
+static aot_tensor *reshape4(aot_tracer *t, aot_tensor *x, aot_dim a, aot_dim b, aot_dim c,
+                            aot_dim d)
 {
     return AOT(t, aten_reshape, x, ((aot_dims){(aot_dim[]){a, b, c, d}, 4}));
 }

@@ -20,7 +20,8 @@ aot_tensor *dc_contiguous(aot_tracer *t, aot_tensor *x, aot_memory_format format
 
 aot_tensor *dc_arange(aot_tracer *t, aot_dim end, aot_dtype dtype, const aot_tensor *x)
 {
-    return AOT(t, aten_arange, end, aot_v_dtype(dtype), AOT_NONE, aot_v_device(aot_device_of(x)), aot_v_bool(false));
+    return AOT(t, aten_arange, end, aot_v_dtype(dtype), AOT_NONE, aot_v_device(aot_device_of(x)),
+               aot_v_bool(false));
 }
 
 aot_tensor *dc_arange_from(aot_tracer *t, aot_dim start, aot_dim end, aot_dtype dtype,

@@ -1,4 +1,5 @@
-/* Calls that decompositions of indexing, pooling and images share, as Python's methods make them. */
+/* Calls that decompositions of indexing, pooling and images share, as Python's methods make
+ * them. */
 #ifndef AOT_DECOMP_PARTS_H
 #define AOT_DECOMP_PARTS_H
 
@@ -41,7 +42,8 @@ aot_dims dc_reshaped(aot_tracer *t, const aot_tensor *x, unsigned at, unsigned c
                      const aot_dim *with);
 bool dc_is_empty(const aot_tensor *x); /* a size is 0 */
 
-/* a OP b of Python numbers, OP one of + - * and / (true division). Floats of symbols are an error. */
+/* a OP b of Python numbers, OP one of + - * and / (true division). Floats of symbols are an
+ * error. */
 aot_value dc_arith(aot_tracer *t, char op, aot_value a, aot_value b);
 /* functools.reduce(torch.add, ...) as it goes: the sum so far (NULL at first) and the next one. */
 aot_tensor *dc_plus(aot_tracer *t, aot_tensor *sum, aot_tensor *x);

@@ -1,4 +1,5 @@
-/* Decompositions of arithmetic and elementary functions: torch/_refs, torch/_inductor/decomposition.py. */
+/* Decompositions of arithmetic and elementary functions: torch/_refs,
+ * torch/_inductor/decomposition.py. */
 #include <math.h>
 
 #include "decomp/decomp.h"
@@ -42,7 +43,7 @@ bool decomp_lerp(aot_expand *k)
     return dc_give(k, restrided(t, x, k->op == AOT_OP_aten_lerp_Tensor ? 3 : 2, like), result);
 }
 
-/* ---- Inductor adds complex tensors as pairs of real ones ------------------------------------------- */
+/* ---- Inductor adds complex tensors as pairs of real ones ------------------------------------- */
 
 static bool is_complex_tensor(aot_value v)
 {
@@ -66,7 +67,10 @@ static aot_tensor *as_pairs(aot_tracer *t, aot_tensor *x)
         size[i] = aot_size(x, i);
     }
     size[n] = aot_dim_of(2);
-    x = AOT(t, aten_view_dtype, x, aot_v_dtype(d == AOT_C128 ? AOT_F64 : d == AOT_C32 ? AOT_F16 : AOT_F32));
+    x = AOT(t, aten_view_dtype, x,
+            aot_v_dtype(d == AOT_C128  ? AOT_F64
+                        : d == AOT_C32 ? AOT_F16
+                                       : AOT_F32));
     return AOT(t, aten_view, x, ((aot_dims){size, n + 1}));
 }
 
@@ -94,7 +98,7 @@ bool decomp_add(aot_expand *k)
     return aot_x_give(k, scalar ? AOT(t, aten_select_int, x, 0, 0) : x);
 }
 
-/* ---- the core table -------------------------------------------------------------------------------- */
+/* ---- the core table -------------------------------------------------------------------------- */
 
 /* clamp with one bound. */
 bool decomp_clamp_bound(aot_expand *k)
@@ -110,7 +114,7 @@ bool decomp_clamp_bound(aot_expand *k)
     }
 }
 
-/* ---- both tables ----------------------------------------------------------------------------------- */
+/* ---- both tables ----------------------------------------------------------------------------- */
 
 /* other - alpha * self */
 bool decomp_rsub(aot_expand *k)
@@ -151,7 +155,8 @@ bool decomp_fmin(aot_expand *k)
     aot_tensor *self = aot_x_tensor(k, 0), *other = aot_x_tensor(k, 1);
     bool min = k->op == AOT_OP_aten_fmin || k->op == AOT_OP_prims_fmin;
     aot_tensor *nan = AOT(t, aten_isnan, other);
-    aot_tensor *wins = min ? AOT(t, aten_gt_Tensor, other, self) : AOT(t, aten_lt_Tensor, other, self);
+    aot_tensor *wins =
+        min ? AOT(t, aten_gt_Tensor, other, self) : AOT(t, aten_lt_Tensor, other, self);
     aot_tensor *keeps = AOT(t, aten_bitwise_or_Tensor, nan, wins);
     return aot_x_give(k, WHERE(keeps, self, other));
 }
@@ -260,7 +265,7 @@ bool decomp_lcm(aot_expand *k)
     return dc_give(k, x, result);
 }
 
-/* ---- logaddexp -------------------------------------------------------------------------------------- */
+/* ---- logaddexp ------------------------------------------------------------------------------- */
 
 static aot_tensor *real_of(aot_tracer *t, aot_tensor *x)
 {

@@ -30,10 +30,12 @@ static bool max_pool(aot_expand *k, unsigned n)
         return false;
     }
     aot_value padding = spread(k, aot_x_dims(k, 3), n), dilation = spread(k, aot_x_dims(k, 4), n);
-    aot_value r = AOT_V(t, prims__low_memory_max_pool_with_offsets, x, window, step, padding, dilation, k->args[5]);
+    aot_value r = AOT_V(t, prims__low_memory_max_pool_with_offsets, x, window, step, padding,
+                        dilation, k->args[5]);
     aot_dims all = aot_sizes(x), image = {all.d + all.n - n, n};
     aot_tensor *out[] = {aot_v_item(r, 0), NULL};
-    out[1] = AOT(t, prims__low_memory_max_pool_offsets_to_indices, aot_v_item(r, 1), window, image, step, padding, dilation);
+    out[1] = AOT(t, prims__low_memory_max_pool_offsets_to_indices, aot_v_item(r, 1), window, image,
+                 step, padding, dilation);
     return aot_x_give_tuple(k, 2, out);
 }
 
@@ -60,7 +62,8 @@ bool decomp_adaptive_max_pool2d(aot_expand *k)
         aot_dims shape = dc_reshaped(t, x, aot_ndim(x) - 2, 2, 2, size.d);
         aot_tensor *out[2];
         out[0] = AOT(t, aten_new_empty, x, shape, AOT_NONE, AOT_NONE, AOT_NONE, aot_v_bool(false));
-        out[1] = AOT(t, aten_new_empty, x, shape, aot_v_dtype(AOT_I64), AOT_NONE, AOT_NONE, aot_v_bool(false));
+        out[1] = AOT(t, aten_new_empty, x, shape, aot_v_dtype(AOT_I64), AOT_NONE, AOT_NONE,
+                     aot_v_bool(false));
         return aot_x_give_tuple(k, 2, out);
     }
     aot_dim kernel[2];

@@ -126,7 +126,8 @@ bool decomp_log_normal(aot_expand *k)
     aot_dtype result = dc_promote(k, 1, AOT_PROMOTE_DEFAULT);
     aot_value std = py_default(k, 2, 2.0, 2);
     aot_value mean = std.kind == AOT_V_INT ? py_default(k, 1, 1.0, 1) : k->args[1];
-    aot_tensor *x = AOT(t, aten_randn_like, aot_x_tensor(k, 0), AOT_NONE, AOT_NONE, AOT_NONE, false);
+    aot_tensor *x =
+        AOT(t, aten_randn_like, aot_x_tensor(k, 0), AOT_NONE, AOT_NONE, AOT_NONE, false);
     return dc_give(k, AOT(t, aten_exp, ADD(MUL(x, std), mean)), result);
 }
 

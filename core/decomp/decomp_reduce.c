@@ -69,8 +69,8 @@ bool decomp_nansum(aot_expand *k)
 bool decomp_sum(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    return aot_x_give(k, AOT(t, aten_sum_dim_IntList, aot_x_tensor(k, 0), aot_v_list(t, 0, NULL), false,
-                             k->args[1]));
+    return aot_x_give(k, AOT(t, aten_sum_dim_IntList, aot_x_tensor(k, 0), aot_v_list(t, 0, NULL),
+                             false, k->args[1]));
 }
 
 bool decomp_logsumexp(aot_expand *k)
@@ -164,7 +164,7 @@ bool decomp_trace(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_sum, AOT(t, aten_diag, aot_x_tensor(k, 0), 0)));
 }
 
-/* ---- norms ----------------------------------------------------------------------------------------- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
 /* norm.Scalar, .ScalarOpt_dtype, .ScalarOpt_dim, .ScalarOpt_dim_dtype. */
 bool decomp_norm(aot_expand *k)
@@ -199,8 +199,8 @@ bool decomp_renorm(aot_expand *k)
         }
     }
     aot_dtype dtype = aot_dtype_of(input), acc = dc_computation_dtype(dtype);
-    aot_tensor *norm = AOT(t, aten_linalg_vector_norm, input, k->args[1], aot_v_ints(t, n, dims), true,
-                           acc == dtype ? AOT_NONE : aot_v_dtype(acc));
+    aot_tensor *norm = AOT(t, aten_linalg_vector_norm, input, k->args[1], aot_v_ints(t, n, dims),
+                           true, acc == dtype ? AOT_NONE : aot_v_dtype(acc));
     aot_tensor *above = AOT(t, aten_gt_Scalar, norm, k->args[3]);
     aot_tensor *scale = MUL(AOT(t, aten_reciprocal, ADD(norm, 1e-7)), k->args[3]);
     scale = AOT(t, aten_where_ScalarOther, above, scale, 1.0);

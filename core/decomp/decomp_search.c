@@ -74,8 +74,9 @@ bool decomp_isin(aot_expand *k)
                                     : AOT(t, aten_eq_Scalar, x, k->args[1]));
     }
     aot_tensor *tests = aot_x_tensor(k, 1);
-    aot_tensor *elements = k->op == AOT_OP_aten_isin_Scalar_Tensor ? dc_scalar_tensor(t, k->args[0], AOT_NO_DTYPE, tests)
-                                                                   : aot_x_tensor(k, 0);
+    aot_tensor *elements = k->op == AOT_OP_aten_isin_Scalar_Tensor
+                               ? dc_scalar_tensor(t, k->args[0], AOT_NO_DTYPE, tests)
+                               : aot_x_tensor(k, 0);
     double few = 10.0 * pow((double)aot_numel(t, elements).value, 0.145);
     bool is_few = (double)aot_numel(t, tests).value < few;
     return aot_x_give(k, is_few ? isin_default(t, elements, tests, invert)
@@ -86,7 +87,9 @@ bool decomp_isin(aot_expand *k)
 static aot_tensor *constant_of(aot_tracer *t, aot_value number, const aot_tensor *like)
 {
     aot_dim one = aot_dim_of(1);
-    aot_dtype d = number.kind == AOT_V_FLOAT ? AOT_F32 : number.kind == AOT_V_INT ? AOT_I64 : AOT_B8;
+    aot_dtype d = number.kind == AOT_V_FLOAT ? AOT_F32
+                  : number.kind == AOT_V_INT ? AOT_I64
+                                             : AOT_B8;
     aot_fake type = aot_fake_new(d, 1, &one, aot_device_of(like));
     aot_tensor *x = aot_tracer_constant(t, &type);
     char text[40];

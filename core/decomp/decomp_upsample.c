@@ -70,12 +70,13 @@ static aot_tensor *lay_out(aot_tracer *t, aot_tensor *r, const aot_tensor *x, in
     return dc_contiguous(t, r, format);
 }
 
-/* ---- nearest ----------------------------------------------------------------------------------- */
+/* ---- nearest --------------------------------------------------------------------------------- */
 
 static aot_tensor *nearest_index(aot_tracer *t, const resize *r, unsigned d, bool exact)
 {
     aot_value in = in_size(r, d);
-    aot_value whole = positive(r->scale[d]) ? dc_arith(t, '*', in, r->scale[d]) : aot_v_dim(r->out[d]);
+    aot_value whole =
+        positive(r->scale[d]) ? dc_arith(t, '*', in, r->scale[d]) : aot_v_dim(r->out[d]);
     aot_value scale = dc_arith(t, '/', in, whole);
     aot_tensor *index = dc_arange(t, r->out[d], AOT_F32, r->x);
     index = ADD(index, exact ? 0.5 : 0.0);
@@ -120,7 +121,7 @@ bool decomp_upsample_nearest_exact_vec(aot_expand *k)
     return nearest(k, resize_by(k, 1, 2), true);
 }
 
-/* ---- where an output element comes from ----------------------------------------------------------- */
+/* ---- where an output element comes from ------------------------------------------------------ */
 
 /* _compute_scale: elements of the input to one of the output */
 static aot_value input_step(aot_tracer *t, const resize *r, unsigned d, bool corners)
@@ -158,13 +159,14 @@ static aot_dtype real_dtype(aot_dtype d)
     return dc_is_integral(d) ? AOT_F32 : d;
 }
 
-/* ---- linear ----------------------------------------------------------------------------------------- */
+/* ---- linear ---------------------------------------------------------------------------------- */
 
 typedef struct linear_place {
     aot_tensor *at, *lo, *hi; /* the exact place and the elements beside it */
 } linear_place;
 
-static linear_place find_linear(aot_tracer *t, const resize *r, unsigned d, aot_dtype dtype, bool corners)
+static linear_place find_linear(aot_tracer *t, const resize *r, unsigned d, aot_dtype dtype,
+                                bool corners)
 {
     linear_place p;
     aot_value step = input_step(t, r, d, corners);
@@ -239,7 +241,7 @@ bool decomp_upsample_linear_vec(aot_expand *k)
     return linear(k, resize_by(k, 1, 3), aot_x_bool(k, 2));
 }
 
-/* ---- cubic ------------------------------------------------------------------------------------------ */
+/* ---- cubic ----------------------------------------------------------------------------------- */
 
 /* The elements one before, at, one after and two after. */
 static void four_around(aot_tracer *t, aot_tensor *at, aot_tensor **out)
@@ -269,7 +271,8 @@ static bool cubic(aot_expand *k, resize r, bool corners)
     aot_dtype dtype = real_dtype(aot_dtype_of(r.x));
     aot_value step_y = input_step(t, &r, 0, corners), step_x = input_step(t, &r, 1, corners);
     aot_tensor *i = places(t, r.out[0], dtype, r.x), *j = places(t, r.out[1], dtype, r.x);
-    aot_tensor *at_x = source_index(t, step_x, j, corners), *at_y = source_index(t, step_y, i, corners);
+    aot_tensor *at_x = source_index(t, step_x, j, corners),
+               *at_y = source_index(t, step_y, i, corners);
     at_y = AOT(t, aten_unsqueeze, at_y, -1);
     aot_tensor *x = AOT(t, aten_floor, at_x), *y = AOT(t, aten_floor, at_y);
     aot_tensor *share_y = SUB(at_y, y), *share_x = NULL;
@@ -313,9 +316,11 @@ bool decomp_upsample_bicubic_vec(aot_expand *k)
 /* Antialiased ones keep their kernel: only the size is computed. */
 bool decomp_upsample_aa_vec(aot_expand *k)
 {
-    aot_op_id op = k->op == AOT_OP_aten__upsample_bilinear2d_aa_vec ? AOT_OP_aten__upsample_bilinear2d_aa
-                                                                    : AOT_OP_aten__upsample_bicubic2d_aa;
+    aot_op_id op = k->op == AOT_OP_aten__upsample_bilinear2d_aa_vec
+                       ? AOT_OP_aten__upsample_bilinear2d_aa
+                       : AOT_OP_aten__upsample_bicubic2d_aa;
     resize r = resize_by(k, 1, 3);
-    aot_value args[] = {aot_v_tensor(r.x), aot_v_dims(k->t, (aot_dims){r.out, r.n}), k->args[2], r.scale[0], r.scale[1]};
+    aot_value args[] = {aot_v_tensor(r.x), aot_v_dims(k->t, (aot_dims){r.out, r.n}), k->args[2],
+                        r.scale[0], r.scale[1]};
     return aot_x_give_value(k, aot_call_op(k->t, op, 5, args));
 }

@@ -1,6 +1,7 @@
 /* Decompositions of views, their copying forms, and splits.
- * Mirrors torch/_refs/__init__.py (transpose, t, diag_embed, *_copy), torch/_decomp/decompositions.py
- * (unsafe_split, _reshape_alias, split) and torch/_inductor/decomposition.py (view_copy, narrow_copy). */
+ * Mirrors torch/_refs/__init__.py (transpose, t, diag_embed, *_copy),
+ * torch/_decomp/decompositions.py (unsafe_split, _reshape_alias, split) and
+ * torch/_inductor/decomposition.py (view_copy, narrow_copy). */
 #include "decomp/decomp_parts.h"
 
 /* ---- copies of views ------------------------------------------------------------------------- */
@@ -59,7 +60,7 @@ bool decomp_view_copy_dtype(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_view_dtype, copy, k->args[1]));
 }
 
-/* ---- views -------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 /* detach, lift_fresh */
 bool decomp_alias(aot_expand *k)
@@ -118,7 +119,7 @@ bool decomp_resize_as(aot_expand *k)
     return aot_x_give(k, AOT(t, aten_resize, k->args[0], aot_sizes(like), format));
 }
 
-/* ---- parts --------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 bool decomp_unsafe_split(aot_expand *k)
 {
@@ -148,15 +149,17 @@ bool decomp_split(aot_expand *k)
     }
     aot_dim excess = dc_dim(t, '-', dc_dim(t, '*', part, aot_dim_of(n)), whole);
     sizes[n - 1] = dc_dim(t, '-', part, excess);
-    return aot_x_give_value(k, AOT_V(t, aten_split_with_sizes, x, ((aot_dims){sizes, (unsigned)n}), k->args[2]));
+    return aot_x_give_value(
+        k, AOT_V(t, aten_split_with_sizes, x, ((aot_dims){sizes, (unsigned)n}), k->args[2]));
 }
 
 /* squeeze: all dimensions, or one */
 bool decomp_squeeze(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    aot_value dims = k->op == AOT_OP_aten_squeeze_dim ? aot_v_list(t, 1, &k->args[1])
-                                                      : dc_range(t, 0, aot_ndim(aot_x_tensor(k, 0)));
+    aot_value dims = k->op == AOT_OP_aten_squeeze_dim
+                         ? aot_v_list(t, 1, &k->args[1])
+                         : dc_range(t, 0, aot_ndim(aot_x_tensor(k, 0)));
     return aot_x_give(k, AOT(t, aten_squeeze_dims, k->args[0], dims));
 }
 
@@ -177,7 +180,7 @@ bool decomp_unbind(aot_expand *k)
     return aot_x_give_value(k, aot_v_tuple(t, parts.n, items));
 }
 
-/* ---- diagonals ----------------------------------------------------------------------------------- */
+/* ---- diagonals ------------------------------------------------------------------------------- */
 
 /* Zeros beside the diagonal's values, so that they fill a square. */
 static aot_tensor *pad_diagonal(aot_tracer *t, aot_tensor *x, int64_t offset)
@@ -207,7 +210,8 @@ bool decomp_diag_embed(aot_expand *k)
     aot_tensor *x = aot_x_tensor(k, 0);
     unsigned n = aot_ndim(x) + 1;
     int64_t offset = aot_x_int(k, 1, 0);
-    unsigned d1 = aot_wrap_dim(t, aot_x_int(k, 2, -2), n), d2 = aot_wrap_dim(t, aot_x_int(k, 3, -1), n);
+    unsigned d1 = aot_wrap_dim(t, aot_x_int(k, 2, -2), n),
+             d2 = aot_wrap_dim(t, aot_x_int(k, 3, -1), n);
     if (d1 > d2) {
         unsigned swap = d1;
         d1 = d2;

@@ -1,7 +1,7 @@
 /* A view's gradient belongs to its base: element by element it is added where the view looks.
  *
- * The gradient of a base is kept in a storage that mirrors the base's, so that a view of the one has the
- * same offset and strides in the other. */
+ * The gradient of a base is kept in a storage that mirrors the base's, so that a view of the one
+ * has the same offset and strides in the other. */
 #include "exec/alias_grad.h"
 
 #include "exec/iter.h"
@@ -34,19 +34,21 @@ static aot_array *mirror(aot_live_bytes *live, const aot_array *base)
 {
     int64_t n = base->storage->bytes / aot_array_item_bytes(base);
     aot_array *all = aot_array_new(live, (aot_dtype)base->dtype, 1, &n);
-    aot_array *x = aot_array_view(all, (aot_dtype)base->dtype, base->ndim, base->size, base->stride, base->offset);
+    aot_array *x = aot_array_view(all, (aot_dtype)base->dtype, base->ndim, base->size, base->stride,
+                                  base->offset);
     aot_array_unref(all);
     return x;
 }
 
-void aot_add_view_gradient(aot_array **sum, aot_live_bytes *live, const aot_array *grad, const aot_array *view,
-                           const aot_array *base)
+void aot_add_view_gradient(aot_array **sum, aot_live_bytes *live, const aot_array *grad,
+                           const aot_array *view, const aot_array *base)
 {
     if (*sum == NULL) {
         *sum = mirror(live, base);
     }
     aot_array *cast = aot_array_new(live, (aot_dtype)view->dtype, view->ndim, view->size);
-    aot_array *to = aot_array_view(*sum, (aot_dtype)view->dtype, view->ndim, view->size, view->stride, view->offset);
+    aot_array *to = aot_array_view(*sum, (aot_dtype)view->dtype, view->ndim, view->size,
+                                   view->stride, view->offset);
     aot_array_assign(cast, grad);
     if (aot_array_fits(to)) {
         add_into(to, cast);
@@ -58,8 +60,10 @@ void aot_add_view_gradient(aot_array **sum, aot_live_bytes *live, const aot_arra
 aot_array *aot_view_of_gradient(aot_live_bytes *live, const aot_array *grad, const aot_array *base,
                                 const aot_array *view)
 {
-    aot_array *all = mirror(live, base), *out = aot_array_new(live, (aot_dtype)view->dtype, view->ndim, view->size);
-    aot_array *part = aot_array_view(all, (aot_dtype)view->dtype, view->ndim, view->size, view->stride, view->offset);
+    aot_array *all = mirror(live, base),
+              *out = aot_array_new(live, (aot_dtype)view->dtype, view->ndim, view->size);
+    aot_array *part = aot_array_view(all, (aot_dtype)view->dtype, view->ndim, view->size,
+                                     view->stride, view->offset);
     aot_array_assign(all, grad);
     aot_array_assign(out, part);
     aot_array_unref(part);

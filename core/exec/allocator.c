@@ -58,8 +58,10 @@ static uint32_t best_fit(const cache *c, uint8_t pool, int64_t bytes)
 {
     uint32_t best = NONE;
     for (size_t i = 0; i < c->free[pool].n; i++) {
-        const chunk *x = &c->chunks.d[c->free[pool].d[i]], *b = best != NONE ? &c->chunks.d[best] : NULL;
-        if (x->bytes >= bytes && (b == NULL || x->bytes < b->bytes || (x->bytes == b->bytes && x->address < b->address))) {
+        const chunk *x = &c->chunks.d[c->free[pool].d[i]],
+                    *b = best != NONE ? &c->chunks.d[best] : NULL;
+        if (x->bytes >= bytes && (b == NULL || x->bytes < b->bytes ||
+                                  (x->bytes == b->bytes && x->address < b->address))) {
             best = c->free[pool].d[i];
         }
     }
@@ -68,15 +70,17 @@ static uint32_t best_fit(const cache *c, uint8_t pool, int64_t bytes)
 
 static uint32_t new_segment(cache *c, uint8_t pool, int64_t bytes)
 {
-    int64_t size = pool == 0               ? SMALL_SEGMENT
-                   : bytes < LARGE_REQUEST ? LARGE_SEGMENT
-                                           : (bytes + SEGMENT_UNIT - 1) / SEGMENT_UNIT * SEGMENT_UNIT;
+    int64_t size = pool == 0 ? SMALL_SEGMENT
+                   : bytes < LARGE_REQUEST
+                       ? LARGE_SEGMENT
+                       : (bytes + SEGMENT_UNIT - 1) / SEGMENT_UNIT * SEGMENT_UNIT;
     uint32_t id = new_chunk(c, (chunk){c->next_address, size, NONE, NONE, pool, true});
     aot_vec_push(&c->free[pool], id);
     c->next_address += size;
     c->reserved += size;
     c->n_segments++;
-    c->out->reserved_peak = c->reserved > c->out->reserved_peak ? c->reserved : c->out->reserved_peak;
+    c->out->reserved_peak =
+        c->reserved > c->out->reserved_peak ? c->reserved : c->out->reserved_peak;
     return id;
 }
 
@@ -108,7 +112,8 @@ static void allocate(cache *c, uint32_t storage, int64_t bytes)
     split(c, id, bytes);
     c->of_storage[storage] = id;
     c->allocated += c->chunks.d[id].bytes;
-    c->out->allocated_peak = c->allocated > c->out->allocated_peak ? c->allocated : c->out->allocated_peak;
+    c->out->allocated_peak =
+        c->allocated > c->out->allocated_peak ? c->allocated : c->out->allocated_peak;
 }
 
 /* Joins a free chunk with its right neighbour, if that is free; the right one goes away. */
@@ -150,7 +155,8 @@ static void begin_side(cache *c, aot_reserved *out)
 /* Rows in order: what is born, then what dies after it. */
 static void replay_side(cache *c, const aot_memory_side *s)
 {
-    uint32_t *dying = aot_xmalloc((s->live.n + 1) * sizeof *dying), *next = aot_xmalloc((s->blocks.n + 1) * sizeof *next);
+    uint32_t *dying = aot_xmalloc((s->live.n + 1) * sizeof *dying),
+             *next = aot_xmalloc((s->blocks.n + 1) * sizeof *next);
     size_t at = 0;
     memset(dying, 0xff, (s->live.n + 1) * sizeof *dying);
     for (size_t i = s->blocks.n; i-- > 0;) {
@@ -177,7 +183,8 @@ static void replay_side(cache *c, const aot_memory_side *s)
     free(next);
 }
 
-/* What the forward leaves and the backward is not handed (user outputs) is given back between them. */
+/* What the forward leaves and the backward is not handed (user outputs) is given back between
+ * them. */
 static void drop_outputs(cache *c, const aot_memory *m, uint32_t n_storages)
 {
     uint8_t *kept = aot_xcalloc(n_storages + 1, 1);

@@ -1,12 +1,12 @@
-/* What PyTorch's caching allocator for CUDA would reserve for a forward and a backward: the blocks of
- * memsim.h handed out and taken back in order.
+/* What PyTorch's caching allocator for CUDA would reserve for a forward and a backward: the blocks
+ * of memsim.h handed out and taken back in order.
  *
- * Modelled: sizes rounded up to 512 B; two pools, of requests up to 1 MiB and larger ones; segments of
- * 2 MiB in the small pool, in the large one of 20 MiB for requests below 10 MiB, else the request
- * rounded up to 2 MiB; the smallest free block that fits, at equal sizes the lowest address; splitting, and joining
- * with free neighbours. Not modelled: streams, what other units leave behind, expandable segments,
- * settings of PYTORCH_CUDA_ALLOC_CONF, giving memory back when the device is full, and workspaces of
- * libraries.
+ * Modelled: sizes rounded up to 512 B; two pools, of requests up to 1 MiB and larger ones; segments
+ * of 2 MiB in the small pool, in the large one of 20 MiB for requests below 10 MiB, else the
+ * request rounded up to 2 MiB; the smallest free block that fits, at equal sizes the lowest
+ * address; splitting, and joining with free neighbours. Not modelled: streams, what other units
+ * leave behind, expandable segments, settings of PYTORCH_CUDA_ALLOC_CONF, giving memory back when
+ * the device is full, and workspaces of libraries.
  * Mirrors: c10/cuda/CUDACachingAllocator.cpp. */
 #ifndef AOT_EXEC_ALLOCATOR_H
 #define AOT_EXEC_ALLOCATOR_H

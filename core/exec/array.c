@@ -66,7 +66,8 @@ int64_t aot_extent(unsigned ndim, const int64_t *size, const int64_t *stride)
         if (size[i] == 0) {
             return 0;
         }
-        beyond |= size[i] < 0 || stride[i] < 0 || __builtin_mul_overflow(size[i] - 1, stride[i], &step) ||
+        beyond |= size[i] < 0 || stride[i] < 0 ||
+                  __builtin_mul_overflow(size[i] - 1, stride[i], &step) ||
                   __builtin_add_overflow(last, step, &last);
     }
     return beyond || last >= AOT_EXTENT_MAX ? AOT_EXTENT_MAX : last + 1;
@@ -82,31 +83,37 @@ double aot_memory_bytes(void)
     return bytes;
 }
 
-aot_status aot_array_possible(const aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
-                              const int64_t *stride, aot_err *err)
+aot_status aot_array_possible(const aot_live_bytes *live, aot_dtype d, unsigned ndim,
+                              const int64_t *size, const int64_t *stride, aot_err *err)
 {
-    double elements = 1, strides = 1, now = live == NULL ? 0 : (double)live->now, memory = aot_memory_bytes();
+    double elements = 1, strides = 1, now = live == NULL ? 0 : (double)live->now,
+           memory = aot_memory_bytes();
     if (ndim > AOT_ARRAY_MAX_NDIM) {
-        return AOT_FAIL(err, AOT_E_SHAPE, "%u dimensions; the interpreter has room for %d", ndim, AOT_ARRAY_MAX_NDIM);
+        return AOT_FAIL(err, AOT_E_SHAPE, "%u dimensions; the interpreter has room for %d", ndim,
+                        AOT_ARRAY_MAX_NDIM);
     }
     for (unsigned i = 0; i < ndim; i++) {
         if (size[i] < 0 || (stride != NULL && stride[i] < 0)) {
-            return AOT_FAIL(err, AOT_E_SHAPE, "negative %s %" PRId64, size[i] < 0 ? "size" : "stride",
-                            size[i] < 0 ? size[i] : stride[i]);
+            return AOT_FAIL(err, AOT_E_SHAPE, "negative %s %" PRId64,
+                            size[i] < 0 ? "size" : "stride", size[i] < 0 ? size[i] : stride[i]);
         }
         elements *= (double)size[i];
         strides *= size[i] > 1 ? (double)size[i] : 1; // an empty tensor has strides, too
     }
     if (elements > 0x1p36 || strides > 0x1p62) {
-        return AOT_FAIL(err, AOT_E_RANGE, "a tensor of %.3g elements", elements > 0 ? elements : strides);
+        return AOT_FAIL(err, AOT_E_RANGE, "a tensor of %.3g elements",
+                        elements > 0 ? elements : strides);
     }
-    double bytes = (stride == NULL ? elements : (double)aot_extent(ndim, size, stride)) * aot_dtype_get(d)->bytes;
+    double bytes = (stride == NULL ? elements : (double)aot_extent(ndim, size, stride)) *
+                   aot_dtype_get(d)->bytes;
     if (bytes > memory) {
-        return AOT_FAIL(err, AOT_E_RANGE, "a tensor of %.3g bytes; this machine has %.3g", bytes, memory);
+        return AOT_FAIL(err, AOT_E_RANGE, "a tensor of %.3g bytes; this machine has %.3g", bytes,
+                        memory);
     }
     if (bytes > 0 && bytes + now > memory) {
-        return AOT_FAIL(err, AOT_E_RANGE, "a tensor of %.3g bytes where %.3g are live; this machine has %.3g", bytes, now,
-                        memory);
+        return AOT_FAIL(err, AOT_E_RANGE,
+                        "a tensor of %.3g bytes where %.3g are live; this machine has %.3g", bytes,
+                        now, memory);
     }
     return AOT_OK;
 }
@@ -131,18 +138,19 @@ static aot_array *array_of(aot_storage *s, aot_dtype d, unsigned ndim, const int
 static aot_array *new_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
                               const int64_t *stride, bool zeroed)
 {
-    aot_storage *s = storage_new(live, aot_extent(ndim, size, stride) * aot_dtype_get(d)->bytes, zeroed);
+    aot_storage *s =
+        storage_new(live, aot_extent(ndim, size, stride) * aot_dtype_get(d)->bytes, zeroed);
     return array_of(s, d, ndim, size, stride, 0);
 }
 
-aot_array *aot_array_new_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
-                                 const int64_t *stride)
+aot_array *aot_array_new_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim,
+                                 const int64_t *size, const int64_t *stride)
 {
     return new_strided(live, d, ndim, size, stride, true);
 }
 
-aot_array *aot_array_empty_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
-                                   const int64_t *stride)
+aot_array *aot_array_empty_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim,
+                                   const int64_t *size, const int64_t *stride)
 {
     return new_strided(live, d, ndim, size, stride, false);
 }
@@ -199,6 +207,7 @@ bool aot_array_is_contiguous(const aot_array *x)
 
 bool aot_array_fits(const aot_array *x)
 {
-    int64_t n = aot_extent(x->ndim, x->size, x->stride), room = x->storage->bytes / aot_array_item_bytes(x);
+    int64_t n = aot_extent(x->ndim, x->size, x->stride),
+            room = x->storage->bytes / aot_array_item_bytes(x);
     return x->offset >= 0 && (n == 0 || (n <= room && x->offset <= room - n));
 }

@@ -1,6 +1,6 @@
-/* Arrays: what the interpreter computes with. An array is a strided look at a counted storage; views
- * share the storage and copy nothing. Mirrors torch.Tensor on the CPU (sizes, strides and offset in
- * elements), without autograd.
+/* Arrays: what the interpreter computes with. An array is a strided look at a counted storage;
+ * views share the storage and copy nothing. Mirrors torch.Tensor on the CPU (sizes, strides and
+ * offset in elements), without autograd.
  *
  * Ownership: arrays and storages are counted; what returns an array returns a reference that the
  * caller gives back with aot_array_unref. */
@@ -38,11 +38,11 @@ typedef struct aot_array {
 /* Contiguous, zeroed. live may be NULL. */
 aot_array *aot_array_new(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size);
 /* The same with strides; the storage holds what they reach. */
-aot_array *aot_array_new_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
-                                 const int64_t *stride);
+aot_array *aot_array_new_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim,
+                                 const int64_t *size, const int64_t *stride);
 /* The same with undefined elements: for what writes each of them. */
-aot_array *aot_array_empty_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
-                                   const int64_t *stride);
+aot_array *aot_array_empty_strided(aot_live_bytes *live, aot_dtype d, unsigned ndim,
+                                   const int64_t *size, const int64_t *stride);
 /* Another look at x's storage. offset counts from the start of the storage, in elements of d. */
 aot_array *aot_array_view(const aot_array *x, aot_dtype d, unsigned ndim, const int64_t *size,
                           const int64_t *stride, int64_t offset);
@@ -66,24 +66,25 @@ bool aot_array_is_contiguous(const aot_array *x);
 /* Whether all elements from the offset on fit into the storage. */
 bool aot_array_fits(const aot_array *x);
 void aot_strides_contiguous(int64_t *stride, unsigned ndim, const int64_t *size);
-/* Elements from the first to behind the last that such an array reaches; 0 if it is empty; AOT_EXTENT_MAX where
- * there are more, or a size or stride is negative: no storage holds them, and their bytes are still a number. */
+/* Elements from the first to behind the last that such an array reaches; 0 if it is empty;
+ * AOT_EXTENT_MAX where there are more, or a size or stride is negative: no storage holds them, and
+ * their bytes are still a number. */
 #define AOT_EXTENT_MAX (INT64_MAX / 32)
 int64_t aot_extent(unsigned ndim, const int64_t *size, const int64_t *stride);
 double aot_memory_bytes(void); /* of the machine; infinite where the system does not say */
-/* Whether such an array can be made beside what is live (NULL: nothing): what is asked before any whose sizes
- * were read from outside. AOT_E_SHAPE: too many dimensions, a negative size or stride. AOT_E_RANGE: too large.
- * stride NULL: contiguous. */
-aot_status aot_array_possible(const aot_live_bytes *live, aot_dtype d, unsigned ndim, const int64_t *size,
-                              const int64_t *stride, aot_err *err);
+/* Whether such an array can be made beside what is live (NULL: nothing): what is asked before any
+ * whose sizes were read from outside. AOT_E_SHAPE: too many dimensions, a negative size or stride.
+ * AOT_E_RANGE: too large. stride NULL: contiguous. */
+aot_status aot_array_possible(const aot_live_bytes *live, aot_dtype d, unsigned ndim,
+                              const int64_t *size, const int64_t *stride, aot_err *err);
 
 /* The same values, converted and broadcast; they do not overlap. */
 void aot_array_assign(aot_array *to, const aot_array *from);
 void aot_array_fill(aot_array *to, double x);
 /* A contiguous copy of the elements that nothing counts. */
 aot_array *aot_array_copy(const aot_array *x);
-/* Contiguous and of dtype d, to be read alone: another look at x's memory where it is so, else a converted
- * copy that nothing counts. */
+/* Contiguous and of dtype d, to be read alone: another look at x's memory where it is so, else a
+ * converted copy that nothing counts. */
 aot_array *aot_array_flat(const aot_array *x, aot_dtype d);
 
 #endif

@@ -41,11 +41,12 @@ static void copy_same(void *arg, char *const *ptr, const int64_t *stride, int64_
     }
 }
 
-/* Columns become rows tile by tile, so that both sides use what they bring into the cache: dimension q is the one that
- * lies behind each other in the source, the last one in the target. */
+/* Columns become rows tile by tile, so that both sides use what they bring into the cache:
+ * dimension q is the one that lies behind each other in the source, the last one in the target. */
 typedef struct turn {
     int64_t rows, columns;          /* sizes of dimension q and of the last one */
-    int64_t to_stride, from_stride; /* in bytes: of dimension q in the target, of the last one in the source */
+    /* in bytes: of dimension q in the target, of the last one in the source */
+    int64_t to_stride, from_stride;
 } turn;
 
 #define TURN(type)                                                                                 \
@@ -57,7 +58,8 @@ typedef struct turn {
                 for (int64_t i = r; i < r_end; i++) {                                              \
                     for (int64_t j = c; j < c_end; j++) {                                          \
                         memcpy(to + i * t->to_stride + j * (int64_t)sizeof(type),                  \
-                               from + j * t->from_stride + i * (int64_t)sizeof(type), sizeof(type)); \
+                               from + j * t->from_stride + i * (int64_t)sizeof(type),              \
+                               sizeof(type));                                                      \
                     }                                                                              \
                 }                                                                                  \
             }                                                                                      \
@@ -161,7 +163,8 @@ void aot_array_assign(aot_array *to, const aot_array *from)
             aot_iter_run(&it, copy_same, &bytes);
         }
     } else {
-        aot_iter_run(&it, aot_fits_float(j.to) && aot_fits_float(j.from) ? copy_floats : copy_converted, &j);
+        aot_iter_run(
+            &it, aot_fits_float(j.to) && aot_fits_float(j.from) ? copy_floats : copy_converted, &j);
     }
 }
 

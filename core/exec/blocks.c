@@ -1,5 +1,5 @@
-/* Lists of free blocks by size class, four classes to a doubling. Sanitizer builds keep nothing: each block is its
- * own, so that a look at a dead one is seen. */
+/* Lists of free blocks by size class, four classes to a doubling. Sanitizer builds keep nothing:
+ * each block is its own, so that a look at a dead one is seen. */
 #include "exec/blocks.h"
 
 #include <stdlib.h>

@@ -28,12 +28,13 @@ void k_fail(aot_kern *k, aot_status code, const char *fmt, ...)
 void *k_mem(aot_kern *k, size_t bytes)
 {
     if ((double)bytes > aot_memory_bytes()) {
-        k_fail(k, AOT_E_RANGE, "working memory of %.3g bytes; this machine has %.3g", (double)bytes, aot_memory_bytes());
+        k_fail(k, AOT_E_RANGE, "working memory of %.3g bytes; this machine has %.3g", (double)bytes,
+               aot_memory_bytes());
     }
     return aot_arena_calloc(k->x->scratch, 1, bytes + 1);
 }
 
-/* ---- arguments --------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 const aot_xval *k_arg(const aot_kern *k, unsigned pos)
 {
@@ -65,7 +66,8 @@ static aot_array *array_of_number(aot_kern *k, const aot_xval *v)
 
 static bool is_number(const aot_xval *v)
 {
-    return v->kind == AOT_X_INT || v->kind == AOT_X_REAL || v->kind == AOT_X_BOOL || v->kind == AOT_X_COMPLEX;
+    return v->kind == AOT_X_INT || v->kind == AOT_X_REAL || v->kind == AOT_X_BOOL ||
+           v->kind == AOT_X_COMPLEX;
 }
 
 aot_array *k_in(aot_kern *k, unsigned pos)
@@ -174,12 +176,14 @@ void k_ints_of(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int64_t *
     }
 }
 
-void k_small_ints_of(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int64_t least, int64_t *out)
+void k_small_ints_of(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int64_t least,
+                     int64_t *out)
 {
     k_ints_of(k, pos, n, if_none, out);
     for (unsigned i = 0; i < n; i++) {
         if (out[i] < least || out[i] > INT32_MAX) {
-            k_fail(k, AOT_E_RANGE, "argument %u is %" PRId64 "; it must be from %" PRId64 " to %d", pos, out[i], least, INT32_MAX);
+            k_fail(k, AOT_E_RANGE, "argument %u is %" PRId64 "; it must be from %" PRId64 " to %d",
+                   pos, out[i], least, INT32_MAX);
         }
     }
 }
@@ -215,7 +219,7 @@ uint32_t k_dims_mask(aot_kern *k, unsigned pos, unsigned ndim)
     return mask & ((1u << ndim) - 1);
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 aot_array *k_own(aot_kern *k, aot_array *x)
 {
@@ -223,7 +227,8 @@ aot_array *k_own(aot_kern *k, aot_array *x)
 }
 
 /* Strides NULL: contiguous. */
-static void check_possible(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, const int64_t *stride)
+static void check_possible(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size,
+                           const int64_t *stride)
 {
     aot_err e = {0};
     aot_status s = aot_array_possible(&k->x->live, d, ndim, size, stride, &e);
@@ -232,14 +237,15 @@ static void check_possible(aot_kern *k, aot_dtype d, unsigned ndim, const int64_
     }
 }
 
-aot_array *k_new_strided(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, const int64_t *stride)
+aot_array *k_new_strided(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size,
+                         const int64_t *stride)
 {
     check_possible(k, d, ndim, size, stride);
     return k_own(k, aot_array_new_strided(&k->x->live, d, ndim, size, stride));
 }
 
-static aot_array *new_array(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, const int64_t *stride,
-                            bool zeroed)
+static aot_array *new_array(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size,
+                            const int64_t *stride, bool zeroed)
 {
     aot_live_bytes *live = &k->x->live;
     check_possible(k, d, ndim, size, stride);
@@ -247,7 +253,8 @@ static aot_array *new_array(aot_kern *k, aot_dtype d, unsigned ndim, const int64
                            : aot_array_empty_strided(live, d, ndim, size, stride));
 }
 
-static aot_array *new_contiguous(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size, bool zeroed)
+static aot_array *new_contiguous(aot_kern *k, aot_dtype d, unsigned ndim, const int64_t *size,
+                                 bool zeroed)
 {
     int64_t stride[AOT_ARRAY_MAX_NDIM];
     check_possible(k, d, ndim, size, NULL);
@@ -262,7 +269,8 @@ void k_shape_is(aot_kern *k, const aot_array *x, unsigned ndim, const int64_t *s
     }
     for (unsigned i = 0; i < ndim; i++) {
         if (x->size[i] != size[i]) {
-            k_fail(k, AOT_E_SHAPE, "size %" PRId64 " of dimension %u where %" PRId64 " is due", x->size[i], i, size[i]);
+            k_fail(k, AOT_E_SHAPE, "size %" PRId64 " of dimension %u where %" PRId64 " is due",
+                   x->size[i], i, size[i]);
         }
     }
 }
@@ -290,8 +298,10 @@ static bool is_plain(unsigned ndim, const int64_t *size, const int64_t *stride)
     return n == 0 || aot_extent(ndim, size, stride) == n;
 }
 
-/* The strides that the graph states for result i; false: it states none that such an array could have. */
-static bool stated_strides(const aot_kern *k, unsigned i, unsigned ndim, const int64_t *size, int64_t *stride)
+/* The strides that the graph states for result i; false: it states none that such an array could
+ * have. */
+static bool stated_strides(const aot_kern *k, unsigned i, unsigned ndim, const int64_t *size,
+                           int64_t *stride)
 {
     const aot_meta *m = i < k->n_expected ? k->expected[i] : NULL;
     if (m == NULL || m->val != AOT_VAL_TENSOR || !m->has_stride || m->ndim != ndim) {
@@ -306,7 +316,8 @@ static bool stated_strides(const aot_kern *k, unsigned i, unsigned ndim, const i
     return is_plain(ndim, size, stride);
 }
 
-static aot_array *new_result(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim, const int64_t *size, bool zeroed)
+static aot_array *new_result(aot_kern *k, unsigned i, aot_dtype d, unsigned ndim,
+                             const int64_t *size, bool zeroed)
 {
     int64_t stride[AOT_ARRAY_MAX_NDIM];
     check_possible(k, d, ndim, size, NULL);
@@ -329,17 +340,19 @@ aot_array *k_like(aot_kern *k, aot_dtype d, const aot_array *x)
     return k_out(k, 0, d, x->ndim, x->size);
 }
 
-aot_array *k_view_as(aot_kern *k, const aot_array *x, aot_dtype d, unsigned ndim, const int64_t *size,
-                     const int64_t *stride, int64_t offset)
+aot_array *k_view_as(aot_kern *k, const aot_array *x, aot_dtype d, unsigned ndim,
+                     const int64_t *size, const int64_t *stride, int64_t offset)
 {
     double n = 1;
     if (ndim > AOT_ARRAY_MAX_NDIM) {
-        k_fail(k, AOT_E_SHAPE, "%u dimensions; the interpreter has room for %d", ndim, AOT_ARRAY_MAX_NDIM);
+        k_fail(k, AOT_E_SHAPE, "%u dimensions; the interpreter has room for %d", ndim,
+               AOT_ARRAY_MAX_NDIM);
     }
     for (unsigned i = 0; i < ndim; i++) {
         n *= size[i] > 1 ? (double)size[i] : 1;
         if (size[i] < 0 || stride[i] < 0) {
-            k_fail(k, AOT_E_SHAPE, "negative %s %" PRId64, size[i] < 0 ? "size" : "stride", size[i] < 0 ? size[i] : stride[i]);
+            k_fail(k, AOT_E_SHAPE, "negative %s %" PRId64, size[i] < 0 ? "size" : "stride",
+                   size[i] < 0 ? size[i] : stride[i]);
         }
     }
     if (n > 0x1p36) {
@@ -347,13 +360,14 @@ aot_array *k_view_as(aot_kern *k, const aot_array *x, aot_dtype d, unsigned ndim
     }
     aot_array *v = k_own(k, aot_array_view(x, d, ndim, size, stride, offset));
     if (!aot_array_fits(v)) {
-        k_fail(k, AOT_E_SHAPE, "a view that reaches beyond its storage of %" PRId64 " bytes", x->storage->bytes);
+        k_fail(k, AOT_E_SHAPE, "a view that reaches beyond its storage of %" PRId64 " bytes",
+               x->storage->bytes);
     }
     return v;
 }
 
-aot_array *k_view(aot_kern *k, const aot_array *x, unsigned ndim, const int64_t *size, const int64_t *stride,
-                  int64_t offset)
+aot_array *k_view(aot_kern *k, const aot_array *x, unsigned ndim, const int64_t *size,
+                  const int64_t *stride, int64_t offset)
 {
     return k_view_as(k, x, (aot_dtype)x->dtype, ndim, size, stride, offset);
 }
@@ -369,7 +383,8 @@ aot_array *k_expand(aot_kern *k, const aot_array *x, unsigned ndim, const int64_
         int64_t have = i < shift ? 1 : x->size[i - shift];
         full[i] = size[i] == -1 ? have : size[i];
         if (have != full[i] && have != 1) {
-            k_fail(k, AOT_E_SHAPE, "size %" PRId64 " cannot be expanded to %" PRId64, have, full[i]);
+            k_fail(k, AOT_E_SHAPE, "size %" PRId64 " cannot be expanded to %" PRId64, have,
+                   full[i]);
         }
         stride[i] = i >= shift && (have != 1 || full[i] == 1) ? x->stride[i - shift] : 0;
     }
@@ -380,13 +395,15 @@ aot_array *k_select(aot_kern *k, const aot_array *x, unsigned dim, int64_t index
 {
     int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
     if (dim >= x->ndim || index < 0 || index >= x->size[dim]) {
-        k_fail(k, AOT_E_SHAPE, "index %" PRId64 " of a dimension of size %" PRId64, index, dim < x->ndim ? x->size[dim] : 0);
+        k_fail(k, AOT_E_SHAPE, "index %" PRId64 " of a dimension of size %" PRId64, index,
+               dim < x->ndim ? x->size[dim] : 0);
     }
     for (unsigned i = 0; i + 1u < x->ndim; i++) {
         size[i] = x->size[i + (i >= dim)];
         stride[i] = x->stride[i + (i >= dim)];
     }
-    return k_own(k, aot_array_view(x, (aot_dtype)x->dtype, x->ndim - 1u, size, stride, x->offset + index * x->stride[dim]));
+    return k_own(k, aot_array_view(x, (aot_dtype)x->dtype, x->ndim - 1u, size, stride,
+                                   x->offset + index * x->stride[dim]));
 }
 
 aot_array *k_permute(aot_kern *k, const aot_array *x, const unsigned *perm)
@@ -438,7 +455,7 @@ aot_array *k_scalar(aot_kern *k, aot_dtype d, double v)
     return x;
 }
 
-/* ---- results ------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 void k_give_value(aot_kern *k, aot_xval v)
 {
@@ -494,9 +511,10 @@ void k_give_list(aot_kern *k)
     k->as_list = true;
 }
 
-/* ---- other operators ------------------------------------------------------------------------------ */
+/* ---- other operators ------------------------------------------------------------------------- */
 
-unsigned k_call_all(aot_kern *k, aot_op_id op, unsigned n, const aot_xval *args, aot_array **out, unsigned room)
+unsigned k_call_all(aot_kern *k, aot_op_id op, unsigned n, const aot_xval *args, aot_array **out,
+                    unsigned room)
 {
     const exec_op *f = ex_op(k->x, op);
     aot_xval *all = k_mem(k, (f->schema.n_args + n + 1) * sizeof *all);

@@ -27,7 +27,8 @@ static aot_array *copy_of_storage(copies *done, const aot_array *x, aot_dtype d)
         }
     }
     int64_t n = x->storage->bytes / aot_array_item_bytes(x), one = 1;
-    aot_array *from = aot_array_view(x, (aot_dtype)x->dtype, 1, &n, &one, 0), *all = aot_array_new(NULL, d, 1, &n);
+    aot_array *from = aot_array_view(x, (aot_dtype)x->dtype, 1, &n, &one, 0),
+              *all = aot_array_new(NULL, d, 1, &n);
     if (n > 0) {
         aot_array_assign(all, from);
     }
@@ -39,7 +40,8 @@ static aot_array *copy_of_storage(copies *done, const aot_array *x, aot_dtype d)
 /* Of a tensor subclass: the list of its inner tensors. */
 static aot_xval clone_list(const aot_xval *v, bool in_double)
 {
-    aot_xval *items = aot_clone_values(v->u.items, v->n, in_double), out = aot_xv_keep(aot_xv_list(v->n, items));
+    aot_xval *items = aot_clone_values(v->u.items, v->n, in_double),
+             out = aot_xv_keep(aot_xv_list(v->n, items));
     aot_free_values(items, v->n);
     return out;
 }
@@ -54,7 +56,8 @@ aot_xval *aot_clone_values(const aot_xval *v, unsigned n, bool in_double)
             continue;
         }
         const aot_array *x = v[i].u.array;
-        for (unsigned k = 0; k < i && out[i].kind == AOT_X_NONE; k++) { // the very same array stays one
+        // the very same array stays one
+        for (unsigned k = 0; k < i && out[i].kind == AOT_X_NONE; k++) {
             if (v[k].kind == AOT_X_ARRAY && v[k].u.array == x) {
                 out[i] = aot_xv_keep(out[k]);
             }

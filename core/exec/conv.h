@@ -15,15 +15,21 @@ typedef struct geometry {
 } geometry;
 
 /* Columns [C K, places of the lines]: what the taps read at n lines of places from `line` on. */
-void conv_gather(const geometry *g, const aot_array *image, aot_array *columns, int64_t line, int64_t n);
+void conv_gather(const geometry *g, const aot_array *image, aot_array *columns, int64_t line,
+                 int64_t n);
 /* Adds columns to where their taps read. */
-void conv_scatter(const geometry *g, const aot_array *columns, aot_array *image, int64_t line, int64_t n);
+void conv_scatter(const geometry *g, const aot_array *columns, aot_array *image, int64_t line,
+                  int64_t n);
 
-/* Images of one channel a group, in f32 or f64: without columns. Slabs of one sample and group, contiguous. */
+/* Images of one channel a group, in f32 or f64: without columns. Slabs of one sample and group,
+ * contiguous. */
 bool conv_is_depthwise(const geometry *g);
 int64_t conv_depthwise_room(const geometry *g); /* elements, of the convolution itself */
-void conv_depthwise_to_small(const geometry *g, void *room, const aot_array *big, const aot_array *weight, aot_array *small);
-void conv_depthwise_to_big(const geometry *g, const aot_array *small, const aot_array *weight, aot_array *big);
-void conv_depthwise_to_weight(const geometry *g, const aot_array *small, const aot_array *big, aot_array *grad);
+void conv_depthwise_to_small(const geometry *g, void *room, const aot_array *big,
+                             const aot_array *weight, aot_array *small);
+void conv_depthwise_to_big(const geometry *g, const aot_array *small, const aot_array *weight,
+                           aot_array *big);
+void conv_depthwise_to_weight(const geometry *g, const aot_array *small, const aot_array *big,
+                              aot_array *grad);
 
 #endif

@@ -1,5 +1,5 @@
-/* Lines of an image under the taps of a convolution: gathered into columns, scattered back, or multiplied where
- * they lie. */
+/* Lines of an image under the taps of a convolution: gathered into columns, scattered back, or
+ * multiplied where they lie. */
 #include <string.h>
 
 #include "exec/conv.h"
@@ -10,8 +10,8 @@ static int64_t clipped(int64_t v, int64_t most)
     return v < 0 ? 0 : v > most ? most : v;
 }
 
-/* A line of places as a tap of the kernel reads it: places from lo to below hi read pixels from `first` on, `step`
- * apart; the others read padding. */
+/* A line of places as a tap of the kernel reads it: places from lo to below hi read pixels from
+ * `first` on, `step` apart; the others read padding. */
 typedef struct run {
     int64_t lo, hi, first, step;
 } run;
@@ -24,9 +24,11 @@ typedef struct cursor {
 
 static cursor cursor_at(const geometry *g, int64_t tap, int64_t line)
 {
-    int64_t t2 = tap % g->kernel[2], t1 = tap / g->kernel[2] % g->kernel[1], t0 = tap / g->kernel[2] / g->kernel[1];
+    int64_t t2 = tap % g->kernel[2], t1 = tap / g->kernel[2] % g->kernel[1],
+            t0 = tap / g->kernel[2] / g->kernel[1];
     int64_t s = g->stride[2], shift = t2 * g->dilation[2] - g->padding[2];
-    int64_t lo = shift < 0 ? (-shift + s - 1) / s : 0, hi = g->big[2] > shift ? (g->big[2] - shift + s - 1) / s : 0;
+    int64_t lo = shift < 0 ? (-shift + s - 1) / s : 0,
+            hi = g->big[2] > shift ? (g->big[2] - shift + s - 1) / s : 0;
     lo = clipped(lo, g->small[2]);
     hi = clipped(hi, g->small[2]);
     return (cursor){lo, hi < lo ? lo : hi, shift + lo * s, t0 * g->dilation[0] - g->padding[0],
@@ -46,7 +48,8 @@ static inline run next_run(const geometry *g, cursor *c)
     return (run){c->lo, c->hi, (y0 * g->big[1] + y1) * g->big[2] + c->shift, g->stride[2]};
 }
 
-/* Elements of 4, 8 or 16 bytes; the step is a constant in the usual cases, so that the loop becomes vectors. */
+/* Elements of 4, 8 or 16 bytes; the step is a constant in the usual cases, so that the loop becomes
+ * vectors. */
 #define SPREAD(name, type, assign)                                                                 \
     static void name(type *columns, type *big, const run *r)                                       \
     {                                                                                              \
@@ -73,7 +76,8 @@ SPREAD(add_f64, double, *b += *a)
 SPREAD(add_c64, float _Complex, *b += *a)
 SPREAD(add_c128, aot_complex, *b += *a)
 
-/* Calls the spread for each line of each channel and tap, in the order of columns; padding is zeroed before a read. */
+/* Calls the spread for each line of each channel and tap, in the order of columns; padding is
+ * zeroed before a read. */
 #define WALK(name, spread, type, zeroes)                                                           \
     static void name(const geometry *g, void *image, void *columns, int64_t line, int64_t n)       \
     {                                                                                              \
@@ -104,23 +108,28 @@ WALK(scatter_c128, add_c128, aot_complex, false)
 
 typedef void walk_fn(const geometry *g, void *image, void *columns, int64_t line, int64_t n);
 
-void conv_gather(const geometry *g, const aot_array *image, aot_array *columns, int64_t line, int64_t n)
+void conv_gather(const geometry *g, const aot_array *image, aot_array *columns, int64_t line,
+                 int64_t n)
 {
     int bytes = aot_dtype_get(g->d)->bytes;
     walk_fn *fn = bytes == 4 ? gather_4 : bytes == 8 ? gather_8 : gather_16;
     fn(g, aot_array_data(image), aot_array_data(columns), line, n);
 }
 
-void conv_scatter(const geometry *g, const aot_array *columns, aot_array *image, int64_t line, int64_t n)
+void conv_scatter(const geometry *g, const aot_array *columns, aot_array *image, int64_t line,
+                  int64_t n)
 {
-    walk_fn *fn = g->d == AOT_F32 ? scatter_f32 : g->d == AOT_F64 ? scatter_f64 : g->d == AOT_C64 ? scatter_c64 : scatter_c128;
+    walk_fn *fn = g->d == AOT_F32   ? scatter_f32
+                  : g->d == AOT_F64 ? scatter_f64
+                  : g->d == AOT_C64 ? scatter_c64
+                                    : scatter_c128;
     fn(g, aot_array_data(image), aot_array_data(columns), line, n);
 }
 
-/* ---- one channel a group ------------------------------------------------------------------------------------ */
+/* ---- one channel a group --------------------------------------------------------------------- */
 
-/* The image with its padding, plane behind plane: with steps of 1 a tap is one product of the whole with a number,
- * shifted; what falls on the padding of a line is computed and not used. */
+/* The image with its padding, plane behind plane: with steps of 1 a tap is one product of the whole
+ * with a number, shifted; what falls on the padding of a line is computed and not used. */
 typedef struct padded {
     int64_t size[3], n; /* n: elements up to the last place */
 } padded;
@@ -151,8 +160,8 @@ bool conv_is_depthwise(const geometry *g)
     return g->c == 1 && g->m <= 4 && (g->d == AOT_F32 || g->d == AOT_F64);
 }
 
-/* For each line of places and tap: a product with the tap's weight, added up tap by tap; of the gradient of a weight,
- * the sum of products in double. */
+/* For each line of places and tap: a product with the tap's weight, added up tap by tap; of the
+ * gradient of a weight, the sum of products in double. */
 #define DEPTHWISE(t, type)                                                                         \
     AOT_CLONES static void add_scaled_##t(type *to, const type *from, type w, const run *r)        \
     {                                                                                              \
@@ -197,12 +206,14 @@ bool conv_is_depthwise(const geometry *g)
         for (int64_t i = 0; i < g->big[0]; i++) {                                                  \
             for (int64_t j = 0; j < g->big[1]; j++, big += g->big[2]) {                            \
                 int64_t line = (i + g->padding[0]) * p->size[1] + j + g->padding[1];               \
-                memcpy(to + line * p->size[2] + g->padding[2], big, (size_t)g->big[2] * sizeof *to); \
+                memcpy(to + line * p->size[2] + g->padding[2], big,                                \
+                       (size_t)g->big[2] * sizeof *to);                                            \
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
     /* room: zeros, conv_depthwise_room elements; its first part stays zero where padding is. */   \
-    static void stepless_##t(const geometry *g, type *room, const type *big, const type *w, type *small) \
+    static void stepless_##t(const geometry *g, type *room, const type *big, const type *w,        \
+                             type *small)                                                          \
     {                                                                                              \
         padded p = padded_of(g);                                                                   \
         type *sum = room + p.size[0] * p.size[1] * p.size[2];                                      \
@@ -273,14 +284,17 @@ DEPTHWISE(f64, double)
         }                                                                                          \
     } while (0)
 
-void conv_depthwise_to_small(const geometry *g, void *room, const aot_array *x, const aot_array *y, aot_array *to)
+void conv_depthwise_to_small(const geometry *g, void *room, const aot_array *x, const aot_array *y,
+                             aot_array *to)
 {
     if (!is_stepless(g) || g->places == 0) {
         BY_DTYPE(to_small);
     } else if (g->d == AOT_F64) {
-        stepless_f64(g, room, (void *)aot_array_data(x), (void *)aot_array_data(y), (void *)aot_array_data(to));
+        stepless_f64(g, room, (void *)aot_array_data(x), (void *)aot_array_data(y),
+                     (void *)aot_array_data(to));
     } else {
-        stepless_f32(g, room, (void *)aot_array_data(x), (void *)aot_array_data(y), (void *)aot_array_data(to));
+        stepless_f32(g, room, (void *)aot_array_data(x), (void *)aot_array_data(y),
+                     (void *)aot_array_data(to));
     }
 }
 
@@ -289,7 +303,8 @@ void conv_depthwise_to_big(const geometry *g, const aot_array *x, const aot_arra
     BY_DTYPE(to_big);
 }
 
-void conv_depthwise_to_weight(const geometry *g, const aot_array *x, const aot_array *y, aot_array *to)
+void conv_depthwise_to_weight(const geometry *g, const aot_array *x, const aot_array *y,
+                              aot_array *to)
 {
     BY_DTYPE(to_weight);
 }

@@ -27,7 +27,7 @@ aot_array *ex_own(aot_exec *x, aot_array *a)
     return a;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 /* A default as the schema writes it: 1, [0, 0], None, True, "mean", Mean, contiguous_format. */
 static aot_xval default_value(aot_exec *x, const char *s, uint32_t n)
@@ -79,7 +79,8 @@ const exec_op *ex_op(aot_exec *x, aot_op_id op)
     const aot_op_info *info = aot_op(op);
     if (info->schema == NULL ||
         aot_schema_parse(&f->schema, x->arena, info->schema, NULL) != AOT_OK) {
-        ex_fail(x, AOT_E_UNSUPPORTED, "%s has no schema, and the interpreter does not know it", info->name);
+        ex_fail(x, AOT_E_UNSUPPORTED, "%s has no schema, and the interpreter does not know it",
+                info->name);
     }
     f->defaults = AOT_NEW_ARRAY(x->arena, aot_xval, f->schema.n_args + 1);
     for (uint32_t i = 0; i < f->schema.n_args; i++) {
@@ -89,7 +90,7 @@ const exec_op *ex_op(aot_exec *x, aot_op_id op)
     return x->ops[op] = f;
 }
 
-/* ---- operators that write ------------------------------------------------------------------------ */
+/* ---- operators that write -------------------------------------------------------------------- */
 
 static int place_of(const aot_schema *s, aot_span name)
 {
@@ -121,7 +122,8 @@ static void write_result(aot_exec *x, const exec_call *c, aot_array *to, aot_arr
     }
     if (!aot_broadcast(&ndim, size, to->ndim, to->size) || ndim != to->ndim ||
         memcmp(size, to->size, ndim * sizeof *size) != 0) {
-        ex_fail(x, AOT_E_SHAPE, "%s: the result does not fit into what it is written to", aot_op(c->op)->name);
+        ex_fail(x, AOT_E_SHAPE, "%s: the result does not fit into what it is written to",
+                aot_op(c->op)->name);
     }
     aot_array_assign(to, from);
 }
@@ -140,19 +142,22 @@ static void write_value(aot_exec *x, const exec_call *c, const aot_xval *to, con
     }
 }
 
-/* How many results an operator has that are no argument of it, where it also writes some: batch normalization. */
+/* How many results an operator has that are no argument of it, where it also writes some: batch
+ * normalization. */
 static unsigned own_results(const exec_op *mine, const exec_op *other, const aot_xval *r)
 {
     unsigned n_written = 0;
     for (uint32_t i = 0; i < mine->schema.n_args; i++) {
         n_written += mine->schema.args[i].is_write;
     }
-    return r->kind == AOT_X_LIST && r->n == other->schema.n_returns && r->n == mine->schema.n_returns + n_written
+    return r->kind == AOT_X_LIST && r->n == other->schema.n_returns &&
+                   r->n == mine->schema.n_returns + n_written
                ? mine->schema.n_returns
                : 0;
 }
 
-static void write_all(aot_exec *x, const exec_call *c, const exec_op *mine, const aot_xval *from, unsigned n)
+static void write_all(aot_exec *x, const exec_call *c, const exec_op *mine, const aot_xval *from,
+                      unsigned n)
 {
     unsigned k = 0;
     for (uint32_t i = 0; i < mine->schema.n_args && k < n; i++) {
@@ -194,7 +199,7 @@ static aot_xval run_functional(aot_exec *x, const exec_call *c, aot_op_id functi
     return n == 1 ? out[0] : aot_xv_list(n, out);
 }
 
-/* ---- the way ------------------------------------------------------------------------------------- */
+/* ---- the way --------------------------------------------------------------------------------- */
 
 aot_exec_way aot_exec_way_of(aot_op_id op)
 {
@@ -227,7 +232,9 @@ aot_xval ex_run(aot_exec *x, const exec_call *c)
     case AOT_EXEC_DECOMPOSED: return ex_decomposed(x, c->op, c->n, c->args);
     default:
         ex_fail(x, AOT_E_UNSUPPORTED,
-                "%s has no kernel and no decomposition: it cannot be run (aotscope ops --gaps lists such operators; "
-                "--until runs the graph up to a node)", aot_op(c->op)->name);
+                "%s has no kernel and no decomposition: it cannot be run (aotscope ops --gaps "
+                "lists such operators; "
+                "--until runs the graph up to a node)",
+                aot_op(c->op)->name);
     }
 }

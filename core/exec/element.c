@@ -36,7 +36,8 @@ static small format_of(aot_dtype d)
 
 static float small_to_float(small s, unsigned v)
 {
-    unsigned sign = v >> (s.e + s.m) & 1, exponent = v >> s.m & ((1u << s.e) - 1), frac = v & ((1u << s.m) - 1);
+    unsigned sign = v >> (s.e + s.m) & 1, exponent = v >> s.m & ((1u << s.e) - 1),
+             frac = v & ((1u << s.m) - 1);
     unsigned top = (1u << s.e) - 1;
     if (s.fnuz && v == 1u << (s.e + s.m)) {
         return NAN;
@@ -56,7 +57,9 @@ static float small_to_float(small s, unsigned v)
 static unsigned small_of_float(small s, float f)
 {
     unsigned sign = signbit(f) ? 1u << (s.e + s.m) : 0, top = (1u << s.e) - 1;
-    unsigned nan_code = s.fnuz ? 1u << (s.e + s.m) : sign | (top << s.m) | ((1u << s.m) - (s.has_inf ? 1u << (s.m - 1) : 1));
+    unsigned nan_code =
+        s.fnuz ? 1u << (s.e + s.m)
+               : sign | (top << s.m) | ((1u << s.m) - (s.has_inf ? 1u << (s.m - 1) : 1));
     if (isnan(f)) {
         return s.fnuz || !s.has_inf ? nan_code : sign | top << s.m | 1u << (s.m - 1);
     }
@@ -64,9 +67,12 @@ static unsigned small_of_float(small s, float f)
     double x = fabs((double)f);
     frexp(x, &exponent);
     exponent = exponent - 1 < 1 - s.bias ? 1 - s.bias : exponent - 1;
-    double code = isinf(x) ? INFINITY : nearbyint(ldexp(x, s.m - exponent)); /* fraction with its leading bit */
+    /* fraction with its leading bit */
+    double code = isinf(x) ? INFINITY : nearbyint(ldexp(x, s.m - exponent));
     double whole = code + ldexp((double)(exponent + s.bias - 1), s.m);
-    unsigned most = s.has_inf ? (top << s.m) - 1 : s.fnuz ? (top << s.m) + (1u << s.m) - 1 : (top << s.m) + (1u << s.m) - 2;
+    unsigned most = s.has_inf ? (top << s.m) - 1
+                    : s.fnuz  ? (top << s.m) + (1u << s.m) - 1
+                              : (top << s.m) + (1u << s.m) - 2;
     if (!(whole <= most)) {
         return s.has_inf ? sign | top << s.m : nan_code;
     }
@@ -76,7 +82,8 @@ static unsigned small_of_float(small s, float f)
 
 float aot_f8_to_float(aot_dtype d, uint8_t v)
 {
-    return d == AOT_F8E8M0FNU ? v == 255 ? NAN : ldexpf(1, v - 127) : small_to_float(format_of(d), v);
+    return d == AOT_F8E8M0FNU ? v == 255 ? NAN : ldexpf(1, v - 127)
+                              : small_to_float(format_of(d), v);
 }
 
 uint8_t aot_f8_of_float(aot_dtype d, float f)
@@ -210,7 +217,8 @@ static void store_f8(aot_dtype d, char *p, double x)
     *(uint8_t *)p = aot_f8_of_float(d, (float)x);
 }
 
-/* Processors convert to 32 bits where those suffice, and what is beyond them becomes the lowest such number. */
+/* Processors convert to 32 bits where those suffice, and what is beyond them becomes the lowest
+ * such number. */
 AOT_CLONES void aot_store_real(const double *in, aot_dtype d, char *p, int64_t stride, int64_t n)
 {
     bool in_32_bits = aot_dtype_get(d)->bytes <= 4 && d != AOT_U32 && d != AOT_B8;
@@ -222,21 +230,28 @@ AOT_CLONES void aot_store_real(const double *in, aot_dtype d, char *p, int64_t s
             aot_store_complex(&z, d, p + i * stride, 0, 1);
         }
         break;
-    case AOT_F8E4M3FN: case AOT_F8E5M2: case AOT_F8E4M3FNUZ: case AOT_F8E5M2FNUZ: case AOT_F8E8M0FNU:
+    case AOT_F8E4M3FN:
+    case AOT_F8E5M2:
+    case AOT_F8E4M3FNUZ:
+    case AOT_F8E5M2FNUZ:
+    case AOT_F8E8M0FNU:
         for (int64_t i = 0; i < n; i++) {
             store_f8(d, p + i * stride, in[i]);
         }
         break;
     case AOT_U64:
         for (int64_t i = 0; i < n; i++) {
-            uint64_t v = in[i] >= 9223372036854775808.0 && in[i] < 18446744073709551616.0 ? (uint64_t)in[i]
-                                                                                      : (uint64_t)int_of_real(in[i]);
+            uint64_t v = in[i] >= 9223372036854775808.0 && in[i] < 18446744073709551616.0
+                             ? (uint64_t)in[i]
+                             : (uint64_t)int_of_real(in[i]);
             memcpy(p + i * stride, &v, sizeof v);
         }
         break;
     default:
         for (int64_t i = 0; i < n; i++) {
-            int64_t v = in_32_bits && !(in[i] > -2147483649.0 && in[i] < 2147483648.0) ? INT32_MIN : int_of_real(in[i]);
+            int64_t v = in_32_bits && !(in[i] > -2147483649.0 && in[i] < 2147483648.0)
+                            ? INT32_MIN
+                            : int_of_real(in[i]);
             aot_store_int(&v, d, p + i * stride, 0, 1);
         }
         break;
@@ -287,7 +302,8 @@ void aot_store_complex(const aot_complex *in, aot_dtype d, char *p, int64_t stri
 }
 
 #define FLOAT_TYPES(X)                                                                             \
-    X(AOT_F32, float, v) X(AOT_F16, uint16_t, aot_half_to_float(v)) X(AOT_BF16, uint16_t, aot_bfloat_to_float(v))
+    X(AOT_F32, float, v)                                                                           \
+    X(AOT_F16, uint16_t, aot_half_to_float(v)) X(AOT_BF16, uint16_t, aot_bfloat_to_float(v))
 
 bool aot_fits_float(aot_dtype d)
 {
@@ -307,8 +323,8 @@ AOT_CLONES void aot_load_float(float *out, aot_dtype d, const char *p, int64_t s
 AOT_CLONES void aot_store_float(const float *in, aot_dtype d, char *p, int64_t stride, int64_t n)
 {
     switch (d) {
-    STORE(AOT_F32, float, AS_FLOAT) STORE(AOT_F16, uint16_t, AS_HALF) STORE(AOT_BF16, uint16_t, AS_BFLOAT)
-    default: break;
+        STORE(AOT_F32, float, AS_FLOAT)
+        STORE(AOT_F16, uint16_t, AS_HALF) STORE(AOT_BF16, uint16_t, AS_BFLOAT) default : break;
     }
 }
 

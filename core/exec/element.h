@@ -1,9 +1,9 @@
 /* Elements in memory and in computation. Kernels compute on blocks of one of three classes: double,
  * int64_t, double _Complex; these functions bring elements of any dtype there and back.
  *
- * A single operation on f32 computed in double and rounded once is what f32 arithmetic gives (for +, -,
- * *, / and square root), so results are those of PyTorch; half types round to f32 first, as PyTorch's
- * do. Integers wrap. */
+ * A single operation on f32 computed in double and rounded once is what f32 arithmetic gives (for
+ * +, -, *, / and square root), so results are those of PyTorch; half types round to f32 first, as
+ * PyTorch's do. Integers wrap. */
 #ifndef AOT_EXEC_ELEMENT_H
 #define AOT_EXEC_ELEMENT_H
 
@@ -56,7 +56,8 @@ static inline int64_t aot_get_int(aot_dtype d, const char *p)
     return x;
 }
 
-/* A function that is to be part of a loop, whatever its size: a call would keep the loop from becoming vectors. */
+/* A function that is to be part of a loop, whatever its size: a call would keep the loop from
+ * becoming vectors. */
 #ifdef __GNUC__
 #define AOT_IN_LOOPS static inline __attribute__((always_inline))
 #else
@@ -77,21 +78,27 @@ AOT_IN_LOOPS float aot_float_of_bits(uint32_t u)
     union { uint32_t u; float f; } v = {.u = u};
     return v.f;
 }
-/* The exponent is moved; subnormal numbers are what is left of a sum with the smallest normal one. */
+/* The exponent is moved; subnormal numbers are what is left of a sum with the smallest normal
+ * one. */
 AOT_IN_LOOPS float aot_half_to_float(uint16_t h)
 {
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, u = (uint32_t)(h & 0x7fff) << 13, exponent = u & 0x0f800000;
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, u = (uint32_t)(h & 0x7fff) << 13,
+             exponent = u & 0x0f800000;
     uint32_t normal = u + (exponent == 0x0f800000 ? 0x70000000 : 0x38000000);
     uint32_t small = aot_bits_of_float(aot_float_of_bits(u + 0x38800000) - 0x1p-14f);
     return aot_float_of_bits(sign | (exponent == 0 ? small : normal));
 }
-/* Rounds to nearest, ties to even; what would be subnormal is rounded by a sum whose last bit is theirs. */
+/* Rounds to nearest, ties to even; what would be subnormal is rounded by a sum whose last bit is
+ * theirs. */
 AOT_IN_LOOPS uint16_t aot_half_of_float(float f)
 {
     uint32_t u = aot_bits_of_float(f), sign = u >> 16 & 0x8000, a = u & 0x7fffffff;
     uint32_t normal = (a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13;
     uint32_t small = aot_bits_of_float(aot_float_of_bits(a) + 0.5f) - 0x3f000000;
-    uint32_t h = a > 0x7f800000 ? 0x7e00 : a >= 0x477ff000 ? 0x7c00 : a < 0x38800000 ? small : normal;
+    uint32_t h = a > 0x7f800000    ? 0x7e00
+                 : a >= 0x477ff000 ? 0x7c00
+                 : a < 0x38800000  ? small
+                                   : normal;
     return (uint16_t)(sign | h);
 }
 AOT_IN_LOOPS float aot_bfloat_to_float(uint16_t h)

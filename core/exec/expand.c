@@ -1,5 +1,5 @@
-/* An operator run by its decomposition: the tracer writes the smaller operators for arguments of these
- * types, once, and the interpreter runs that graph. */
+/* An operator run by its decomposition: the tracer writes the smaller operators for arguments of
+ * these types, once, and the interpreter runs that graph. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,8 @@ static aot_value traced_input(aot_tracer *t, expand_job *j, const aot_array *x)
         stride[i] = aot_dim_of(x->stride[i]);
     }
     aot_ctx *c = aot_tracer_ctx(t);
-    aot_meta_id m = aot_ctx_tensor_meta(c, (aot_dtype)x->dtype, size, stride, x->ndim, aot_intern_z(c->strs, "cpu"));
+    aot_meta_id m = aot_ctx_tensor_meta(c, (aot_dtype)x->dtype, size, stride, x->ndim,
+                                        aot_intern_z(c->strs, "cpu"));
     snprintf(name, sizeof name, "arg%u_1", j->n_inputs);
     aot_tensor *in = aot_trace_input_tensor(t, name, m, false, "");
     j->inputs[j->n_inputs] = in;
@@ -119,11 +120,14 @@ static void trace_it(aot_tracer *t, void *arg)
     aot_value out = synced(t, aot_call_op(t, j->op, j->n, args));
     write_back(t, j);
     for (int l = 0; l < AOT_N_LEVELS; l++) {
-        aot_trace_output(t, (aot_level)l, l < AOT_LEVEL_FUNCTIONAL ? aot_v_none() : aot_v_is_list(out) ? out : aot_v_list(t, 1, &out));
+        aot_trace_output(t, (aot_level)l,
+                         l < AOT_LEVEL_FUNCTIONAL ? aot_v_none()
+                         : aot_v_is_list(out)     ? out
+                                                  : aot_v_list(t, 1, &out));
     }
 }
 
-/* ---- the cache ------------------------------------------------------------------------------------- */
+/* ---- the cache ------------------------------------------------------------------------------- */
 
 static void key_of(aot_sb *b, const aot_xval *v)
 {
@@ -131,10 +135,15 @@ static void key_of(aot_sb *b, const aot_xval *v)
     case AOT_X_ARRAY:
         aot_sb_addf(b, "t%d", v->u.array->dtype);
         for (unsigned i = 0; i < v->u.array->ndim; i++) {
-            aot_sb_addf(b, ",%lld:%lld", (long long)v->u.array->size[i], (long long)v->u.array->stride[i]);
+            aot_sb_addf(b, ",%lld:%lld", (long long)v->u.array->size[i],
+                        (long long)v->u.array->stride[i]);
         }
         break;
-    case AOT_X_INT: case AOT_X_BOOL: case AOT_X_DTYPE: aot_sb_addf(b, "%d=%lld", v->kind, (long long)v->u.i); break;
+    case AOT_X_INT:
+    case AOT_X_BOOL:
+    case AOT_X_DTYPE:
+        aot_sb_addf(b, "%d=%lld", v->kind, (long long)v->u.i);
+        break;
     case AOT_X_REAL: aot_sb_addf(b, "r%.17g", v->u.f); break;
     case AOT_X_COMPLEX: aot_sb_addf(b, "z%.17g,%.17g", v->u.z[0], v->u.z[1]); break;
     case AOT_X_STR: aot_sb_addz(b, v->u.text); break;
@@ -165,7 +174,8 @@ static const uint8_t *choices(aot_exec *x)
     if (x->choices == NULL) {
         x->choices = aot_xcalloc(AOT_N_OPS, 1);
         for (aot_op_id op = 1; op < AOT_N_OPS; op++) {
-            x->choices[op] = aot_exec_way_of(op) == AOT_EXEC_DECOMPOSED ? AOT_CHOICE_DECOMPOSE : AOT_CHOICE_KEEP;
+            x->choices[op] =
+                aot_exec_way_of(op) == AOT_EXEC_DECOMPOSED ? AOT_CHOICE_DECOMPOSE : AOT_CHOICE_KEEP;
         }
     }
     return x->choices;
@@ -181,7 +191,8 @@ static const aot_graph *trace_expansion(aot_exec *x, expand_job *j)
     const aot_graph *g = s == AOT_OK ? aot_trace_graph(t, AOT_LEVEL_JOINT) : NULL;
     aot_tracer_free(t);
     if (s != AOT_OK) {
-        ex_fail(x, s, "%s has no kernel, and its decomposition cannot be traced: %.240s", aot_op(j->op)->name, err.msg);
+        ex_fail(x, s, "%s has no kernel, and its decomposition cannot be traced: %.240s",
+                aot_op(j->op)->name, err.msg);
     }
     return g;
 }
@@ -208,7 +219,8 @@ aot_xval ex_decomposed(aot_exec *x, aot_op_id op, unsigned n, const aot_xval *ar
     }
     if (g == NULL) {
         g = trace_expansion(x, &j);
-        aot_vec_push(&x->expansions, ((exec_expansion){aot_xstrdup(text), (aot_graph *)(uintptr_t)g, n_in}));
+        aot_vec_push(&x->expansions,
+                     ((exec_expansion){aot_xstrdup(text), (aot_graph *)(uintptr_t)g, n_in}));
     }
     aot_xval *inputs = AOT_NEW_ARRAY(x->scratch, aot_xval, n_in + 1);
     unsigned k = 0;

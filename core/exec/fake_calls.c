@@ -1,10 +1,10 @@
 /* Which calls a cache of fake tensors has answered before.
  *
- * PyTorch keeps what a call of an operator gave, by operator, arguments and, of tensors, sizes, strides,
- * type, offset and bytes of the storage; the same call again gives a new tensor of the same sizes and
- * strides that starts at the beginning of a storage of its own. So a repeated call differs from the
- * first one where that kept more memory than the result needs: copy, which clones the whole storage,
- * and the scatters, which keep what lies before their first argument.
+ * PyTorch keeps what a call of an operator gave, by operator, arguments and, of tensors, sizes,
+ * strides, type, offset and bytes of the storage; the same call again gives a new tensor of the
+ * same sizes and strides that starts at the beginning of a storage of its own. So a repeated call
+ * differs from the first one where that kept more memory than the result needs: copy, which clones
+ * the whole storage, and the scatters, which keep what lies before their first argument.
  * Mirrors: torch/_subclasses/fake_tensor.py:FakeTensorMode._cached_dispatch_impl. */
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static bool seen_before(aot_fake_calls *c, uint64_t key)
     return known;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static uint64_t mix_tensor(const aot_sim *s, uint64_t h, aot_node_id id)
 {
@@ -81,12 +81,14 @@ static uint64_t mix_tensor(const aot_sim *s, uint64_t h, aot_node_id id)
     const aot_meta *m = aot_meta_get(c, aot_node_at(s->g, id)->meta);
     h = aot_hash_mix(h, m->val);
     if (m->val != AOT_VAL_TENSOR) {
-        return m->val == AOT_VAL_SYM ? aot_hash_mix(h, (uint64_t)aot_dim_size(c, &m->sym)) : aot_hash_mix(h, id);
+        return m->val == AOT_VAL_SYM ? aot_hash_mix(h, (uint64_t)aot_dim_size(c, &m->sym))
+                                     : aot_hash_mix(h, id);
     }
     h = aot_hash_mix(aot_hash_mix(aot_hash_mix(h, m->dtype), m->ndim), m->device);
     for (unsigned i = 0; i < m->ndim; i++) {
         h = aot_hash_mix(h, (uint64_t)aot_dim_size(c, &aot_meta_sizes(c, m)[i]));
-        h = m->has_stride ? aot_hash_mix(h, (uint64_t)aot_dim_size(c, &aot_meta_strides(c, m)[i])) : h;
+        h = m->has_stride ? aot_hash_mix(h, (uint64_t)aot_dim_size(c, &aot_meta_strides(c, m)[i]))
+                          : h;
     }
     int64_t bytes = s->values[id].n == 1 ? s->storages.d[s->held.d[s->values[id].first]].bytes : -1;
     return aot_hash_mix(aot_hash_mix(h, (uint64_t)s->offset[id]), (uint64_t)bytes);
@@ -107,7 +109,9 @@ static uint64_t mix_args(const aot_sim *s, uint64_t h, const aot_arg *a, uint32_
             }
         } else {
             uint64_t bits = 0;
-            memcpy(&bits, &a[i].u, a[i].kind == AOT_ARG_STR || a[i].kind == AOT_ARG_NAME ? sizeof(aot_str) : sizeof bits);
+            memcpy(&bits, &a[i].u,
+                   a[i].kind == AOT_ARG_STR || a[i].kind == AOT_ARG_NAME ? sizeof(aot_str)
+                                                                         : sizeof bits);
             h = aot_hash_mix(h, a[i].kind == AOT_ARG_NONE ? 0 : bits);
         }
     }

@@ -141,7 +141,7 @@ int64_t fold_extreme_f32(const float *x, int64_t n, bool max)
     return i;
 }
 
-/* ---- over dimensions --------------------------------------------------------------------------------------- */
+/* ---- over dimensions ------------------------------------------------------------------------- */
 
 AOT_CLONES static void add_row(double *acc, const float *x, int64_t n)
 {
@@ -158,7 +158,8 @@ AOT_CLONES static void add_square_row(double *acc, const float *x, const double 
     }
 }
 
-/* Neighbours that are both reduced or both kept become one. stride: in the result; 0 where reduced. */
+/* Neighbours that are both reduced or both kept become one. stride: in the result; 0 where
+ * reduced. */
 typedef struct groups {
     unsigned n;
     int64_t size[AOT_ARRAY_MAX_NDIM + 1], stride[AOT_ARRAY_MAX_NDIM + 1], results;

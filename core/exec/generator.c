@@ -81,14 +81,22 @@ double aot_normal_f64(aot_generator *g)
     return r * cos(theta);
 }
 
-/* ---- the state as bytes --------------------------------------------------------------------------- */
+/* ---- the state as bytes ---------------------------------------------------------------------- */
 
-/* The layout that PyTorch keeps for compatibility: seed, left, seeded, next, 624 words of 64 bits, the
- * cached normal of torch.float64, and behind it that of torch.float32. */
+/* The layout that PyTorch keeps for compatibility: seed, left, seeded, next, 624 words of 64 bits,
+ * the cached normal of torch.float64, and behind it that of torch.float32. */
 enum {
-    AT_SEED = 0, AT_LEFT = 8, AT_SEEDED = 12, AT_NEXT = 16, AT_WORDS = 24,
-    AT_NORMAL_X = AT_WORDS + 8 * AOT_MT_N, AT_NORMAL_Y = AT_NORMAL_X + 8, AT_NORMAL_RHO = AT_NORMAL_X + 16,
-    AT_HAS_F64 = AT_NORMAL_X + 24, AT_F32 = AT_NORMAL_X + 32, AT_HAS_F32 = AT_F32 + 4
+    AT_SEED = 0,
+    AT_LEFT = 8,
+    AT_SEEDED = 12,
+    AT_NEXT = 16,
+    AT_WORDS = 24,
+    AT_NORMAL_X = AT_WORDS + 8 * AOT_MT_N,
+    AT_NORMAL_Y = AT_NORMAL_X + 8,
+    AT_NORMAL_RHO = AT_NORMAL_X + 16,
+    AT_HAS_F64 = AT_NORMAL_X + 24,
+    AT_F32 = AT_NORMAL_X + 32,
+    AT_HAS_F32 = AT_F32 + 4
 };
 _Static_assert(AT_HAS_F32 + 4 == AOT_GENERATOR_STATE_BYTES, "the layout of PyTorch's legacy state");
 
@@ -146,7 +154,7 @@ bool aot_generator_set_state(aot_generator *g, const uint8_t state[AOT_GENERATOR
     return true;
 }
 
-/* ---- Philox --------------------------------------------------------------------------------------- */
+/* ---- Philox ---------------------------------------------------------------------------------- */
 
 void aot_philox(uint32_t out[4], uint64_t seed, uint64_t offset)
 {
@@ -154,8 +162,8 @@ void aot_philox(uint32_t out[4], uint64_t seed, uint64_t offset)
     uint32_t c[4] = {(uint32_t)offset, (uint32_t)(offset >> 32), 0, 0};
     for (int round = 0; round < 10; round++) {
         uint64_t a = (uint64_t)0xd2511f53u * c[0], b = (uint64_t)0xcd9e8d57u * c[2];
-        uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ key[0], (uint32_t)b, (uint32_t)(a >> 32) ^ c[3] ^ key[1],
-                            (uint32_t)a};
+        uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ key[0], (uint32_t)b,
+                            (uint32_t)(a >> 32) ^ c[3] ^ key[1], (uint32_t)a};
         memcpy(c, next, sizeof c);
         key[0] += 0x9e3779b9u;
         key[1] += 0xbb67ae85u;

@@ -1,5 +1,6 @@
-/* Kernels of higher-order operators (hops.def): graphs run inside of the running call, operators called by name, the
- * generator's state taken and set. Mirrors torch/_higher_order_ops, torch/_prims/rng_prims.py. */
+/* Kernels of higher-order operators (hops.def): graphs run inside of the running call, operators
+ * called by name, the generator's state taken and set. Mirrors torch/_higher_order_ops,
+ * torch/_prims/rng_prims.py. */
 #include "exec/hop.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ AOT_NORETURN static void fail(const hop_call *h, const char *what)
     ex_fail(h->x, AOT_E_UNSUPPORTED, "%s: %s", aot_op(h->op)->name, what);
 }
 
-/* ---- arguments -------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static const aot_xval *arg(const hop_call *h, unsigned i)
 {
@@ -61,7 +62,8 @@ static aot_xval run_graph(const hop_call *h, const aot_graph *g, unsigned n, con
     return v;
 }
 
-static aot_xval *joined(const hop_call *h, unsigned n, const aot_xval *a, unsigned m, const aot_xval *b)
+static aot_xval *joined(const hop_call *h, unsigned n, const aot_xval *a, unsigned m,
+                        const aot_xval *b)
 {
     aot_xval *all = AOT_NEW_ARRAY(h->x->scratch, aot_xval, n + m + 1);
     if (n > 0) {
@@ -73,7 +75,7 @@ static aot_xval *joined(const hop_call *h, unsigned n, const aot_xval *a, unsign
     return all;
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------ */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 /* cond(pred, true_graph, false_graph, operands) */
 static aot_xval hop_cond(hop_call *h)
@@ -109,20 +111,23 @@ static aot_xval row_of(const hop_call *h, const aot_xval *v, int64_t i)
         fail(h, "what it goes over has no rows");
     }
     const aot_array *x = v->u.array;
-    return aot_xv_array(ex_own(h->x, aot_array_view(x, (aot_dtype)x->dtype, x->ndim - 1u, x->size + 1, x->stride + 1,
-                                                    x->offset + i * x->stride[0])));
+    return aot_xv_array(
+        ex_own(h->x, aot_array_view(x, (aot_dtype)x->dtype, x->ndim - 1u, x->size + 1,
+                                    x->stride + 1, x->offset + i * x->stride[0])));
 }
 
 static int64_t rows_of(const hop_call *h, unsigned n, const aot_xval *v)
 {
-    if (n == 0 || v[0].kind != AOT_X_ARRAY || v[0].u.array->ndim == 0 || v[0].u.array->size[0] == 0) {
+    if (n == 0 || v[0].kind != AOT_X_ARRAY || v[0].u.array->ndim == 0 ||
+        v[0].u.array->size[0] == 0) {
         fail(h, "what it goes over has no rows");
     }
     return v[0].u.array->size[0];
 }
 
 /* Row i of each stack; the stacks are made with the first. */
-static void put_rows(const hop_call *h, aot_xval *stacks, unsigned n, const aot_xval *rows, int64_t i, int64_t n_rows)
+static void put_rows(const hop_call *h, aot_xval *stacks, unsigned n, const aot_xval *rows,
+                     int64_t i, int64_t n_rows)
 {
     for (unsigned k = 0; k < n; k++) {
         if (rows[k].kind != AOT_X_ARRAY) {
@@ -135,7 +140,8 @@ static void put_rows(const hop_call *h, aot_xval *stacks, unsigned n, const aot_
                 fail(h, "too many dimensions");
             }
             memcpy(size + 1, row->size, row->ndim * sizeof *size);
-            stacks[k] = aot_xv_array(ex_own(h->x, aot_array_new(&h->x->live, (aot_dtype)row->dtype, row->ndim + 1u, size)));
+            stacks[k] = aot_xv_array(ex_own(
+                h->x, aot_array_new(&h->x->live, (aot_dtype)row->dtype, row->ndim + 1u, size)));
         }
         aot_xval to = row_of(h, &stacks[k], i);
         if (aot_array_numel(row) > 0) {
@@ -167,7 +173,8 @@ static aot_xval hop_map(hop_call *h)
 static aot_xval hop_scan(hop_call *h)
 {
     unsigned n_init, n, n_more, n_out = 0;
-    const aot_xval *init = list_arg(h, 1, &n_init), *xs = list_arg(h, 2, &n), *more = list_arg(h, 3, &n_more);
+    const aot_xval *init = list_arg(h, 1, &n_init), *xs = list_arg(h, 2, &n),
+                   *more = list_arg(h, 3, &n_more);
     aot_xval *stacks = NULL, *in = AOT_NEW_ARRAY(h->x->scratch, aot_xval, n_init + n + n_more + 1);
     int64_t rows = rows_of(h, n, xs);
     memcpy(in, joined(h, n_init, init, 0, NULL), (n_init + 1) * sizeof *in);
@@ -188,19 +195,22 @@ static aot_xval hop_scan(hop_call *h)
     return aot_xv_list(n_init + n_out, joined(h, n_init, in, n_out, stacks));
 }
 
-/* associative_scan(combine_graph, xs, additional): each row is the one before combined with its own. */
+/* associative_scan(combine_graph, xs, additional): each row is the one before combined with its
+ * own. */
 static aot_xval hop_associative_scan(hop_call *h)
 {
     unsigned n, n_more;
     const aot_xval *xs = list_arg(h, 1, &n), *more = list_arg(h, 2, &n_more);
-    aot_xval *stacks = AOT_NEW_ARRAY(h->x->scratch, aot_xval, n + 1), *in = AOT_NEW_ARRAY(h->x->scratch, aot_xval, 2 * n + n_more + 1);
+    aot_xval *stacks = AOT_NEW_ARRAY(h->x->scratch, aot_xval, n + 1),
+             *in = AOT_NEW_ARRAY(h->x->scratch, aot_xval, 2 * n + n_more + 1);
     int64_t rows = rows_of(h, n, xs);
     memcpy(in + 2 * n, joined(h, n_more, more, 0, NULL), n_more * sizeof *in);
     for (int64_t i = 0; i < rows; i++) {
         for (unsigned k = 0; k < n; k++) {
             in[n + k] = row_of(h, &xs[k], i);
         }
-        aot_xval row = i == 0 ? aot_xv_list(n, joined(h, n, in + n, 0, NULL)) : run_graph(h, graph_arg(h, 0), 2 * n + n_more, in);
+        aot_xval row = i == 0 ? aot_xv_list(n, joined(h, n, in + n, 0, NULL))
+                              : run_graph(h, graph_arg(h, 0), 2 * n + n_more, in);
         if (row.n != n) {
             fail(h, "its graph does not give as many values as it combines");
         }
@@ -254,13 +264,14 @@ static aot_xval hop_wrap_behind_4(hop_call *h) // (device, dtype, enabled, cache
     return wrapped(h, 4);
 }
 
-/* ---- operators --------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* The operator named by argument `at` on the arguments behind it. */
 static aot_xval call_operator(hop_call *h, unsigned at)
 {
     const aot_xval *name = arg(h, at);
-    aot_op_id op = name->kind == AOT_X_STR ? aot_op_find(name->u.text, strlen(name->u.text)) : AOT_OP_UNKNOWN;
+    aot_op_id op =
+        name->kind == AOT_X_STR ? aot_op_find(name->u.text, strlen(name->u.text)) : AOT_OP_UNKNOWN;
     if (op == AOT_OP_UNKNOWN) {
         fail(h, "the operator inside is not known");
     }
@@ -328,7 +339,8 @@ static aot_xval hop_run_with_rng_state(hop_call *h)
 {
     const aot_xval *state = arg(h, 0);
     aot_generator kept = h->x->generator;
-    if (state->kind != AOT_X_ARRAY || state->u.array->dtype != AOT_U8 || !aot_array_is_contiguous(state->u.array) ||
+    if (state->kind != AOT_X_ARRAY || state->u.array->dtype != AOT_U8 ||
+        !aot_array_is_contiguous(state->u.array) ||
         aot_array_numel(state->u.array) != AOT_GENERATOR_STATE_BYTES) {
         fail(h, "its state is none of the CPU generator");
     }
@@ -336,7 +348,8 @@ static aot_xval hop_run_with_rng_state(hop_call *h)
         h->x->n_unthreaded++;
         return call_operator(h, 1);
     }
-    if (!aot_generator_set_state(&h->x->generator, (const uint8_t *)aot_array_data(state->u.array))) {
+    if (!aot_generator_set_state(&h->x->generator,
+                                 (const uint8_t *)aot_array_data(state->u.array))) {
         fail(h, "its state is none of the CPU generator");
     }
     aot_xval out = call_operator(h, 1);
@@ -359,7 +372,7 @@ static aot_xval hop_print(hop_call *h)
     return aot_xv_none();
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct {
     aot_op_id op;

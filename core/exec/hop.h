@@ -15,7 +15,8 @@ typedef struct hop_call {
     const aot_xval *kw;
 } hop_call;
 
-/* The result is borrowed from the running call. Fails where the operator is not run, with the reason. */
+/* The result is borrowed from the running call. Fails where the operator is not run, with the
+ * reason. */
 aot_xval ex_hop(hop_call *h);
 
 /* hop_flex.c */

@@ -1,7 +1,9 @@
-/* flex_attention: attention whose scores go through a graph, and whose pairs of positions another graph allows.
+/* flex_attention: attention whose scores go through a graph, and whose pairs of positions another
+ * graph allows.
  *
- * The graphs are of one score, one batch, head, query and key. Where they are element-wise they are run once on all scores,
- * the numbers of batches, heads and positions being tensors that broadcast; else once a score.
+ * The graphs are of one score, one batch, head, query and key. Where they are element-wise they are
+ * run once on all scores, the numbers of batches, heads and positions being tensors that broadcast;
+ * else once a score.
  * Mirrors torch/_higher_order_ops/flex_attention.py (sdpa_dense, sdpa_dense_backward). */
 #include <math.h>
 #include <string.h>
@@ -20,10 +22,10 @@ typedef struct flex {
     double scale;
 } flex;
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
-/* Whether a graph on broadcast tensors gives what it gives for each element: element-wise operators, and elements of
- * tensors at places that all of its indices name. */
+/* Whether a graph on broadcast tensors gives what it gives for each element: element-wise
+ * operators, and elements of tensors at places that all of its indices name. */
 static bool is_elementwise(const aot_graph *g)
 {
     for (aot_node_id id = 0; id < g->nodes.n; id++) {
@@ -40,8 +42,9 @@ static bool is_elementwise(const aot_graph *g)
             places = a[0].kind == AOT_ARG_NODE && a[1].kind == AOT_ARG_LIST &&
                      a[1].n == aot_meta_get(g->ctx, aot_node_at(g, a[0].u.node)->meta)->ndim;
         }
-        bool number = n->op == AOT_OP_aten_full || n->op == AOT_OP_aten_scalar_tensor || n->op == AOT_OP_aten_new_ones ||
-                      n->op == AOT_OP_aten_new_zeros || n->op == AOT_OP_aten_new_full;
+        bool number = n->op == AOT_OP_aten_full || n->op == AOT_OP_aten_scalar_tensor ||
+                      n->op == AOT_OP_aten_new_ones || n->op == AOT_OP_aten_new_zeros ||
+                      n->op == AOT_OP_aten_new_full;
         if (!places && !number && (aot_node_op(n)->tags & AOT_TAG_POINTWISE) == 0) {
             return false;
         }
@@ -61,8 +64,10 @@ static aot_array *positions(const flex *f, unsigned dim)
     return x;
 }
 
-/* The inputs: [score], batch, head, query, key, [grad], others; for all scores, or for the one at `at`. */
-static unsigned inputs_of(const flex *f, aot_array *score, aot_array *grad, const aot_xval *more, const int64_t *at, aot_xval *in)
+/* The inputs: [score], batch, head, query, key, [grad], others; for all scores, or for the one at
+ * `at`. */
+static unsigned inputs_of(const flex *f, aot_array *score, aot_array *grad, const aot_xval *more,
+                          const int64_t *at, aot_xval *in)
 {
     unsigned n = 0;
     if (score != NULL) {
@@ -102,7 +107,8 @@ static aot_array *first_of(const flex *f, aot_xval v)
 }
 
 /* The graph's first result for each score, as dtype d. grad: of the joint graph. */
-static aot_array *through(const flex *f, const aot_graph *g, aot_array *scores, aot_array *grad, const aot_xval *more, aot_dtype d)
+static aot_array *through(const flex *f, const aot_graph *g, aot_array *scores, aot_array *grad,
+                          const aot_xval *more, aot_dtype d)
 {
     aot_xval *in = k_mem(f->k, (more->n + 8) * sizeof *in);
     aot_array *out = k_new(f->k, d, 4, f->size);
@@ -126,7 +132,7 @@ static aot_array *through(const flex *f, const aot_graph *g, aot_array *scores, 
     return out;
 }
 
-/* ---- scores --------------------------------------------------------------------------------------------------------- */
+/* ---- scores ---------------------------------------------------------------------------------- */
 
 static const aot_xval *given(const hop_call *h, aot_kern *k, unsigned i, aot_xkind kind)
 {
@@ -143,7 +149,8 @@ static aot_array *flat(aot_kern *k, aot_array *x, aot_dtype d)
     return k_reshape(k, k_cast_contiguous(k, x, d), 3, size);
 }
 
-static aot_array *product(const flex *f, aot_array *a, aot_array *b, aot_dtype d, bool a_turned, bool b_turned)
+static aot_array *product(const flex *f, aot_array *a, aot_array *b, aot_dtype d, bool a_turned,
+                          bool b_turned)
 {
     aot_array *x = flat(f->k, a, d), *y = flat(f->k, b, d);
     x = a_turned ? k_permute(f->k, x, (const unsigned[]){0, 2, 1}) : x;
@@ -155,7 +162,8 @@ static aot_array *product(const flex *f, aot_array *a, aot_array *b, aot_dtype d
 /* Each head as often as heads of the query share it; a lone batch for all. */
 static aot_array *shared(const flex *f, aot_array *x)
 {
-    int64_t g = f->q->size[1] / x->size[1], size[5] = {x->size[0], x->size[1], g, x->size[2], x->size[3]};
+    int64_t g = f->q->size[1] / x->size[1],
+            size[5] = {x->size[0], x->size[1], g, x->size[2], x->size[3]};
     int64_t stride[5] = {x->stride[0], x->stride[1], 0, x->stride[2], x->stride[3]};
     size[0] = f->q->size[0];
     stride[0] = x->size[0] == 1 ? 0 : stride[0];
@@ -163,24 +171,34 @@ static aot_array *shared(const flex *f, aot_array *x)
     return k_reshape(f->k, v, 4, (const int64_t[]){size[0], size[1] * g, size[3], size[4]});
 }
 
-/* score_pos: of the score graph; the mask's is the last of block_mask, two places behind. buffers: of its other inputs. */
-static void begin(flex *f, const hop_call *h, aot_kern *k, unsigned score_pos, unsigned mask_pos, unsigned buffers)
+/* score_pos: of the score graph; the mask's is the last of block_mask, two places behind. buffers:
+ * of its other inputs. */
+static void begin(flex *f, const hop_call *h, aot_kern *k, unsigned score_pos, unsigned mask_pos,
+                  unsigned buffers)
 {
     const aot_xval *mask = given(h, k, mask_pos, AOT_X_LIST), *scale = mask + 1;
-    *f = (flex){.h = h, .k = k, .q = given(h, k, 0, AOT_X_ARRAY)->u.array, .score = given(h, k, score_pos, AOT_X_GRAPH)->u.graph};
-    aot_array *key = given(h, k, 1, AOT_X_ARRAY)->u.array, *value = given(h, k, 2, AOT_X_ARRAY)->u.array;
+    *f = (flex){.h = h,
+                .k = k,
+                .q = given(h, k, 0, AOT_X_ARRAY)->u.array,
+                .score = given(h, k, score_pos, AOT_X_GRAPH)->u.graph};
+    aot_array *key = given(h, k, 1, AOT_X_ARRAY)->u.array,
+              *value = given(h, k, 2, AOT_X_ARRAY)->u.array;
     if (mask->n == 0 || mask->u.items[mask->n - 1].kind != AOT_X_GRAPH) {
         k_fail(k, AOT_E_UNSUPPORTED, "the graph of its mask is not in the input");
     }
-    if (f->q->ndim != 4 || key->ndim != 4 || value->ndim != 4 || key->size[1] == 0 || f->q->size[1] % key->size[1] != 0) {
+    if (f->q->ndim != 4 || key->ndim != 4 || value->ndim != 4 || key->size[1] == 0 ||
+        f->q->size[1] % key->size[1] != 0) {
         k_fail(k, AOT_E_SHAPE, "query, key and value do not fit");
     }
     f->mask = mask->u.items[mask->n - 1].u.graph;
     f->more = given(h, k, buffers, AOT_X_LIST);
     f->mask_more = given(h, k, buffers + 1, AOT_X_LIST);
-    f->scale = scale->kind == AOT_X_REAL ? scale->u.f : scale->kind == AOT_X_INT ? (double)scale->u.i : 1;
+    f->scale = scale->kind == AOT_X_REAL  ? scale->u.f
+               : scale->kind == AOT_X_INT ? (double)scale->u.i
+                                          : 1;
     f->work = f->q->dtype == AOT_F64 ? AOT_F64 : AOT_F32;
-    memcpy(f->size, (const int64_t[]){f->q->size[0], f->q->size[1], f->q->size[2], key->size[2]}, sizeof f->size);
+    memcpy(f->size, (const int64_t[]){f->q->size[0], f->q->size[1], f->q->size[2], key->size[2]},
+           sizeof f->size);
     f->key = shared(f, key);
     f->value = shared(f, value);
 }
@@ -199,9 +217,10 @@ static aot_array *scores_of(const flex *f, aot_array **before)
     return K3(k, aten_where_self, allowed(f), after, k_scalar(k, f->work, -INFINITY));
 }
 
-/* ---- forward and backward ------------------------------------------------------------------------------------------ */
+/* ---- forward and backward -------------------------------------------------------------------- */
 
-/* query, key, value, score graph, block_mask, scale, kernel_options, buffers of the score's graph, of the mask's */
+/* query, key, value, score graph, block_mask, scale, kernel_options, buffers of the score's graph,
+ * of the mask's */
 aot_xval hop_flex_attention(hop_call *h)
 {
     aot_kern kern = {.x = h->x, .op = h->op}, *k = &kern;
@@ -211,9 +230,11 @@ aot_xval hop_flex_attention(hop_call *h)
     aot_array *s = scores_of(&f, &before);
     aot_xval last = aot_xv_list(1, (aot_xval[]){aot_xv_int(-1)});
     aot_xval along[] = {aot_xv_array(s), last}, keep[] = {aot_xv_array(s), last, aot_xv_bool(true)};
-    aot_array *lse = k_call(k, AOT_OP_aten_logsumexp, 2, along), *most = k_call(k, AOT_OP_aten_amax, 2, along);
+    aot_array *lse = k_call(k, AOT_OP_aten_logsumexp, 2, along),
+              *most = k_call(k, AOT_OP_aten_amax, 2, along);
     aot_array *shifted = K2(k, aten_sub_Tensor, s, k_call(k, AOT_OP_aten_logsumexp, 3, keep));
-    aot_array *none = K2(k, aten_eq_Scalar, k_call(k, AOT_OP_aten_amax, 3, keep), (double)-INFINITY);
+    aot_array *none =
+        K2(k, aten_eq_Scalar, k_call(k, AOT_OP_aten_amax, 3, keep), (double)-INFINITY);
     aot_array *p = K3(k, aten_masked_fill_Scalar, K1(k, aten_exp, shifted), none, 0.0);
     aot_xval *out = AOT_NEW_ARRAY(h->x->scratch, aot_xval, 3);
     aot_dtype d = (aot_dtype)f.q->dtype;
@@ -227,13 +248,15 @@ aot_xval hop_flex_attention(hop_call *h)
 static aot_array *unshared(const flex *f, aot_array *g, const aot_array *like)
 {
     int64_t times = g->size[1] / like->size[1];
-    aot_array *v = k_reshape(f->k, g, 5, (const int64_t[]){g->size[0], like->size[1], times, g->size[2], g->size[3]});
+    aot_array *v = k_reshape(
+        f->k, g, 5, (const int64_t[]){g->size[0], like->size[1], times, g->size[2], g->size[3]});
     aot_xval sum[] = {aot_xv_array(v), aot_xv_list(1, (aot_xval[]){aot_xv_int(2)})};
     v = k_call(f->k, AOT_OP_aten_sum_dim_IntList, 2, sum);
     if (like->size[0] == v->size[0]) {
         return v;
     }
-    aot_xval batches[] = {aot_xv_array(v), aot_xv_list(1, (aot_xval[]){aot_xv_int(0)}), aot_xv_bool(true)};
+    aot_xval batches[] = {aot_xv_array(v), aot_xv_list(1, (aot_xval[]){aot_xv_int(0)}),
+                          aot_xv_bool(true)};
     return k_call(f->k, AOT_OP_aten_sum_dim_IntList, 3, batches);
 }
 
@@ -243,20 +266,25 @@ static aot_array *column(aot_kern *k, aot_array *x)
 }
 
 /* The gradient of the scores before their graph. */
-static aot_array *grad_of_scores(const flex *f, aot_array *p, aot_array *before, const aot_graph *joint)
+static aot_array *grad_of_scores(const flex *f, aot_array *p, aot_array *before,
+                                 const aot_graph *joint)
 {
     aot_kern *k = f->k;
     const hop_call *h = f->h;
-    aot_array *grad = given(h, k, 5, AOT_X_ARRAY)->u.array, *out = given(h, k, 3, AOT_X_ARRAY)->u.array;
+    aot_array *grad = given(h, k, 5, AOT_X_ARRAY)->u.array,
+              *out = given(h, k, 3, AOT_X_ARRAY)->u.array;
     aot_array *g = product(f, grad, f->value, f->work, false, true);
-    aot_xval sum[] = {aot_xv_array(K2(k, aten_mul_Tensor, k_cast(k, out, f->work), k_cast(k, grad, f->work))),
-                      aot_xv_list(1, (aot_xval[]){aot_xv_int(-1)}), aot_xv_bool(true)};
+    aot_xval sum[] = {
+        aot_xv_array(K2(k, aten_mul_Tensor, k_cast(k, out, f->work), k_cast(k, grad, f->work))),
+        aot_xv_list(1, (aot_xval[]){aot_xv_int(-1)}), aot_xv_bool(true)};
     g = K2(k, aten_sub_Tensor, g, k_call(k, AOT_OP_aten_sum_dim_IntList, 3, sum));
     if (h->args[6].kind == AOT_X_ARRAY) {
-        g = K2(k, aten_add_Tensor, g, column(k, K2(k, aten_mul_Scalar, h->args[6].u.array, 1 / M_LN2)));
+        g = K2(k, aten_add_Tensor, g,
+               column(k, K2(k, aten_mul_Scalar, h->args[6].u.array, 1 / M_LN2)));
     }
     g = through(f, joint, before, K2(k, aten_mul_Tensor, p, g), f->more, f->work);
-    return K3(k, aten_where_self, allowed(f), K2(k, aten_mul_Scalar, g, f->scale), k_scalar(k, f->work, 0));
+    return K3(k, aten_where_self, allowed(f), K2(k, aten_mul_Scalar, g, f->scale),
+              k_scalar(k, f->work, 0));
 }
 
 static void check_captured(aot_kern *k, const aot_graph *joint)
@@ -265,13 +293,14 @@ static void check_captured(aot_kern *k, const aot_graph *joint)
     const aot_arg *a = aot_node_args(joint, out);
     for (uint32_t i = 1; out->n_args > 0 && i < a->n; i++) {
         if (aot_arg_items(joint, a)[i].kind == AOT_ARG_NODE) {
-            k_fail(k, AOT_E_UNSUPPORTED, "gradients of what its score function captures are not computed");
+            k_fail(k, AOT_E_UNSUPPORTED,
+                   "gradients of what its score function captures are not computed");
         }
     }
 }
 
-/* query, key, value, out, logsumexp, gradients of these two, score graph, joint graph, block_mask, scale, kernel_options,
- * buffers of the score's graph, of the mask's */
+/* query, key, value, out, logsumexp, gradients of these two, score graph, joint graph, block_mask,
+ * scale, kernel_options, buffers of the score's graph, of the mask's */
 aot_xval hop_flex_attention_backward(hop_call *h)
 {
     aot_kern kern = {.x = h->x, .op = h->op}, *k = &kern;
@@ -281,14 +310,18 @@ aot_xval hop_flex_attention_backward(hop_call *h)
     const aot_graph *joint = given(h, k, 8, AOT_X_GRAPH)->u.graph;
     check_captured(k, joint);
     aot_array *s = scores_of(&f, &before), *lse = given(h, k, 4, AOT_X_ARRAY)->u.array;
-    aot_array *p = K1(k, aten_exp, K2(k, aten_sub_Tensor, s, column(k, K2(k, aten_mul_Scalar, lse, M_LN2))));
-    p = K3(k, aten_masked_fill_Scalar, p, column(k, K2(k, aten_eq_Scalar, lse, (double)-INFINITY)), 0.0);
+    aot_array *p =
+        K1(k, aten_exp, K2(k, aten_sub_Tensor, s, column(k, K2(k, aten_mul_Scalar, lse, M_LN2))));
+    p = K3(k, aten_masked_fill_Scalar, p, column(k, K2(k, aten_eq_Scalar, lse, (double)-INFINITY)),
+           0.0);
     aot_dtype d = (aot_dtype)f.q->dtype;
     aot_array *grad = h->args[5].u.array, *g = k_cast(k, grad_of_scores(&f, p, before, joint), d);
-    aot_xval *out = AOT_NEW_ARRAY(h->x->scratch, aot_xval, 4), *none = AOT_NEW_ARRAY(h->x->scratch, aot_xval, f.more->n + 1);
+    aot_xval *out = AOT_NEW_ARRAY(h->x->scratch, aot_xval, 4),
+             *none = AOT_NEW_ARRAY(h->x->scratch, aot_xval, f.more->n + 1);
     out[0] = aot_xv_array(product(&f, g, f.key, d, false, false));
     out[1] = aot_xv_array(unshared(&f, product(&f, g, f.q, d, true, false), h->args[1].u.array));
-    out[2] = aot_xv_array(unshared(&f, product(&f, k_cast(k, p, d), grad, d, true, false), h->args[2].u.array));
+    out[2] = aot_xv_array(
+        unshared(&f, product(&f, k_cast(k, p, d), grad, d, true, false), h->args[2].u.array));
     for (unsigned i = 0; i < f.more->n; i++) {
         none[i] = aot_xv_none();
     }

@@ -1,5 +1,5 @@
-/* The walk over a graph: arguments are prepared once as a plan, then each node is resolved, run, kept
- * until its last use. Iterative; a subgraph's walk is a call of its own. */
+/* The walk over a graph: arguments are prepared once as a plan, then each node is resolved, run,
+ * kept until its last use. Iterative; a subgraph's walk is a call of its own. */
 #include "exec/interp.h"
 
 #include <stdio.h>
@@ -70,7 +70,7 @@ aot_dtype aot_exec_dtype(const aot_exec *x, aot_dtype stated)
     return x->in_double ? aot_double_of(stated) : stated;
 }
 
-/* ---- the plan ------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 typedef struct step {
     bool is_op;          /* has a schema */
@@ -162,7 +162,8 @@ static void plan_call(walk *w, step *s, const aot_node *n)
     }
 }
 
-/* What the graph states of results: the node's own type, or those of the getitems that take them. */
+/* What the graph states of results: the node's own type, or those of the getitems that take
+ * them. */
 static void plan_expected(walk *w, aot_node_id id)
 {
     step *s = &w->steps[id];
@@ -237,7 +238,8 @@ static void plan(walk *w)
         const aot_node *node = aot_node_at(w->g, id);
         step *s = &w->steps[id];
         w->x->node = id;
-        if (node->kind == AOT_CALL_FUNCTION && node->op != AOT_OP_UNKNOWN && aot_node_op(node)->schema != NULL) {
+        if (node->kind == AOT_CALL_FUNCTION && node->op != AOT_OP_UNKNOWN &&
+            aot_node_op(node)->schema != NULL) {
             plan_call(w, s, node);
             plan_expected(w, id);
             continue;
@@ -254,7 +256,7 @@ static void plan(walk *w)
     plan_ends(w);
 }
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static aot_xval resolved(walk *w, const aot_xval *v)
 {
@@ -310,7 +312,8 @@ static aot_xval attribute(walk *w, const aot_node *n)
     const aot_arg *v = aot_ctx_constant(w->g->ctx, n->target);
     const aot_meta *m = aot_meta_get(w->g->ctx, n->meta);
     if (v == NULL || m->val != AOT_VAL_TENSOR) {
-        ex_fail(w->x, AOT_E_UNSUPPORTED, "the value of %s is not in the input", aot_text(w->g->ctx, n->target));
+        ex_fail(w->x, AOT_E_UNSUPPORTED, "the value of %s is not in the input",
+                aot_text(w->g->ctx, n->target));
     }
     int64_t size[AOT_ARRAY_MAX_NDIM];
     for (unsigned i = 0; i < m->ndim && i < AOT_ARRAY_MAX_NDIM; i++) {
@@ -321,7 +324,8 @@ static aot_xval attribute(walk *w, const aot_node *n)
     if (s != AOT_OK) {
         ex_fail(w->x, s, "%s: %s", aot_text(w->g->ctx, n->target), why.msg);
     }
-    aot_array *x = ex_own(w->x, aot_array_new(&w->x->live, aot_exec_dtype(w->x, (aot_dtype)m->dtype), m->ndim, size));
+    aot_array *x = ex_own(
+        w->x, aot_array_new(&w->x->live, aot_exec_dtype(w->x, (aot_dtype)m->dtype), m->ndim, size));
     if (v->kind == AOT_ARG_RAW) {
         fill_from_text(x, aot_text(w->g->ctx, v->u.s));
     } else {
@@ -349,11 +353,13 @@ static aot_xval run_node(walk *w, aot_node_id id)
     const aot_node *n = aot_node_at(w->g, id);
     const step *s = &w->steps[id];
     if (n->kind == AOT_GET_ATTR) {
-        return n->subgraph == 0 ? attribute(w, n)
-                                : (aot_xval){.kind = AOT_X_GRAPH, .u.graph = w->g->subgraphs.d[n->subgraph - 1]};
+        return n->subgraph == 0
+                   ? attribute(w, n)
+                   : (aot_xval){.kind = AOT_X_GRAPH, .u.graph = w->g->subgraphs.d[n->subgraph - 1]};
     }
     if (n->kind != AOT_CALL_FUNCTION) {
-        ex_fail(w->x, AOT_E_UNSUPPORTED, "%s %s: the interpreter runs operators, not torch-level calls",
+        ex_fail(w->x, AOT_E_UNSUPPORTED,
+                "%s %s: the interpreter runs operators, not torch-level calls",
                 aot_node_kind_name((aot_node_kind)n->kind), aot_text(w->g->ctx, n->target));
     }
     aot_xval *args = aot_arena_alloc(w->x->scratch, (s->n + 1) * sizeof *args), out;
@@ -370,7 +376,8 @@ static aot_xval run_node(walk *w, aot_node_id id)
         return run_hop(w, n, s->n, args);
     }
     if (!ex_python(w->x, aot_text(w->g->ctx, n->target), s->n, args, &out)) {
-        ex_fail(w->x, AOT_E_UNSUPPORTED, "%s is not known to the interpreter", aot_text(w->g->ctx, n->target));
+        ex_fail(w->x, AOT_E_UNSUPPORTED, "%s is not known to the interpreter",
+                aot_text(w->g->ctx, n->target));
     }
     return out;
 }
@@ -403,8 +410,8 @@ static void take_output(walk *w, aot_node_id id, aot_xval **out, unsigned *n_out
     }
 }
 
-static void walk_nodes(walk *w, unsigned n, const aot_xval *inputs, const aot_exec_options *o, aot_xval **out,
-                       unsigned *n_out)
+static void walk_nodes(walk *w, unsigned n, const aot_xval *inputs, const aot_exec_options *o,
+                       aot_xval **out, unsigned *n_out)
 {
     unsigned next = 0;
     plan(w);
@@ -433,7 +440,8 @@ static void walk_nodes(walk *w, unsigned n, const aot_xval *inputs, const aot_ex
                 o->replace(o->arg, w->x, w->g, id, &w->env[id]);
             }
         }
-        bool seen = o != NULL && o->observer != NULL && (node->kind != AOT_PLACEHOLDER || o->inputs);
+        bool seen =
+            o != NULL && o->observer != NULL && (node->kind != AOT_PLACEHOLDER || o->inputs);
         if (seen && !o->observer(o->arg, w->g, id, &w->env[id], &w->x->live)) {
             w->x->stopped = true;
             return;
@@ -453,8 +461,8 @@ static void walk_end(walk *w)
     aot_arena_free(w->a);
 }
 
-aot_status aot_exec_run(aot_xval **out, unsigned *n_out, aot_exec *x, const aot_graph *g, unsigned n,
-                        const aot_xval *inputs, const aot_exec_options *o, aot_err *err)
+aot_status aot_exec_run(aot_xval **out, unsigned *n_out, aot_exec *x, const aot_graph *g,
+                        unsigned n, const aot_xval *inputs, const aot_exec_options *o, aot_err *err)
 {
     walk *w = aot_xcalloc(1, sizeof *w);
     jmp_buf here;
@@ -485,7 +493,8 @@ aot_status aot_exec_run(aot_xval **out, unsigned *n_out, aot_exec *x, const aot_
 }
 
 /* The results are owned by the running call, as those of a kernel are. */
-static aot_xval run_inside(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs, const aot_exec_options *o)
+static aot_xval run_inside(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs,
+                           const aot_exec_options *o)
 {
     walk *w = aot_xcalloc(1, sizeof *w);
     jmp_buf here, *outer = x->leave;

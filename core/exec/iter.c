@@ -36,7 +36,9 @@ void aot_iter_add(aot_iter *it, const aot_array *x)
     int64_t bytes = aot_array_item_bytes(x);
     it->data[k] = aot_array_data(x);
     for (unsigned i = 0; i < it->ndim; i++) {
-        it->stride[k][i] = i < shift || (x->size[i - shift] == 1 && it->size[i] != 1) ? 0 : x->stride[i - shift] * bytes;
+        it->stride[k][i] = i < shift || (x->size[i - shift] == 1 && it->size[i] != 1)
+                               ? 0
+                               : x->stride[i - shift] * bytes;
     }
 }
 

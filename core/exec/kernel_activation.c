@@ -1,5 +1,5 @@
-/* Activations that take a whole decomposition otherwise, and their gradients. Each step is rounded as the
- * decomposition's would be.
+/* Activations that take a whole decomposition otherwise, and their gradients. Each step is rounded
+ * as the decomposition's would be.
  *
  * Mirrors: aten/src/ATen/native/Activation.cpp, cpu/Activation.cpp. */
 #include "exec/kernel.h"
@@ -40,11 +40,13 @@
         (void)arg;                                                                                 \
         for (int64_t i = 0; i < n; i++) {                                                          \
             type x = a[i], erf_x = F_ERF(x * (type)SQRT1_2), cdf = (erf_x + 1) * (type)0.5;        \
-            type e = F_EXP(x * x * (type)-0.5), pdf = e * (type)(TWO_OVER_SQRTPI * SQRT1_2 * 0.5); \
+            type e = F_EXP(x * x * (type) - 0.5),                                                  \
+                 pdf = e * (type)(TWO_OVER_SQRTPI * SQRT1_2 * 0.5);                                \
             o[i] = g[i] * (cdf + x * pdf);                                                         \
         }                                                                                          \
     }                                                                                              \
-    AOT_CLONES static void gelu_tanh_grad_##t(const void *arg, void *out, void *const *in, int64_t n) \
+    AOT_CLONES static void gelu_tanh_grad_##t(const void *arg, void *out, void *const *in,         \
+                                              int64_t n)                                           \
     {                                                                                              \
         const type *g = in[0], *a = in[1];                                                         \
         type *o = out;                                                                             \

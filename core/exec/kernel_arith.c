@@ -7,7 +7,7 @@
 #include "exec/kernel.h"
 #include "exec/vector.h"
 
-/* ---- self + alpha * other -------------------------------------------------------------------------- */
+/* ---- self + alpha * other -------------------------------------------------------------------- */
 
 typedef struct sum_arg {
     double real;
@@ -71,7 +71,11 @@ static void sum_of(aot_kern *k, unsigned first, unsigned second, int sign)
         k_give(k, out);
         return;
     }
-    k_pointwise(k, out, c, d, 2, in, c == AOT_CLASS_REAL ? sum_real : c == AOT_CLASS_INT ? sum_int : sum_complex, &a);
+    k_pointwise(k, out, c, d, 2, in,
+                c == AOT_CLASS_REAL  ? sum_real
+                : c == AOT_CLASS_INT ? sum_int
+                                     : sum_complex,
+                &a);
     k_give(k, out);
 }
 
@@ -90,7 +94,7 @@ void kern_rsub(aot_kern *k)
     sum_of(k, 1, 0, -1);
 }
 
-/* ---- absolute value, choices ------------------------------------------------------------------------ */
+/* ---- absolute value, choices ----------------------------------------------------------------- */
 
 static void abs_real(const void *arg, void *out, void *const *in, int64_t n)
 {
@@ -135,7 +139,8 @@ typedef struct choose_job {
 #define CHOOSE(type)                                                                               \
     case sizeof(type):                                                                             \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            const type *a = (const type *)(const void *)ptr[2], *b = (const type *)(const void *)ptr[3]; \
+            const type *a = (const type *)(const void *)ptr[2],                                    \
+                       *b = (const type *)(const void *)ptr[3];                                    \
             ((type *)(void *)ptr[0])[i] = ptr[1][i] != 0 ? a[i] : b[i];                            \
         }                                                                                          \
         break;
@@ -152,19 +157,22 @@ static void choose(void *arg, char *const *ptr, const int64_t *stride, int64_t n
 {
     size_t bytes = (size_t)((const choose_job *)arg)->bytes;
     int64_t item = (int64_t)bytes;
-    if (bytes <= 8 && stride[0] == item && stride[1] == 1 && stride[2] == item && stride[3] == item) {
+    if (bytes <= 8 && stride[0] == item && stride[1] == 1 && stride[2] == item &&
+        stride[3] == item) {
         choose_in_order(ptr, bytes, n);
         return;
     }
     if (bytes == sizeof(uint32_t)) { // a copy of known size needs no call
         for (int64_t i = 0; i < n; i++) {
-            memcpy(ptr[0] + i * stride[0], ptr[1][i * stride[1]] != 0 ? ptr[2] + i * stride[2] : ptr[3] + i * stride[3],
+            memcpy(ptr[0] + i * stride[0],
+                   ptr[1][i * stride[1]] != 0 ? ptr[2] + i * stride[2] : ptr[3] + i * stride[3],
                    sizeof(uint32_t));
         }
         return;
     }
     for (int64_t i = 0; i < n; i++) {
-        const char *from = ptr[1][i * stride[1]] != 0 ? ptr[2] + i * stride[2] : ptr[3] + i * stride[3];
+        const char *from =
+            ptr[1][i * stride[1]] != 0 ? ptr[2] + i * stride[2] : ptr[3] + i * stride[3];
         memcpy(ptr[0] + i * stride[0], from, bytes);
     }
 }
@@ -195,7 +203,7 @@ void kern_masked_fill(aot_kern *k)
     choose_into(k, k_need(k, 1), k_need(k, 2), x, (aot_dtype)x->dtype);
 }
 
-/* ---- limits ------------------------------------------------------------------------------------------ */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 typedef struct clamp_arg {
     bool min, max;
@@ -280,7 +288,7 @@ void kern_clamp_max(aot_kern *k)
     clamp_by(k, 0, 1);
 }
 
-/* ---- division with rounding ---------------------------------------------------------------------------- */
+/* ---- division with rounding ------------------------------------------------------------------ */
 
 static double floor_quotient(double x, double y)
 {
@@ -324,7 +332,8 @@ static void div_int(const void *arg, void *out, void *const *in, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         *a->by_zero |= y[i] == 0;
         int64_t q = y[i] == 0 ? 0 : y[i] == -1 ? (int64_t)-(uint64_t)x[i] : x[i] / y[i];
-        bool down = a->floors && y[i] != 0 && y[i] != -1 && x[i] % y[i] != 0 && (x[i] < 0) != (y[i] < 0);
+        bool down =
+            a->floors && y[i] != 0 && y[i] != -1 && x[i] % y[i] != 0 && (x[i] < 0) != (y[i] < 0);
         ((int64_t *)out)[i] = q - down;
     }
 }
@@ -361,7 +370,7 @@ void kern_floor_divide(aot_kern *k)
     divide(k, true);
 }
 
-/* ---- pairs of numbers ----------------------------------------------------------------------------------- */
+/* ---- pairs of numbers ------------------------------------------------------------------------ */
 
 static void make_complex(const void *arg, void *out, void *const *in, int64_t n)
 {
@@ -476,7 +485,8 @@ static void exponent(const void *arg, void *out, void *const *in, int64_t n)
 
 void kern_frexp(aot_kern *k)
 {
-    aot_array *x = k_need(k, 0), *m = k_like(k, (aot_dtype)x->dtype, x), *e = k_out(k, 1, AOT_I32, x->ndim, x->size);
+    aot_array *x = k_need(k, 0), *m = k_like(k, (aot_dtype)x->dtype, x),
+              *e = k_out(k, 1, AOT_I32, x->ndim, x->size);
     k_pointwise(k, m, AOT_CLASS_REAL, (aot_dtype)x->dtype, 1, &x, mantissa, NULL);
     k_pointwise(k, e, AOT_CLASS_INT, (aot_dtype)x->dtype, 1, &x, exponent, NULL);
     k_give(k, m);

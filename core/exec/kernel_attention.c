@@ -1,5 +1,6 @@
-/* The gradient of attention by blocks. The weights are computed again from query and key; what the forward saved of
- * them is not needed. Mirrors ATen/native/cpu/FlashAttentionKernel.cpp in what it computes, not in its blocks. */
+/* The gradient of attention by blocks. The weights are computed again from query and key; what the
+ * forward saved of them is not needed. Mirrors ATen/native/cpu/FlashAttentionKernel.cpp in what it
+ * computes, not in its blocks. */
 #include <math.h>
 
 #include "exec/kernel.h"
@@ -34,7 +35,9 @@ static void mask_causal(const attention *a, aot_array *scores)
     double none = -INFINITY;
     for (int64_t i = 0; i < a->n * a->l; i++) {
         for (int64_t j = i % a->l + 1; j < a->s; j++) {
-            aot_store_real(&none, d, aot_array_data(scores) + (i * a->s + j) * aot_array_item_bytes(scores), 0, 1);
+            aot_store_real(&none, d,
+                           aot_array_data(scores) + (i * a->s + j) * aot_array_item_bytes(scores),
+                           0, 1);
         }
     }
 }
@@ -67,14 +70,19 @@ void kern_flash_attention_for_cpu_backward(aot_kern *k)
     a.v = three(k, 3, wide, &n, &a.s, &ev);
     a.scale = k_real(k, 9, 1 / sqrt((double)a.e));
     if (k_real(k, 6, 0) != 0 || n != a.n) {
-        k_fail(k, AOT_E_UNSUPPORTED, n != a.n ? "key and query have other numbers of heads" : "with dropout it is not run");
+        k_fail(k, AOT_E_UNSUPPORTED,
+               n != a.n ? "key and query have other numbers of heads"
+                        : "with dropout it is not run");
     }
     aot_array *p = weights(k, &a, k_bool(k, 7), k_in(k, 8));
     aot_array *dp = K2(k, aten_bmm, a.g, turned(k, a.v));
-    aot_xval last = aot_xv_int(-1), sum_args[3] = {aot_xv_array(K2(k, aten_mul_Tensor, dp, p)), aot_xv_list(1, &last), aot_xv_bool(true)};
+    aot_xval last = aot_xv_int(-1), sum_args[3] = {aot_xv_array(K2(k, aten_mul_Tensor, dp, p)),
+                                                   aot_xv_list(1, &last), aot_xv_bool(true)};
     aot_array *sum = k_call(k, AOT_OP_aten_sum_dim_IntList, 3, sum_args);
-    aot_array *ds = K2(k, aten_mul_Tensor, K2(k, aten_mul_Tensor, p, K2(k, aten_sub_Tensor, dp, sum)), a.scale);
-    aot_array *grads[3] = {K2(k, aten_bmm, ds, a.k), K2(k, aten_bmm, turned(k, ds), a.q), K2(k, aten_bmm, turned(k, p), a.g)};
+    aot_array *ds =
+        K2(k, aten_mul_Tensor, K2(k, aten_mul_Tensor, p, K2(k, aten_sub_Tensor, dp, sum)), a.scale);
+    aot_array *grads[3] = {K2(k, aten_bmm, ds, a.k), K2(k, aten_bmm, turned(k, ds), a.q),
+                           K2(k, aten_bmm, turned(k, p), a.g)};
     for (unsigned i = 0; i < 3; i++) {
         const aot_array *x = k_need(k, i + 1);
         k_give_as(k, i, k_reshape(k, k_contiguous(k, grads[i]), 4, x->size), (aot_dtype)x->dtype);

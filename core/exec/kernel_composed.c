@@ -1,11 +1,13 @@
-/* Kernels that are a few calls of others: copies of views, gradients of thresholds and norms, pairs of extremes.
+/* Kernels that are a few calls of others: copies of views, gradients of thresholds and norms, pairs
+ * of extremes.
  *
- * Mirrors: aten/src/ATen/native/Activation.cpp, WeightNorm.cpp, TensorCompare.cpp; the view_copy operators. */
+ * Mirrors: aten/src/ATen/native/Activation.cpp, WeightNorm.cpp, TensorCompare.cpp; the view_copy
+ * operators. */
 #include <string.h>
 
 #include "exec/kernel.h"
 
-/* ---- copies of views ------------------------------------------------------------------------------------------------ */
+/* ---- copies of views ------------------------------------------------------------------------- */
 
 /* To add one: a row, and a KERNEL row with kern_copy_of_view. */
 static const struct {
@@ -58,19 +60,20 @@ void kern_matrix_transpose(aot_kern *k)
     k_give(k, K3(k, aten_transpose_int, k_need(k, 0), (int64_t)-2, (int64_t)-1));
 }
 
-/* ---- thresholds ------------------------------------------------------------------------------------------------------ */
+/* ---- thresholds ------------------------------------------------------------------------------ */
 
 /* grad, self, lambd: the gradient passes where self is beyond lambd. */
 void kern_shrink_backward(aot_kern *k)
 {
     aot_array *grad = k_need(k, 0), *x = k_need(k, 1);
-    aot_xval low[] = {aot_xv_array(K1(k, aten_neg, x)), *k_arg(k, 2)}, high[] = {aot_xv_array(x), *k_arg(k, 2)};
+    aot_xval low[] = {aot_xv_array(K1(k, aten_neg, x)), *k_arg(k, 2)},
+             high[] = {aot_xv_array(x), *k_arg(k, 2)};
     aot_array *inside = K2(k, aten_bitwise_and_Tensor, k_call(k, AOT_OP_aten_le_Scalar, 2, low),
                            k_call(k, AOT_OP_aten_le_Scalar, 2, high));
     k_give(k, K3(k, aten_masked_fill_Scalar, grad, inside, 0.0));
 }
 
-/* ---- extremes, truths -------------------------------------------------------------------------------------------------- */
+/* ---- extremes, truths ------------------------------------------------------------------------ */
 
 void kern_aminmax_all(aot_kern *k)
 {
@@ -88,7 +91,7 @@ void kern_is_any_true(aot_kern *k)
     k_give(k, K1(k, aten_any, k_need(k, 0)));
 }
 
-/* ---- norms ------------------------------------------------------------------------------------------------------------- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
 /* grad_w, v, g, norms, dim: w = v g / norms, the norms over all dimensions but dim. */
 void kern_weight_norm_backward(aot_kern *k)
@@ -102,16 +105,20 @@ void kern_weight_norm_backward(aot_kern *k)
             dims[n++] = aot_xv_int(i);
         }
     }
-    aot_array *grad64 = k_cast(k, grad, AOT_F64), *v64 = k_cast(k, v, AOT_F64), *norms64 = k_cast(k, norms, AOT_F64);
-    aot_xval sum[] = {aot_xv_array(K2(k, aten_mul_Tensor, grad64, v64)), aot_xv_list(n, dims), aot_xv_bool(true)};
-    aot_array *dots = K2(k, aten_div_Tensor, k_call(k, AOT_OP_aten_sum_dim_IntList, 3, sum), norms64);
+    aot_array *grad64 = k_cast(k, grad, AOT_F64), *v64 = k_cast(k, v, AOT_F64),
+              *norms64 = k_cast(k, norms, AOT_F64);
+    aot_xval sum[] = {aot_xv_array(K2(k, aten_mul_Tensor, grad64, v64)), aot_xv_list(n, dims),
+                      aot_xv_bool(true)};
+    aot_array *dots =
+        K2(k, aten_div_Tensor, k_call(k, AOT_OP_aten_sum_dim_IntList, 3, sum), norms64);
     aot_array *along = K2(k, aten_mul_Tensor, v64, K2(k, aten_div_Tensor, dots, norms64));
-    aot_array *across = K2(k, aten_sub_Tensor, grad64, along), *scale = K2(k, aten_div_Tensor, k_cast(k, g, AOT_F64), norms64);
+    aot_array *across = K2(k, aten_sub_Tensor, grad64, along),
+              *scale = K2(k, aten_div_Tensor, k_cast(k, g, AOT_F64), norms64);
     k_give_as(k, 0, K2(k, aten_mul_Tensor, scale, across), d);
     k_give_as(k, 1, dots, (aot_dtype)g->dtype);
 }
 
-/* ---- joined ------------------------------------------------------------------------------------------------------------ */
+/* ---- joined ---------------------------------------------------------------------------------- */
 
 void kern_stack_of(aot_kern *k)
 {
@@ -132,8 +139,10 @@ void kern_resized(aot_kern *k)
     unsigned ndim;
     const int64_t *size = k_ints(k, 1, &ndim);
     aot_array *out = k_new(k, (aot_dtype)x->dtype, ndim, size);
-    int64_t n = aot_array_numel(out), have = aot_array_numel(x), one = 1, both = n < have ? n : have;
+    int64_t n = aot_array_numel(out), have = aot_array_numel(x), one = 1,
+            both = n < have ? n : have;
     aot_array *flat = k_reshape(k, k_contiguous(k, x), 1, &have);
-    aot_array_assign(k_view(k, out, 1, &both, &one, 0), k_view(k, flat, 1, &both, &one, flat->offset));
+    aot_array_assign(k_view(k, out, 1, &both, &one, 0),
+                     k_view(k, flat, 1, &both, &one, flat->offset));
     k_give(k, out);
 }

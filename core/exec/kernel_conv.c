@@ -1,14 +1,14 @@
 /* Convolutions as matrix products over columns of patches (im2col).
  *
- * One geometry serves all: a big image and a small one, where each element of the small one looks at a
- * patch of the big one. A convolution goes from big to small, a transposed one and a gradient the other
- * way round.
+ * One geometry serves all: a big image and a small one, where each element of the small one looks
+ * at a patch of the big one. A convolution goes from big to small, a transposed one and a gradient
+ * the other way round.
  *     small [M, L]   = weight [M, C K] . patches(big) [C K, L]
  *     big           += patches^T (weight^T . small)
  *     weight grad    = small . patches(big)^T
  *
- * Columns are made for as many lines of places as stay in the cache until they are multiplied. Images of one channel
- * a group are multiplied where they lie.
+ * Columns are made for as many lines of places as stay in the cache until they are multiplied.
+ * Images of one channel a group are multiplied where they lie.
  *
  * Mirrors: aten/src/ATen/native/Convolution.cpp. */
 #include <inttypes.h>
@@ -46,12 +46,15 @@ static void check_settings(aot_kern *k, const geometry *g, const aot_array *x, c
 {
     for (unsigned i = 0; i < 3; i++) {
         if (g->stride[i] <= 0 || g->dilation[i] <= 0 || g->padding[i] < 0 || g->kernel[i] <= 0) {
-            k_fail(k, AOT_E_SHAPE, "stride, dilation and kernel must be positive and padding not negative");
+            k_fail(k, AOT_E_SHAPE,
+                   "stride, dilation and kernel must be positive and padding not negative");
         }
     }
     if (g->groups <= 0 || w->size[0] % g->groups != 0 ||
         x->size[1] != (g->transposed ? w->size[0] : w->size[1] * g->groups)) {
-        k_fail(k, AOT_E_SHAPE, "%" PRId64 " channels do not fit a weight of [%" PRId64 ", %" PRId64 ", ...] in %" PRId64 " groups",
+        k_fail(k, AOT_E_SHAPE,
+               "%" PRId64 " channels do not fit a weight of [%" PRId64 ", %" PRId64
+               ", ...] in %" PRId64 " groups",
                x->size[1], w->size[0], w->size[1], g->groups);
     }
 }
@@ -61,9 +64,11 @@ static geometry geometry_of(aot_kern *k, const aot_array *x, const aot_array *w,
 {
     unsigned n = x->ndim - 2u;
     if (x->ndim < 3 || x->ndim > 5 || w->ndim != x->ndim) {
-        k_fail(k, AOT_E_SHAPE, "an input with %u dimensions and a weight with %u", x->ndim, w->ndim);
+        k_fail(k, AOT_E_SHAPE, "an input with %u dimensions and a weight with %u", x->ndim,
+               w->ndim);
     }
-    geometry g = {.n = x->size[0], .groups = k_int(k, first + 5, 1), .transposed = k_bool(k, first + 3)};
+    geometry g = {
+        .n = x->size[0], .groups = k_int(k, first + 5, 1), .transposed = k_bool(k, first + 3)};
     int64_t extra[3], in[3];
     settings(k, first, n, 1, g.stride);
     settings(k, first + 1, n, 0, g.padding);
@@ -74,7 +79,8 @@ static geometry geometry_of(aot_kern *k, const aot_array *x, const aot_array *w,
     check_settings(k, &g, x, w);
     for (unsigned i = 0; i < 3; i++) {
         int64_t reach = g.dilation[i] * (g.kernel[i] - 1) + 1;
-        g.big[i] = g.transposed ? (in[i] - 1) * g.stride[i] - 2 * g.padding[i] + reach + extra[i] : in[i];
+        g.big[i] =
+            g.transposed ? (in[i] - 1) * g.stride[i] - 2 * g.padding[i] + reach + extra[i] : in[i];
         g.small[i] = g.transposed ? in[i] : (in[i] + 2 * g.padding[i] - reach) / g.stride[i] + 1;
         if (g.big[i] < 0 || in[i] + 2 * g.padding[i] < (g.transposed ? 0 : reach)) {
             k_fail(k, AOT_E_SHAPE, "the kernel is larger than the padded input");
@@ -90,7 +96,8 @@ static geometry geometry_of(aot_kern *k, const aot_array *x, const aot_array *w,
     return g;
 }
 
-/* A kernel of one tap that visits each pixel once: the image itself is what the columns would be. */
+/* A kernel of one tap that visits each pixel once: the image itself is what the columns would
+ * be. */
 static bool is_pointwise(const geometry *g)
 {
     return g->taps == 1 && g->places == g->pixels && product(g->stride) == 1 &&
@@ -98,11 +105,12 @@ static bool is_pointwise(const geometry *g)
 }
 
 /* One sample and group of an image [N, G channels, pixels] as a matrix [channels, pixels]. */
-static aot_array *slab(aot_kern *k, aot_array *image, const geometry *g, int64_t n, int64_t group, int64_t channels,
-                       int64_t pixels)
+static aot_array *slab(aot_kern *k, aot_array *image, const geometry *g, int64_t n, int64_t group,
+                       int64_t channels, int64_t pixels)
 {
     int64_t size[2] = {channels, pixels}, stride[2] = {pixels, 1};
-    return k_view(k, image, 2, size, stride, image->offset + (n * g->groups + group) * channels * pixels);
+    return k_view(k, image, 2, size, stride,
+                  image->offset + (n * g->groups + group) * channels * pixels);
 }
 
 static aot_array *weight_of(aot_kern *k, aot_array *w, const geometry *g, int64_t group)
@@ -122,19 +130,22 @@ static void check_floats(aot_kern *k, const geometry *g)
 static int64_t lines_at_once(const geometry *g)
 {
     enum { BYTES = 512 << 10 };
-    int64_t line = g->c * g->taps * g->small[2] * aot_dtype_get(g->d)->bytes, n = line == 0 ? 1 : BYTES / line;
+    int64_t line = g->c * g->taps * g->small[2] * aot_dtype_get(g->d)->bytes,
+            n = line == 0 ? 1 : BYTES / line;
     return n < 1 ? 1 : n > g->lines ? g->lines : n;
 }
 
 /* Room for columns, or for what is computed without. */
 static aot_array *new_columns(aot_kern *k, const geometry *g)
 {
-    int64_t n = conv_is_depthwise(g) ? conv_depthwise_room(g) : g->c * g->taps * lines_at_once(g) * g->small[2];
+    int64_t n = conv_is_depthwise(g) ? conv_depthwise_room(g)
+                                     : g->c * g->taps * lines_at_once(g) * g->small[2];
     return k_new(k, g->d, 1, (int64_t[]){is_pointwise(g) ? 0 : n});
 }
 
 /* Places of n lines from `line` on, of a slab [channels, places]. */
-static aot_array *part(aot_kern *k, const geometry *g, const aot_array *slab, int64_t line, int64_t n)
+static aot_array *part(aot_kern *k, const geometry *g, const aot_array *slab, int64_t line,
+                       int64_t n)
 {
     int64_t size[2] = {slab->size[0], n * g->small[2]};
     return k_view(k, slab, 2, size, slab->stride, slab->offset + line * g->small[2]);
@@ -148,7 +159,8 @@ static aot_array *columns_of(aot_kern *k, const geometry *g, const aot_array *ro
 }
 
 /* One sample and group: big [C, pixels], weight [M, C K], small [M, places]. */
-static void slab_to_small(aot_kern *k, const geometry *g, aot_array *room, aot_array *big, aot_array *w, aot_array *small)
+static void slab_to_small(aot_kern *k, const geometry *g, aot_array *room, aot_array *big,
+                          aot_array *w, aot_array *small)
 {
     int64_t step = lines_at_once(g);
     if (is_pointwise(g)) {
@@ -167,7 +179,8 @@ static void slab_to_small(aot_kern *k, const geometry *g, aot_array *room, aot_a
     }
 }
 
-static void slab_to_big(aot_kern *k, const geometry *g, aot_array *room, aot_array *small, aot_array *w, aot_array *big)
+static void slab_to_big(aot_kern *k, const geometry *g, aot_array *room, aot_array *small,
+                        aot_array *w, aot_array *big)
 {
     const unsigned turn[2] = {1, 0};
     int64_t step = lines_at_once(g);
@@ -189,7 +202,8 @@ static void slab_to_big(aot_kern *k, const geometry *g, aot_array *room, aot_arr
 }
 
 /* Adds small . columns^T to the gradient. */
-static void add_to_weight(aot_kern *k, const geometry *g, aot_array *small, aot_array *columns, aot_array *grad)
+static void add_to_weight(aot_kern *k, const geometry *g, aot_array *small, aot_array *columns,
+                          aot_array *grad)
 {
     const unsigned turn[2] = {1, 0};
     aot_array *x = k_permute(k, columns, turn);
@@ -200,7 +214,8 @@ static void add_to_weight(aot_kern *k, const geometry *g, aot_array *small, aot_
     }
 }
 
-static void slab_to_weight(aot_kern *k, const geometry *g, aot_array *room, aot_array *small, aot_array *big, aot_array *grad)
+static void slab_to_weight(aot_kern *k, const geometry *g, aot_array *room, aot_array *small,
+                           aot_array *big, aot_array *grad)
 {
     int64_t step = lines_at_once(g);
     if (is_pointwise(g)) {
@@ -235,42 +250,48 @@ static void add_bias(const aot_array *slab, const aot_array *bias, int64_t group
 }
 
 /* small = weight . patches(big) + bias; all contiguous, of the product's dtype. */
-static void to_small(aot_kern *k, const geometry *g, aot_array *big, aot_array *w, const aot_array *bias, aot_array *small)
+static void to_small(aot_kern *k, const geometry *g, aot_array *big, aot_array *w,
+                     const aot_array *bias, aot_array *small)
 {
     aot_array *room = new_columns(k, g);
     for (int64_t n = 0; n < g->n; n++) {
         for (int64_t i = 0; i < g->groups; i++) {
             aot_array *to = slab(k, small, g, n, i, g->m, g->places);
-            slab_to_small(k, g, room, slab(k, big, g, n, i, g->c, g->pixels), weight_of(k, w, g, i), to);
+            slab_to_small(k, g, room, slab(k, big, g, n, i, g->c, g->pixels), weight_of(k, w, g, i),
+                          to);
             add_bias(to, bias, i);
         }
     }
 }
 
-static void to_big(aot_kern *k, const geometry *g, aot_array *small, aot_array *w, const aot_array *bias, aot_array *big)
+static void to_big(aot_kern *k, const geometry *g, aot_array *small, aot_array *w,
+                   const aot_array *bias, aot_array *big)
 {
     aot_array *room = new_columns(k, g);
     for (int64_t n = 0; n < g->n; n++) {
         for (int64_t i = 0; i < g->groups; i++) {
             aot_array *to = slab(k, big, g, n, i, g->c, g->pixels);
-            slab_to_big(k, g, room, slab(k, small, g, n, i, g->m, g->places), weight_of(k, w, g, i), to);
+            slab_to_big(k, g, room, slab(k, small, g, n, i, g->m, g->places), weight_of(k, w, g, i),
+                        to);
             add_bias(to, bias, i);
         }
     }
 }
 
-static void to_weight(aot_kern *k, const geometry *g, aot_array *small, aot_array *big, aot_array *grad)
+static void to_weight(aot_kern *k, const geometry *g, aot_array *small, aot_array *big,
+                      aot_array *grad)
 {
     aot_array *room = new_columns(k, g);
     for (int64_t n = 0; n < g->n; n++) {
         for (int64_t i = 0; i < g->groups; i++) {
-            slab_to_weight(k, g, room, slab(k, small, g, n, i, g->m, g->places), slab(k, big, g, n, i, g->c, g->pixels),
-                           weight_of(k, grad, g, i));
+            slab_to_weight(k, g, room, slab(k, small, g, n, i, g->m, g->places),
+                           slab(k, big, g, n, i, g->c, g->pixels), weight_of(k, grad, g, i));
         }
     }
 }
 
-static aot_array *image_of(aot_kern *k, const geometry *g, const aot_array *like, int64_t channels, const int64_t *pixels)
+static aot_array *image_of(aot_kern *k, const geometry *g, const aot_array *like, int64_t channels,
+                           const int64_t *pixels)
 {
     int64_t size[5] = {g->n, channels * g->groups};
     unsigned n = like->ndim - 2u;
@@ -317,7 +338,8 @@ static aot_array *bias_gradient(aot_kern *k, aot_array *grad)
             dims[n++] = aot_xv_int(i);
         }
     }
-    return k_call(k, AOT_OP_aten_sum_dim_IntList, 2, (const aot_xval[]){aot_xv_array(grad), aot_xv_list(n, dims)});
+    return k_call(k, AOT_OP_aten_sum_dim_IntList, 2,
+                  (const aot_xval[]){aot_xv_array(grad), aot_xv_list(n, dims)});
 }
 
 /* With complex numbers the other factor is conjugated. */
@@ -326,10 +348,12 @@ static aot_array *conjugate(aot_kern *k, aot_array *x)
     return aot_array_kind(x) == 'c' ? K1(k, aten__conj_physical, x) : x;
 }
 
-static void check_gradient(aot_kern *k, const geometry *g, const aot_array *grad, const aot_array *x)
+static void check_gradient(aot_kern *k, const geometry *g, const aot_array *grad,
+                           const aot_array *x)
 {
     const int64_t *pixels = g->transposed ? g->big : g->small;
-    bool fits = grad->ndim == x->ndim && grad->size[0] == g->n && grad->size[1] == g->groups * (g->transposed ? g->c : g->m);
+    bool fits = grad->ndim == x->ndim && grad->size[0] == g->n &&
+                grad->size[1] == g->groups * (g->transposed ? g->c : g->m);
     for (unsigned i = 2; i < x->ndim && fits; i++) {
         fits = grad->size[i] == pixels[3 - x->ndim + i];
     }
@@ -347,7 +371,8 @@ void kern_convolution_backward(aot_kern *k)
     check_gradient(k, &g, grad, x);
     if (wanted(k, 0)) {
         aot_array *weight = conjugate(k, k_cast_contiguous(k, w, g.d));
-        aot_array *dx = image_of(k, &g, x, g.transposed ? g.m : g.c, g.transposed ? g.small : g.big);
+        aot_array *dx =
+            image_of(k, &g, x, g.transposed ? g.m : g.c, g.transposed ? g.small : g.big);
         if (g.transposed) {
             to_small(k, &g, dy, weight, NULL, dx);
         } else {
@@ -358,7 +383,8 @@ void kern_convolution_backward(aot_kern *k)
         k_give_none(k);
     }
     if (wanted(k, 1)) {
-        aot_array *in = conjugate(k, k_cast_contiguous(k, x, g.d)), *dw = k_new(k, g.d, w->ndim, w->size);
+        aot_array *in = conjugate(k, k_cast_contiguous(k, x, g.d)),
+                  *dw = k_new(k, g.d, w->ndim, w->size);
         to_weight(k, &g, g.transposed ? in : dy, g.transposed ? dy : in, dw);
         k_give_in(k, 1, dw, (aot_dtype)w->dtype);
     } else {

@@ -7,7 +7,7 @@
 
 #include "exec/kernel.h"
 
-/* ---- constructors: sizes at `size`, dtype at `dtype` --------------------------------------------------- */
+/* ---- constructors: sizes at `size`, dtype at `dtype` ----------------------------------------- */
 
 static aot_array *made(aot_kern *k, unsigned size_pos, aot_dtype d)
 {
@@ -40,8 +40,10 @@ static void fill_with(aot_kern *k, aot_array *x, unsigned pos)
 
 static aot_dtype dtype_of_number(const aot_xval *v)
 {
-    return v->kind == AOT_X_COMPLEX ? AOT_C64 : v->kind == AOT_X_REAL ? AOT_F32 : v->kind == AOT_X_INT ? AOT_I64
-                                                                                                     : AOT_B8;
+    return v->kind == AOT_X_COMPLEX ? AOT_C64
+           : v->kind == AOT_X_REAL  ? AOT_F32
+           : v->kind == AOT_X_INT   ? AOT_I64
+                                    : AOT_B8;
 }
 
 void kern_full(aot_kern *k)
@@ -58,7 +60,8 @@ void kern_scalar_tensor(aot_kern *k)
     k_give(k, x);
 }
 
-static aot_array *strided(aot_kern *k, aot_dtype d, unsigned n, const int64_t *size, unsigned n_strides, const int64_t *stride)
+static aot_array *strided(aot_kern *k, aot_dtype d, unsigned n, const int64_t *size,
+                          unsigned n_strides, const int64_t *stride)
 {
     if (n != n_strides) {
         k_fail(k, AOT_E_SHAPE, "%u sizes and %u strides", n, n_strides);
@@ -123,7 +126,8 @@ void kern_fill(aot_kern *k)
     k_give(k, out);
 }
 
-static void ramp(aot_kern *k, const aot_xval *start, const aot_xval *end, const aot_xval *step, aot_dtype d)
+static void ramp(aot_kern *k, const aot_xval *start, const aot_xval *end, const aot_xval *step,
+                 aot_dtype d)
 {
     bool ints = start->kind == AOT_X_INT && end->kind == AOT_X_INT && step->kind == AOT_X_INT;
     double a = start->kind == AOT_X_REAL ? start->u.f : (double)start->u.i;
@@ -165,7 +169,7 @@ void kern_arange_start_step(aot_kern *k)
     ramp(k, k_arg(k, 0), k_arg(k, 1), k_arg(k, 2), k_dtype(k, 3, AOT_NO_DTYPE));
 }
 
-/* ---- copies --------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 void kern_to_copy(aot_kern *k)
 {
@@ -200,7 +204,7 @@ void kern_copy_(aot_kern *k)
     k_give(k, x);
 }
 
-/* ---- joining and padding --------------------------------------------------------------------------------- */
+/* ---- joining and padding --------------------------------------------------------------------- */
 
 static bool counts(const aot_array *x) /* an empty 1-dim tensor joins anything */
 {
@@ -321,7 +325,7 @@ void kern_repeat(aot_kern *k)
     k_give(k, out);
 }
 
-/* ---- triangles --------------------------------------------------------------------------------------------- */
+/* ---- triangles ------------------------------------------------------------------------------- */
 
 static void triangle(aot_kern *k, bool upper)
 {

@@ -1,17 +1,21 @@
-/* Operators that are run for what they do or say rather than for values: collectives of a group of one rank, checks that
- * a graph makes of itself.
+/* Operators that are run for what they do or say rather than for values: collectives of a group of
+ * one rank, checks that a graph makes of itself.
  *
- * Differs: the values of other ranks are in no log, so a collective sees this rank alone; one that states more ranks is
- * refused. Mirrors: torch/csrc/distributed/c10d/Functional.cpp, aten/src/ATen/native/TensorCompare.cpp (_assert_async). */
+ * Differs: the values of other ranks are in no log, so a collective sees this rank alone; one that
+ * states more ranks is refused. Mirrors: torch/csrc/distributed/c10d/Functional.cpp,
+ * aten/src/ATen/native/TensorCompare.cpp (_assert_async). */
 #include "exec/kernel.h"
 
-/* ---- collectives ------------------------------------------------------------------------------------------------- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 static void check_ranks(aot_kern *k, unsigned pos)
 {
     long long n = (long long)k_int(k, pos, 1);
     if (n != 1) {
-        k_fail(k, AOT_E_UNSUPPORTED, "a group of %lld ranks: what the others hold is in no log, so only a group of one is run", n);
+        k_fail(k, AOT_E_UNSUPPORTED,
+               "a group of %lld ranks: what the others hold is in no log, so only a group of one "
+               "is run",
+               n);
     }
 }
 
@@ -71,8 +75,10 @@ void kern_all_to_all(aot_kern *k)
     unsigned n_out, n_in;
     const int64_t *out = k_ints(k, 1, &n_out), *in = k_ints(k, 2, &n_in);
     if (n_out > 1 || n_in > 1 || (n_out == 1 && n_in == 1 && out[0] != in[0])) {
-        k_fail(k, AOT_E_UNSUPPORTED, "pieces for %u ranks: what the others hold is in no log, so only a group of one is run",
-               n_out > n_in ? n_out : n_in);
+        k_fail(
+            k, AOT_E_UNSUPPORTED,
+            "pieces for %u ranks: what the others hold is in no log, so only a group of one is run",
+            n_out > n_in ? n_out : n_in);
     }
     kern_collective(k);
 }
@@ -83,7 +89,7 @@ void kern_wait(aot_kern *k)
     k_give(k, k_need(k, 0));
 }
 
-/* ---- checks -------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static void check(aot_kern *k, bool has_text)
 {
@@ -134,7 +140,8 @@ void kern_number(aot_kern *k)
     aot_array *x = k_need(k, 0);
     aot_dtype d = (aot_dtype)x->dtype;
     if (aot_array_numel(x) != 1) {
-        k_fail(k, AOT_E_SHAPE, "a tensor of %lld elements is no number", (long long)aot_array_numel(x));
+        k_fail(k, AOT_E_SHAPE, "a tensor of %lld elements is no number",
+               (long long)aot_array_numel(x));
     }
     aot_complex z = k_complex(k, 0, 0);
     aot_xval v = {.kind = AOT_X_COMPLEX, .u.z = {creal(z), cimag(z)}};

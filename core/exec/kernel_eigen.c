@@ -1,4 +1,5 @@
-/* Linear algebra by LAPACK: orthogonal factors, eigenvalues, singular values, and what rests on them.
+/* Linear algebra by LAPACK: orthogonal factors, eigenvalues, singular values, and what rests on
+ * them.
  *
  * Mirrors: aten/src/ATen/native/BatchLinearAlgebra.cpp, LinearAlgebra.cpp (matrix_exp, pinv). */
 #include <math.h>
@@ -15,7 +16,7 @@ static void *work_for(aot_kern *k, int64_t n)
     return k_mem(k, (size_t)(n < 1 ? 1 : n) * sizeof(aot_complex));
 }
 
-/* ---- QR ---------------------------------------------------------------------------------------------------------- */
+/* ---- QR -------------------------------------------------------------------------------------- */
 
 /* Householder vectors below R, and their factors tau. */
 static mats factored(aot_kern *k, aot_array *a, aot_array **tau)
@@ -27,7 +28,8 @@ static mats factored(aot_kern *k, aot_array *a, aot_array **tau)
     for (int64_t i = 0; i < v.count && least > 0; i++) {
         char *t = aot_array_data(*tau) + i * least * aot_array_item_bytes(*tau);
         if (v.z) {
-            zgeqrf_(&v.m, &v.n, mats_at(&v, i), &v.ld, (aot_complex *)(void *)t, work, &lwork, &info);
+            zgeqrf_(&v.m, &v.n, mats_at(&v, i), &v.ld, (aot_complex *)(void *)t, work, &lwork,
+                    &info);
         } else {
             dgeqrf_(&v.m, &v.n, mats_at(&v, i), &v.ld, (double *)(void *)t, work, &lwork, &info);
         }
@@ -43,9 +45,11 @@ static void make_q(aot_kern *k, mats *v, const aot_array *tau, int n_tau)
     for (int64_t i = 0; i < v->count && v->m > 0 && v->n > 0; i++) {
         char *t = aot_array_data(tau) + i * n_tau * aot_array_item_bytes(tau);
         if (v->z) {
-            zungqr_(&v->m, &v->n, &n_tau, mats_at(v, i), &v->ld, (aot_complex *)(void *)t, work, &lwork, &info);
+            zungqr_(&v->m, &v->n, &n_tau, mats_at(v, i), &v->ld, (aot_complex *)(void *)t, work,
+                    &lwork, &info);
         } else {
-            dorgqr_(&v->m, &v->n, &n_tau, mats_at(v, i), &v->ld, (double *)(void *)t, work, &lwork, &info);
+            dorgqr_(&v->m, &v->n, &n_tau, mats_at(v, i), &v->ld, (double *)(void *)t, work, &lwork,
+                    &info);
         }
     }
 }
@@ -96,7 +100,8 @@ void kern_householder_product(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *tau = k_need(k, 1);
     mats v = mats_of(k, a);
-    make_q(k, &v, k_cast_contiguous(k, tau, v.z ? AOT_C128 : AOT_F64), (int)tau->size[tau->ndim - 1]);
+    make_q(k, &v, k_cast_contiguous(k, tau, v.z ? AOT_C128 : AOT_F64),
+           (int)tau->size[tau->ndim - 1]);
     k_give_as(k, 0, v.x, (aot_dtype)a->dtype);
 }
 
@@ -105,20 +110,22 @@ void kern_ormqr(aot_kern *k)
     aot_array *a = k_need(k, 0), *tau = k_need(k, 1), *other = k_need(k, 2);
     mats v = mats_of(k, a), c = mats_of(k, other);
     char side = k_bool(k, 3) ? 'L' : 'R', trans = k_bool(k, 4) ? 'T' : 'N';
-    aot_int n_tau = (aot_int)tau->size[tau->ndim - 1], lwork = WORK * (c.m + c.n + 1) + WORK * WORK, info;
+    aot_int n_tau = (aot_int)tau->size[tau->ndim - 1], lwork = WORK * (c.m + c.n + 1) + WORK * WORK,
+            info;
     double *work = work_for(k, lwork);
     if (v.z) {
         k_fail(k, AOT_E_UNSUPPORTED, "not run for complex numbers");
     }
     tau = k_cast_contiguous(k, tau, AOT_F64);
     for (int64_t i = 0; i < c.count; i++) {
-        dormqr_(&side, &trans, &c.m, &c.n, &n_tau, mats_at(&v, i), &v.ld, (double *)(void *)aot_array_data(tau) + i * n_tau,
-                mats_at(&c, i), &c.ld, work, &lwork, &info);
+        dormqr_(&side, &trans, &c.m, &c.n, &n_tau, mats_at(&v, i), &v.ld,
+                (double *)(void *)aot_array_data(tau) + i * n_tau, mats_at(&c, i), &c.ld, work,
+                &lwork, &info);
     }
     k_give_as(k, 0, c.x, (aot_dtype)other->dtype);
 }
 
-/* ---- singular values ------------------------------------------------------------------------------------------------ */
+/* ---- singular values ------------------------------------------------------------------------- */
 
 typedef struct svd {
     mats u, vh;
@@ -129,8 +136,8 @@ static svd decomposed(aot_kern *k, aot_array *a, bool full, bool vectors)
 {
     mats v = mats_of(k, a);
     aot_int least = v.m < v.n ? v.m : v.n, most = v.m < v.n ? v.n : v.m, info;
-    svd r = {mats_new(k, a, v.z, v.m, full ? v.m : least), mats_new(k, a, v.z, full ? v.n : least, v.n),
-             mats_list(k, a, AOT_F64, 1, least)};
+    svd r = {mats_new(k, a, v.z, v.m, full ? v.m : least),
+             mats_new(k, a, v.z, full ? v.n : least, v.n), mats_list(k, a, AOT_F64, 1, least)};
     aot_int lwork = 8 * (most + 1) * (most + 1) + 64 * most + 64;
     void *work = work_for(k, lwork);
     double *rwork = k_mem(k, (size_t)(8 * (most + 2) * (most + 2)) * sizeof(double));
@@ -139,11 +146,11 @@ static svd decomposed(aot_kern *k, aot_array *a, bool full, bool vectors)
     for (int64_t i = 0; i < v.count && least > 0; i++) {
         double *s = (double *)(void *)aot_array_data(r.s) + i * least;
         if (v.z) {
-            zgesdd_(&job, &v.m, &v.n, mats_at(&v, i), &v.ld, s, mats_at(&r.u, i), &r.u.ld, mats_at(&r.vh, i), &r.vh.ld,
-                    work, &lwork, rwork, iwork, &info);
+            zgesdd_(&job, &v.m, &v.n, mats_at(&v, i), &v.ld, s, mats_at(&r.u, i), &r.u.ld,
+                    mats_at(&r.vh, i), &r.vh.ld, work, &lwork, rwork, iwork, &info);
         } else {
-            dgesdd_(&job, &v.m, &v.n, mats_at(&v, i), &v.ld, s, mats_at(&r.u, i), &r.u.ld, mats_at(&r.vh, i), &r.vh.ld,
-                    work, &lwork, iwork, &info);
+            dgesdd_(&job, &v.m, &v.n, mats_at(&v, i), &v.ld, s, mats_at(&r.u, i), &r.u.ld,
+                    mats_at(&r.vh, i), &r.vh.ld, work, &lwork, iwork, &info);
         }
     }
     return r;
@@ -172,13 +179,15 @@ void kern_svd(aot_kern *k)
 
 static aot_array *adjoint(aot_kern *k, aot_array *x)
 {
-    x = k_call(k, AOT_OP_aten_transpose_int, 3, (const aot_xval[]){aot_xv_array(x), aot_xv_int(-2), aot_xv_int(-1)});
+    x = k_call(k, AOT_OP_aten_transpose_int, 3,
+               (const aot_xval[]){aot_xv_array(x), aot_xv_int(-2), aot_xv_int(-1)});
     return aot_array_kind(x) == 'c' ? K1(k, aten__conj_physical, x) : x;
 }
 
 static aot_array *matmul(aot_kern *k, aot_array *a, aot_array *b)
 {
-    int64_t fa[3] = {-1, a->size[a->ndim - 2], a->size[a->ndim - 1]}, fb[3] = {-1, b->size[b->ndim - 2], b->size[b->ndim - 1]};
+    int64_t fa[3] = {-1, a->size[a->ndim - 2], a->size[a->ndim - 1]},
+            fb[3] = {-1, b->size[b->ndim - 2], b->size[b->ndim - 1]};
     int64_t size[AOT_ARRAY_MAX_NDIM];
     memcpy(size, a->size, sizeof size);
     size[a->ndim - 1] = fb[2];
@@ -203,7 +212,8 @@ void kern_pinv(aot_kern *k)
     int64_t per = aot_array_numel(r.s) / (least > 0 ? least : 1);
     for (int64_t i = 0; i < per; i++) {
         double *s = (double *)(void *)aot_array_data(r.s) + i * least;
-        double absolute = atol == NULL ? 0 : aot_get_real((aot_dtype)atol->dtype, aot_array_data(atol));
+        double absolute =
+            atol == NULL ? 0 : aot_get_real((aot_dtype)atol->dtype, aot_array_data(atol));
         double relative = rtol != NULL  ? aot_get_real((aot_dtype)rtol->dtype, aot_array_data(rtol))
                           : absolute > 0 ? 0
                                          : eps * (double)(m > n ? m : n);
@@ -216,7 +226,7 @@ void kern_pinv(aot_kern *k)
     k_give_as(k, 0, matmul(k, scaled, adjoint(k, r.u.x)), (aot_dtype)a->dtype);
 }
 
-/* ---- eigenvalues ------------------------------------------------------------------------------------------------------- */
+/* ---- eigenvalues ----------------------------------------------------------------------------- */
 
 void kern_eigh(aot_kern *k)
 {
@@ -225,7 +235,8 @@ void kern_eigh(aot_kern *k)
     mats v = mats_of(k, a);
     bool vectors = k_bool(k, 2);
     char job = vectors ? 'V' : 'N', uplo = k_str_is(k, 1, "U") || k_str_is(k, 1, "u") ? 'U' : 'L';
-    aot_int n = v.n, lwork = 8 * n * n + 64 * n + 64, lrwork = 3 * n * n + 8 * n + 8, liwork = 8 * n + 8, info;
+    aot_int n = v.n, lwork = 8 * n * n + 64 * n + 64, lrwork = 3 * n * n + 8 * n + 8,
+            liwork = 8 * n + 8, info;
     void *work = work_for(k, lwork);
     double *rwork = k_mem(k, (size_t)lrwork * sizeof *rwork);
     aot_int *iwork = k_mem(k, (size_t)liwork * sizeof *iwork);
@@ -233,7 +244,8 @@ void kern_eigh(aot_kern *k)
     for (int64_t i = 0; i < v.count && n > 0; i++) {
         double *w = (double *)(void *)aot_array_data(values) + i * n;
         if (v.z) {
-            zheevd_(&job, &uplo, &n, mats_at(&v, i), &v.ld, w, work, &lwork, rwork, &lrwork, iwork, &liwork, &info);
+            zheevd_(&job, &uplo, &n, mats_at(&v, i), &v.ld, w, work, &lwork, rwork, &lrwork, iwork,
+                    &liwork, &info);
         } else {
             dsyevd_(&job, &uplo, &n, mats_at(&v, i), &v.ld, w, work, &lwork, iwork, &liwork, &info);
         }
@@ -254,7 +266,9 @@ static void unfold_vectors(const double *wi, const double *vr, int n, aot_comple
         bool first = wi[j] > 0 && j + 1 < n, second = wi[j] < 0 && j > 0;
         const double *re = vr + (int64_t)(second ? j - 1 : j) * n, *im = re + n;
         for (int i = 0; i < n; i++) {
-            out[(int64_t)j * n + i] = first ? CMPLX(re[i], im[i]) : second ? CMPLX(re[i], -im[i]) : CMPLX(re[i], 0);
+            out[(int64_t)j * n + i] = first    ? CMPLX(re[i], im[i])
+                                      : second ? CMPLX(re[i], -im[i])
+                                               : CMPLX(re[i], 0);
         }
     }
 }
@@ -263,16 +277,19 @@ static void eigen_pairs(aot_kern *k, aot_array *a, aot_array **values, mats *vec
 {
     mats v = mats_of(k, a);
     aot_int n = v.n, lwork = 64 * (n + 1), info, one = n > 0 ? n : 1;
-    void *work = work_for(k, lwork), *wr = work_for(k, n + 1), *wi = work_for(k, n + 1), *vr = work_for(k, (int64_t)n * n + 1);
+    void *work = work_for(k, lwork), *wr = work_for(k, n + 1), *wi = work_for(k, n + 1),
+         *vr = work_for(k, (int64_t)n * n + 1);
     *values = mats_list(k, a, AOT_C128, 1, n);
     *vectors = mats_new(k, a, true, n, n);
     for (int64_t i = 0; i < v.count && n > 0; i++) {
         aot_complex *w = (aot_complex *)(void *)aot_array_data(*values) + i * n;
         if (v.z) {
-            zgeev_("N", "V", &n, mats_at(&v, i), &v.ld, w, NULL, &one, mats_at(vectors, i), &one, work, &lwork, vr, &info);
+            zgeev_("N", "V", &n, mats_at(&v, i), &v.ld, w, NULL, &one, mats_at(vectors, i), &one,
+                   work, &lwork, vr, &info);
             continue;
         }
-        dgeev_("N", "V", &n, mats_at(&v, i), &v.ld, wr, wi, NULL, &one, vr, &one, work, &lwork, &info);
+        dgeev_("N", "V", &n, mats_at(&v, i), &v.ld, wr, wi, NULL, &one, vr, &one, work, &lwork,
+               &info);
         for (int j = 0; j < n; j++) {
             w[j] = CMPLX(((double *)wr)[j], ((double *)wi)[j]);
         }
@@ -289,7 +306,7 @@ void kern_eig(aot_kern *k)
     k_give_as(k, 1, vectors.x, k_complex_of((aot_dtype)a->dtype));
 }
 
-/* ---- L D L^T --------------------------------------------------------------------------------------------------------------- */
+/* ---- L D L^T --------------------------------------------------------------------------------- */
 
 void kern_ldl_factor(aot_kern *k)
 {
@@ -302,8 +319,8 @@ void kern_ldl_factor(aot_kern *k)
         k_fail(k, AOT_E_UNSUPPORTED, "not run for complex numbers");
     }
     for (int64_t i = 0; i < v.count && n > 0; i++) {
-        dsytrf_("L", &n, mats_at(&v, i), &v.ld, (aot_int *)(void *)aot_array_data(pivots) + i * n, work, &lwork,
-                (aot_int *)(void *)aot_array_data(info) + i);
+        dsytrf_("L", &n, mats_at(&v, i), &v.ld, (aot_int *)(void *)aot_array_data(pivots) + i * n,
+                work, &lwork, (aot_int *)(void *)aot_array_data(info) + i);
     }
     k_give_as(k, 0, K1(k, aten_tril, v.x), (aot_dtype)a->dtype);
     k_give(k, pivots);
@@ -322,13 +339,13 @@ void kern_ldl_solve(aot_kern *k)
         k_fail(k, AOT_E_UNSUPPORTED, "not run for complex numbers");
     }
     for (int64_t i = 0; i < x.count && n > 0; i++) {
-        dsytrs_("L", &n, &x.n, mats_at(&v, i), &v.ld, (aot_int *)(void *)aot_array_data(pivots) + i * n, mats_at(&x, i), &x.ld,
-                &info);
+        dsytrs_("L", &n, &x.n, mats_at(&v, i), &v.ld,
+                (aot_int *)(void *)aot_array_data(pivots) + i * n, mats_at(&x, i), &x.ld, &info);
     }
     k_give_as(k, 0, x.x, (aot_dtype)k_need(k, 2)->dtype);
 }
 
-/* ---- exponential -------------------------------------------------------------------------------------------------------------- */
+/* ---- exponential ----------------------------------------------------------------------------- */
 
 static double largest(aot_kern *k, aot_array *x)
 {
@@ -342,7 +359,10 @@ void kern_matrix_exp(aot_kern *k)
     aot_array *a = k_need(k, 0);
     mats v = mats_of(k, a);
     aot_array *x = v.x, *one = mats_new(k, a, v.z, v.n, v.n).x;
-    aot_array_fill(k_call(k, AOT_OP_aten_diagonal, 4, (const aot_xval[]){aot_xv_array(one), aot_xv_int(0), aot_xv_int(-2), aot_xv_int(-1)}), 1);
+    aot_array_fill(k_call(k, AOT_OP_aten_diagonal, 4,
+                          (const aot_xval[]){aot_xv_array(one), aot_xv_int(0), aot_xv_int(-2),
+                                             aot_xv_int(-1)}),
+                   1);
     if (aot_array_numel(a) == 0) {
         k_give_as(k, 0, x, (aot_dtype)a->dtype);
         return;

@@ -19,7 +19,8 @@ static void check_indices(aot_kern *k, const bags *b)
 {
     for (int64_t i = 0; i < b->n_indices; i++) {
         if (b->indices[i] < 0 || b->indices[i] >= b->rows) {
-            k_fail(k, AOT_E_RANGE, "index %" PRId64 " is out of bounds for %" PRId64 " rows", b->indices[i], b->rows);
+            k_fail(k, AOT_E_RANGE, "index %" PRId64 " is out of bounds for %" PRId64 " rows",
+                   b->indices[i], b->rows);
         }
     }
 }
@@ -27,7 +28,8 @@ static void check_indices(aot_kern *k, const bags *b)
 static void need_numel(aot_kern *k, const aot_array *x, int64_t n, const char *what)
 {
     if (x != NULL && aot_array_numel(x) < n) {
-        k_fail(k, AOT_E_SHAPE, "%" PRId64 " %s where %" PRId64 " are due", aot_array_numel(x), what, n);
+        k_fail(k, AOT_E_SHAPE, "%" PRId64 " %s where %" PRId64 " are due", aot_array_numel(x), what,
+               n);
     }
 }
 
@@ -42,7 +44,9 @@ static void assign_bags(aot_kern *k, bags *b, aot_array *offsets)
     b->bag = k_mem(k, (size_t)(b->n_indices + 1) * sizeof *b->bag);
     for (int64_t i = 0; i < n; i++) {
         if (o[i] < at || o[i] > b->n_indices) {
-            k_fail(k, AOT_E_RANGE, "offset %" PRId64 " of a bag is not between %" PRId64 " and %" PRId64, o[i], at, b->n_indices);
+            k_fail(k, AOT_E_RANGE,
+                   "offset %" PRId64 " of a bag is not between %" PRId64 " and %" PRId64, o[i], at,
+                   b->n_indices);
         }
         at = o[i];
         int64_t end = i + 1 < n && o[i + 1] <= b->n_indices ? o[i + 1] : b->n_indices;
@@ -60,10 +64,12 @@ static bool counts(const bags *b, int64_t i)
 
 static void put_ints(aot_array *x, const int64_t *v)
 {
-    aot_store_int(v, (aot_dtype)x->dtype, aot_array_data(x), aot_array_item_bytes(x), aot_array_numel(x));
+    aot_store_int(v, (aot_dtype)x->dtype, aot_array_data(x), aot_array_item_bytes(x),
+                  aot_array_numel(x));
 }
 
-static void fill_bags(const bags *b, const double *w, const double *scale, double *out, int64_t *size, int64_t *largest)
+static void fill_bags(const bags *b, const double *w, const double *scale, double *out,
+                      int64_t *size, int64_t *largest)
 {
     for (int64_t i = 0; i < b->n_indices; i++) {
         const double *row = w + b->indices[i] * b->width;
@@ -84,19 +90,25 @@ static void fill_bags(const bags *b, const double *w, const double *scale, doubl
     }
 }
 
-/* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
- * padding_idx -> output, offset2bag, bag_size, max_indices. Sums of f32 and half types leave the last three
- * empty or zero, as PyTorch's fast path does. */
+/* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+ * include_last_offset, padding_idx -> output, offset2bag, bag_size, max_indices. Sums of f32 and
+ * half types leave the last three empty or zero, as PyTorch's fast path does. */
 void kern_embedding_bag(aot_kern *k)
 {
-    aot_array *w = k_need(k, 0), *indices = k_need(k, 1), *offsets = k_need(k, 2), *scale = k_in(k, 6);
+    aot_array *w = k_need(k, 0), *indices = k_need(k, 1), *offsets = k_need(k, 2),
+              *scale = k_in(k, 6);
     aot_dtype d = (aot_dtype)w->dtype, di = (aot_dtype)indices->dtype;
     need_reals(k, w);
     if (w->ndim != 2 || indices->ndim != 1 || offsets->ndim != 1) {
-        k_fail(k, AOT_E_SHAPE, "a weight with %u dimensions, indices with %u, offsets with %u", w->ndim, indices->ndim, offsets->ndim);
+        k_fail(k, AOT_E_SHAPE, "a weight with %u dimensions, indices with %u, offsets with %u",
+               w->ndim, indices->ndim, offsets->ndim);
     }
-    bags b = {.n_indices = indices->size[0], .rows = w->size[0], .width = w->size[1], .mode = k_int(k, 4, 0),
-              .padding = k_int(k, 8, -1), .indices = ints_of(k, indices)};
+    bags b = {.n_indices = indices->size[0],
+              .rows = w->size[0],
+              .width = w->size[1],
+              .mode = k_int(k, 4, 0),
+              .padding = k_int(k, 8, -1),
+              .indices = ints_of(k, indices)};
     b.n = offsets->size[0] - (k_bool(k, 7) && offsets->size[0] > 0);
     check_indices(k, &b);
     need_numel(k, scale, b.n_indices, "weights of indices");
@@ -105,9 +117,11 @@ void kern_embedding_bag(aot_kern *k)
     int64_t *bag_size = k_mem(k, (size_t)(b.n + 1) * sizeof *bag_size);
     int64_t *largest = k_mem(k, (size_t)(b.n * b.width + 1) * sizeof *largest);
     aot_array *sum = k_new(k, AOT_F64, 2, size);
-    fill_bags(&b, reals_of(k, w), scale != NULL ? reals_of(k, scale) : NULL, reals_data(sum), bag_size, largest);
+    fill_bags(&b, reals_of(k, w), scale != NULL ? reals_of(k, scale) : NULL, reals_data(sum),
+              bag_size, largest);
     k_give_as(k, 0, sum, d);
-    bool fast = b.mode == MODE_SUM && aot_opmath(d) == AOT_F32 && b.padding < 0 && (b.width <= 1 || w->stride[1] == 1);
+    bool fast = b.mode == MODE_SUM && aot_opmath(d) == AOT_F32 && b.padding < 0 &&
+                (b.width <= 1 || w->stride[1] == 1);
     int64_t n_bag = fast ? 0 : b.n_indices;
     aot_array *bag = k_out(k, 1, di, 1, &n_bag), *sizes = k_out(k, 2, di, 1, &b.n);
     aot_array *most = k_out(k, 3, di, b.mode == MODE_MAX ? 2 : 1, size);
@@ -121,11 +135,16 @@ void kern_embedding_bag(aot_kern *k)
     k_give(k, most);
 }
 
-/* What the backward knows of the bags; their indices' bags are made anew where the forward left them out. */
-static bags bags_again(aot_kern *k, aot_array *grad, unsigned indices_pos, unsigned bag_pos, int64_t rows)
+/* What the backward knows of the bags; their indices' bags are made anew where the forward left
+ * them out. */
+static bags bags_again(aot_kern *k, aot_array *grad, unsigned indices_pos, unsigned bag_pos,
+                       int64_t rows)
 {
     aot_array *indices = k_need(k, indices_pos), *bag = k_need(k, bag_pos);
-    bags b = {.n = grad->size[0], .n_indices = aot_array_numel(indices), .rows = rows, .width = grad->size[1],
+    bags b = {.n = grad->size[0],
+              .n_indices = aot_array_numel(indices),
+              .rows = rows,
+              .width = grad->size[1],
               .indices = ints_of(k, indices)};
     check_indices(k, &b);
     if (aot_array_numel(bag) == b.n_indices) {
@@ -147,8 +166,8 @@ static int compare_ints(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* By what the gradient of each row is divided. Of the u-th of the rows that occur, in order, PyTorch takes
- * how often the u-th of all sorted indices occurs, and so does this. */
+/* By what the gradient of each row is divided. Of the u-th of the rows that occur, in order,
+ * PyTorch takes how often the u-th of all sorted indices occurs, and so does this. */
 static double *frequencies(aot_kern *k, const bags *b)
 {
     double *divisor = k_mem(k, (size_t)(b->rows + 1) * sizeof *divisor);
@@ -167,7 +186,8 @@ static double *frequencies(aot_kern *k, const bags *b)
     return divisor;
 }
 
-static void add_rows(const bags *b, const double *grad, const double *scale, const int64_t *size, const double *divisor, double *dw)
+static void add_rows(const bags *b, const double *grad, const double *scale, const int64_t *size,
+                     const double *divisor, double *dw)
 {
     for (int64_t i = 0; i < b->n_indices; i++) {
         double f = scale != NULL ? scale[i] : 1;
@@ -179,14 +199,15 @@ static void add_rows(const bags *b, const double *grad, const double *scale, con
     }
 }
 
-/* grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
- * sparse, per_sample_weights, padding_idx */
+/* grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq,
+ * mode, sparse, per_sample_weights, padding_idx */
 void kern_embedding_bag_backward(aot_kern *k)
 {
     aot_array *grad = k_need(k, 0), *scale = k_in(k, 10);
     int64_t rows = k_int(k, 6, 0);
     if (grad->ndim != 2 || k_bool(k, 9)) {
-        k_fail(k, AOT_E_UNSUPPORTED, k_bool(k, 9) ? "sparse gradients are not run" : "a gradient that is no matrix");
+        k_fail(k, AOT_E_UNSUPPORTED,
+               k_bool(k, 9) ? "sparse gradients are not run" : "a gradient that is no matrix");
     }
     bags b = bags_again(k, grad, 1, 3, rows);
     b.mode = k_int(k, 8, 0);
@@ -210,7 +231,8 @@ void kern_embedding_bag_backward(aot_kern *k)
     k_give_as(k, 0, dw, (aot_dtype)grad->dtype);
 }
 
-/* grad, weight, indices, offsets, offset2bag, mode, padding_idx: each weight's gradient is a dot product. */
+/* grad, weight, indices, offsets, offset2bag, mode, padding_idx: each weight's gradient is a dot
+ * product. */
 void kern_embedding_bag_scale_backward(aot_kern *k)
 {
     aot_array *grad = k_need(k, 0), *w = k_need(k, 1);

@@ -7,7 +7,7 @@
 #include "exec/rows.h"
 #include "exec/special.h"
 
-/* ---- windows ------------------------------------------------------------------------------------------------------ */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* Element at t of 0..1 of the window's length. */
 typedef double window_fn(double t, const double *p);
@@ -35,8 +35,10 @@ static double kaiser(double t, const double *p)
     return sf_i0(p[0] * sqrt(fmax(0, 1 - x * x))) / sf_i0(p[0]);
 }
 
-/* periodic_pos: of that argument, 0: there is none; numbers from `first` on are the window's, dtype behind them. */
-static void window(aot_kern *k, window_fn *fn, unsigned periodic_pos, unsigned n_numbers, const double *defaults)
+/* periodic_pos: of that argument, 0: there is none; numbers from `first` on are the window's, dtype
+ * behind them. */
+static void window(aot_kern *k, window_fn *fn, unsigned periodic_pos, unsigned n_numbers,
+                   const double *defaults)
 {
     int64_t n = k_int(k, 0, 0);
     bool periodic = periodic_pos == 0 || k_bool(k, periodic_pos);
@@ -54,10 +56,10 @@ static void window(aot_kern *k, window_fn *fn, unsigned periodic_pos, unsigned n
     k_give(k, out);
 }
 
-#define WINDOW(name, fn, periodic_pos, n_numbers, ...)                                                                    \
-    void kern_##name(aot_kern *k)                                                                                         \
-    {                                                                                                                     \
-        window(k, fn, periodic_pos, n_numbers, (const double[]){__VA_ARGS__});                                            \
+#define WINDOW(name, fn, periodic_pos, n_numbers, ...)                                             \
+    void kern_##name(aot_kern *k)                                                                  \
+    {                                                                                              \
+        window(k, fn, periodic_pos, n_numbers, (const double[]){__VA_ARGS__});                     \
     }
 WINDOW(bartlett_window, bartlett, 0, 0, 0, 0)
 WINDOW(bartlett_window_periodic, bartlett, 1, 0, 0, 0)
@@ -73,7 +75,7 @@ WINDOW(kaiser_window, kaiser, 0, 0, 12, 0)
 WINDOW(kaiser_window_periodic, kaiser, 1, 0, 12, 0)
 WINDOW(kaiser_window_beta, kaiser, 1, 1, 12, 0)
 
-/* ---- ranges -------------------------------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 static void range(aot_kern *k, unsigned dtype_pos, double step)
 {

@@ -34,7 +34,8 @@ static int64_t smallest_factor(int64_t n)
 }
 
 /* out[0..n) = transform of in[0], in[step] ...; recursion is as deep as n has factors. */
-static void run(const transform *t, aot_complex *out, const aot_complex *in, int64_t n, int64_t step, aot_complex *room)
+static void run(const transform *t, aot_complex *out, const aot_complex *in, int64_t n,
+                int64_t step, aot_complex *room)
 {
     if (n == 1) {
         out[0] = in[0];
@@ -48,7 +49,8 @@ static void run(const transform *t, aot_complex *out, const aot_complex *in, int
         aot_complex s = 0;
         for (int64_t r = 0; r < p; r++) {
             aot_complex w = t->root[r * k % n * each], v = room[r * m + k % m];
-            s += CMPLX(creal(w) * creal(v) - cimag(w) * cimag(v), creal(w) * cimag(v) + cimag(w) * creal(v));
+            s += CMPLX(creal(w) * creal(v) - cimag(w) * cimag(v),
+                       creal(w) * cimag(v) + cimag(w) * creal(v));
         }
         out[k] = s;
     }
@@ -147,7 +149,8 @@ static aot_array *completed(aot_kern *k, const aot_array *half, unsigned dim, in
     aot_array *full = k_new(k, AOT_C128, half->ndim, size);
     for (int64_t i = 0; i < n; i++) {
         bool there = i < n / 2 + 1;
-        aot_array *from = k_select(k, half, dim, there ? i : n - i), *to = k_select(k, full, dim, i);
+        aot_array *from = k_select(k, half, dim, there ? i : n - i),
+                  *to = k_select(k, full, dim, i);
         if (i == 0 || 2 * i == n) { // its imaginary part does not count
             from = K1(k, aten_real, from);
         }

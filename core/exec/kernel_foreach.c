@@ -1,4 +1,5 @@
-/* Operators on lists of tensors: the operator on one tensor, item by item. kernels_foreach.def says which.
+/* Operators on lists of tensors: the operator on one tensor, item by item. kernels_foreach.def says
+ * which.
  *
  * Mirrors: aten/src/ATen/native/ForeachOpsKernels.cpp (slow paths, which run on the CPU). */
 #include <string.h>
@@ -11,7 +12,8 @@ static const aot_op_id item_op[AOT_N_OPS] = {
 #undef EACH
 };
 
-/* Item i of a list; of a tensor of numbers, one for each item, its element; else the value itself. */
+/* Item i of a list; of a tensor of numbers, one for each item, its element; else the value
+ * itself. */
 static aot_xval item_of(aot_kern *k, unsigned pos, unsigned i)
 {
     const aot_xval *v = k_arg(k, pos);
@@ -22,10 +24,12 @@ static aot_xval item_of(aot_kern *k, unsigned pos, unsigned i)
         }
         return v->u.items[i];
     }
-    if (v->kind == AOT_X_ARRAY && v->u.array->ndim == 1 && name.n == 7 && memcmp(name.s, "scalars", 7) == 0) {
+    if (v->kind == AOT_X_ARRAY && v->u.array->ndim == 1 && name.n == 7 &&
+        memcmp(name.s, "scalars", 7) == 0) {
         aot_array *x = k_select(k, v->u.array, 0, i);
-        return aot_array_kind(x) == 'f' ? aot_xv_real(aot_get_real((aot_dtype)x->dtype, aot_array_data(x)))
-                                        : aot_xv_int(aot_get_int((aot_dtype)x->dtype, aot_array_data(x)));
+        return aot_array_kind(x) == 'f'
+                   ? aot_xv_real(aot_get_real((aot_dtype)x->dtype, aot_array_data(x)))
+                   : aot_xv_int(aot_get_int((aot_dtype)x->dtype, aot_array_data(x)));
     }
     return *v;
 }
@@ -60,7 +64,8 @@ static void each_norm(aot_kern *k, aot_op_id op)
     unsigned n = n_items(k);
     k_give_list(k);
     for (unsigned i = 0; i < n; i++) {
-        aot_xval args[] = {item_of(k, 0, i), *k_arg(k, 1), aot_xv_none(), aot_xv_bool(false), *k_arg(k, 2)};
+        aot_xval args[] = {item_of(k, 0, i), *k_arg(k, 1), aot_xv_none(), aot_xv_bool(false),
+                           *k_arg(k, 2)};
         k_give(k, k_call(k, op, 5, args));
     }
 }
@@ -84,6 +89,7 @@ void kern_powsum(aot_kern *k)
     }
     x = K1(k, aten_abs, x);
     aot_xval power[] = {aot_xv_array(x), *k_arg(k, 1)};
-    aot_xval sum[] = {aot_xv_array(k_call(k, AOT_OP_aten_pow_Tensor_Scalar, 2, power)), *k_arg(k, 2), *k_arg(k, 3)};
+    aot_xval sum[] = {aot_xv_array(k_call(k, AOT_OP_aten_pow_Tensor_Scalar, 2, power)),
+                      *k_arg(k, 2), *k_arg(k, 3)};
     k_give(k, k_call(k, AOT_OP_aten_sum_dim_IntList, 3, sum));
 }

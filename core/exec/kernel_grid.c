@@ -2,10 +2,10 @@
  *
  *     input [N, C, S1..Sd]  grid [N, O1..Od, d]  -> [N, C, O1..Od]
  *
- * A point of the grid, from -1 to 1, becomes a place among pixels; outside of the image it is zero, the border or
- * mirrored. What is read is the mean of the 2^d pixels around it, the nearest, or (in the plane) a cubic of 16.
- * Each tap is a pixel with its weight and the weight's derivative by each coordinate: forward and backward
- * differ in what they add up.
+ * A point of the grid, from -1 to 1, becomes a place among pixels; outside of the image it is zero,
+ * the border or mirrored. What is read is the mean of the 2^d pixels around it, the nearest, or (in
+ * the plane) a cubic of 16. Each tap is a pixel with its weight and the weight's derivative by each
+ * coordinate: forward and backward differ in what they add up.
  *
  * Mirrors: aten/src/ATen/native/GridSampler.cpp, GridSampler.h. */
 #include <inttypes.h>
@@ -51,7 +51,8 @@ static place clipped(place p, int64_t size)
 static place padded(const sampler *s, place p, int64_t size)
 {
     if (s->padding == REFLECTION) {
-        p = s->align ? mirrored(p, 0, 2.0 * (double)(size - 1)) : mirrored(p, -1, 2.0 * (double)size - 1);
+        p = s->align ? mirrored(p, 0, 2.0 * (double)(size - 1))
+                     : mirrored(p, -1, 2.0 * (double)size - 1);
     }
     return s->padding == ZEROS ? p : clipped(p, size);
 }
@@ -127,15 +128,18 @@ static void linear_taps(const sampler *s, taps *t, const place *p)
     }
 }
 
-/* Keys' kernel with a = -3/4: weights of the pixels at -1, 0, 1, 2 from t, and their derivatives. */
+/* Keys' kernel with a = -3/4: weights of the pixels at -1, 0, 1, 2 from t, and their
+ * derivatives. */
 static void cubic_weights(double t, double w[4], double dw[4])
 {
     const double a = -0.75;
     for (int i = 0; i < 4; i++) {
         double x = fabs(t - (i - 1)), sign = t < i - 1 ? -1 : 1;
         bool inner = i == 1 || i == 2;
-        w[i] = inner ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
-        dw[i] = sign * (inner ? (3 * (a + 2) * x - 2 * (a + 3)) * x : (3 * a * x - 10 * a) * x + 8 * a);
+        w[i] =
+            inner ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+        dw[i] =
+            sign * (inner ? (3 * (a + 2) * x - 2 * (a + 3)) * x : (3 * a * x - 10 * a) * x + 8 * a);
     }
 }
 
@@ -154,7 +158,8 @@ static void cubic_taps(const sampler *s, taps *t, const place *p)
     }
     t->n = 16;
     for (int i = 0; i < 16; i++) {
-        int64_t at[2] = {cubic_pixel(s, low[0] - 1 + i / 4, s->size[0]), cubic_pixel(s, low[1] - 1 + i % 4, s->size[1])};
+        int64_t at[2] = {cubic_pixel(s, low[0] - 1 + i / 4, s->size[0]),
+                         cubic_pixel(s, low[1] - 1 + i % 4, s->size[1])};
         t->pixel[i] = pixel_at(s, at);
         t->weight[i] = w[0][i / 4] * w[1][i % 4];
         t->by[i][0] = dw[0][i / 4] * w[1][i % 4];
@@ -181,12 +186,20 @@ static void taps_of(const sampler *s, taps *t, const double *point)
 
 static sampler sampler_of(aot_kern *k, aot_array *x, aot_array *grid, unsigned mode_pos)
 {
-    sampler s = {.points = 1, .pixels = 1, .dims = x->ndim - 2u, .mode = k_int(k, mode_pos, 0),
-                 .padding = k_int(k, mode_pos + 1, 0), .align = k_bool(k, mode_pos + 2), .single = x->dtype != AOT_F64};
+    sampler s = {.points = 1,
+                 .pixels = 1,
+                 .dims = x->ndim - 2u,
+                 .mode = k_int(k, mode_pos, 0),
+                 .padding = k_int(k, mode_pos + 1, 0),
+                 .align = k_bool(k, mode_pos + 2),
+                 .single = x->dtype != AOT_F64};
     need_reals(k, x);
     if (x->ndim < 4 || x->ndim > 5 || grid->ndim != x->ndim || grid->size[0] != x->size[0] ||
-        grid->size[grid->ndim - 1] != s.dims || (s.mode == CUBIC && s.dims != 2) || s.mode < 0 || s.mode > CUBIC) {
-        k_fail(k, AOT_E_SHAPE, "image and grid do not fit, or the mode is not known for %u dimensions", x->ndim - 2u);
+        grid->size[grid->ndim - 1] != s.dims || (s.mode == CUBIC && s.dims != 2) || s.mode < 0 ||
+        s.mode > CUBIC) {
+        k_fail(k, AOT_E_SHAPE,
+               "image and grid do not fit, or the mode is not known for %u dimensions",
+               x->ndim - 2u);
     }
     s.n = x->size[0];
     s.channels = x->size[1];
@@ -229,7 +242,8 @@ void kern_grid_sampler_backward(aot_kern *k)
     if (aot_array_numel(grad) != s.n * s.channels * s.points) {
         k_fail(k, AOT_E_SHAPE, "the gradient is not of the result");
     }
-    aot_array *dx = k_new(k, AOT_F64, x->ndim, x->size), *dgrid = k_new(k, AOT_F64, grid->ndim, grid->size);
+    aot_array *dx = k_new(k, AOT_F64, x->ndim, x->size),
+              *dgrid = k_new(k, AOT_F64, grid->ndim, grid->size);
     const double *image = reals_of(k, x), *points = reals_of(k, grid), *g = reals_of(k, grad);
     for (int64_t i = 0; i < s.n * s.points; i++) {
         int64_t n = i / s.points;

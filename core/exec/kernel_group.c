@@ -1,6 +1,7 @@
 /* Products of groups of rows, and products with something done to the result.
  *
- * Mirrors: aten/src/ATen/native/GroupedMMUtils.h, Blas.cpp (_grouped_mm), LinearAlgebra.cpp (_int_mm, _addmm_activation). */
+ * Mirrors: aten/src/ATen/native/GroupedMMUtils.h, Blas.cpp (_grouped_mm), LinearAlgebra.cpp
+ * (_int_mm, _addmm_activation). */
 #include <string.h>
 
 #include "exec/gemm.h"
@@ -12,14 +13,16 @@ static aot_array *part(aot_kern *k, aot_array *x, unsigned dim, int64_t from, in
     int64_t size[AOT_ARRAY_MAX_NDIM];
     memcpy(size, x->size, sizeof size);
     size[dim] = to - from; // an empty group may begin where the memory ends
-    return k_view(k, x, x->ndim, size, x->stride, x->offset + (to > from ? from * x->stride[dim] : 0));
+    return k_view(k, x, x->ndim, size, x->stride,
+                  x->offset + (to > from ? from * x->stride[dim] : 0));
 }
 
 /* Where group g ends: offs holds it, and what is behind the last is no group's. */
 static int64_t end_of(aot_kern *k, const int64_t *offs, int64_t g, int64_t from, int64_t most)
 {
     if (offs[g] < from || offs[g] > most) {
-        k_fail(k, AOT_E_RANGE, "group %lld ends at %lld of %lld", (long long)g, (long long)offs[g], (long long)most);
+        k_fail(k, AOT_E_RANGE, "group %lld ends at %lld of %lld", (long long)g, (long long)offs[g],
+               (long long)most);
     }
     return offs[g];
 }
@@ -38,29 +41,34 @@ static void groups_of_rows(aot_kern *k, aot_array *a, aot_array *b, aot_array *o
     const int64_t *end = ints_of(k, offs);
     for (int64_t g = 0, from = 0; g < offs->size[0]; from = end[g++]) {
         int64_t to = end_of(k, end, g, from, a->size[0]);
-        k_matrix_product_into(k, part(k, a, 0, from, to), k_select(k, b, 0, g), part(k, out, 0, from, to));
+        k_matrix_product_into(k, part(k, a, 0, from, to), k_select(k, b, 0, g),
+                              part(k, out, 0, from, to));
     }
 }
 
 /* a [G, M, K]  b [K, N] in groups of columns  -> [M, N] */
-static void groups_of_columns(aot_kern *k, aot_array *a, aot_array *b, aot_array *offs, aot_array *out)
+static void groups_of_columns(aot_kern *k, aot_array *a, aot_array *b, aot_array *offs,
+                              aot_array *out)
 {
     check_groups(k, offs, a);
     const int64_t *end = ints_of(k, offs);
     for (int64_t g = 0, from = 0; g < offs->size[0]; from = end[g++]) {
         int64_t to = end_of(k, end, g, from, b->size[1]);
-        aot_array_assign(part(k, out, 1, from, to), k_matrix_product(k, k_select(k, a, 0, g), part(k, b, 1, from, to)));
+        aot_array_assign(part(k, out, 1, from, to),
+                         k_matrix_product(k, k_select(k, a, 0, g), part(k, b, 1, from, to)));
     }
 }
 
 /* a [M, K]  b [K, N], K in groups  -> [G, M, N] */
-static void groups_of_terms(aot_kern *k, aot_array *a, aot_array *b, aot_array *offs, aot_array *out)
+static void groups_of_terms(aot_kern *k, aot_array *a, aot_array *b, aot_array *offs,
+                            aot_array *out)
 {
     check_groups(k, offs, NULL);
     const int64_t *end = ints_of(k, offs);
     for (int64_t g = 0, from = 0; g < offs->size[0]; from = end[g++]) {
         int64_t to = end_of(k, end, g, from, a->size[1]);
-        k_matrix_product_into(k, part(k, a, 1, from, to), part(k, b, 0, from, to), k_select(k, out, 0, g));
+        k_matrix_product_into(k, part(k, a, 1, from, to), part(k, b, 0, from, to),
+                              k_select(k, out, 0, g));
     }
 }
 
@@ -116,7 +124,8 @@ void kern_grouped_mm_fallback_backward(aot_kern *k)
     if (a->ndim != 2 || w->ndim != 3) {
         k_fail(k, AOT_E_SHAPE, "matrices with %u and %u dimensions", a->ndim, w->ndim);
     }
-    aot_array *turned = k_permute(k, w, (const unsigned[]){0, 2, 1}), *columns = k_permute(k, a, (const unsigned[]){1, 0});
+    aot_array *turned = k_permute(k, w, (const unsigned[]){0, 2, 1}),
+              *columns = k_permute(k, a, (const unsigned[]){1, 0});
     k_give_as(k, 0, grouped(k, grad, turned, offs), (aot_dtype)a->dtype);
     k_give_as(k, 1, grouped(k, columns, grad, offs), (aot_dtype)w->dtype);
 }

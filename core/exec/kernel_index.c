@@ -12,12 +12,13 @@
 static int64_t checked(aot_kern *k, int64_t i, int64_t n)
 {
     if (i < -n || i >= n) {
-        k_fail(k, AOT_E_RANGE, "index %" PRId64 " is out of bounds for a dimension of size %" PRId64, i, n);
+        k_fail(k, AOT_E_RANGE,
+               "index %" PRId64 " is out of bounds for a dimension of size %" PRId64, i, n);
     }
     return i < 0 ? i + n : i;
 }
 
-/* ---- how an element is written over another ------------------------------------------------------------ */
+/* ---- how an element is written over another -------------------------------------------------- */
 
 typedef enum combine { SET, ADD, MUL, MAXIMUM, MINIMUM } combine;
 
@@ -59,10 +60,10 @@ static void combine_at(combine how, aot_dtype d, char *to, const char *from)
     }
 }
 
-/* ---- gather and scatter ---------------------------------------------------------------------------------- */
+/* ---- gather and scatter ---------------------------------------------------------------------- */
 
-/* Calls fn for each element of index, with the places in x (moved along dim by the index) and in other
- * (the element at the same coordinates; NULL: none). */
+/* Calls fn for each element of index, with the places in x (moved along dim by the index) and in
+ * other (the element at the same coordinates; NULL: none). */
 typedef void place_fn(void *arg, char *x, char *other);
 
 typedef struct place_job {
@@ -79,41 +80,56 @@ static void place_run(void *arg, char *const *ptr, const int64_t *stride, int64_
     const place_job *j = arg;
     for (int64_t i = 0; i < n; i++) {
         int64_t at = checked(j->k, aot_get_int(j->index, ptr[0] + i * stride[0]), j->size);
-        j->fn(j->arg, ptr[1] + i * stride[1] + at * j->step, j->with_other ? ptr[2] + i * stride[2] : NULL);
+        j->fn(j->arg, ptr[1] + i * stride[1] + at * j->step,
+              j->with_other ? ptr[2] + i * stride[2] : NULL);
     }
 }
 
 /* Numbers count as vectors of one. false: there are no places. */
-static bool check_places(aot_kern *k, const aot_array *x, unsigned dim, const aot_array *index, const aot_array *other)
+static bool check_places(aot_kern *k, const aot_array *x, unsigned dim, const aot_array *index,
+                         const aot_array *other)
 {
     if (aot_dtype_class((aot_dtype)index->dtype) != AOT_CLASS_INT) {
-        k_fail(k, AOT_E_SHAPE, "positions of %s", aot_dtype_get((aot_dtype)index->dtype)->torch_name);
+        k_fail(k, AOT_E_SHAPE, "positions of %s",
+               aot_dtype_get((aot_dtype)index->dtype)->torch_name);
     }
     if (aot_array_numel(index) == 0) {
         return false;
     }
     unsigned ndim = index->ndim == 0 ? 1 : index->ndim;
-    if (ndim != (x->ndim == 0 ? 1 : x->ndim) || (other != NULL && ndim != (other->ndim == 0 ? 1 : other->ndim))) {
-        k_fail(k, AOT_E_SHAPE, "positions with %u dimensions in a tensor with %u", index->ndim, x->ndim);
+    if (ndim != (x->ndim == 0 ? 1 : x->ndim) ||
+        (other != NULL && ndim != (other->ndim == 0 ? 1 : other->ndim))) {
+        k_fail(k, AOT_E_SHAPE, "positions with %u dimensions in a tensor with %u", index->ndim,
+               x->ndim);
     }
     for (unsigned i = 0; i < index->ndim; i++) {
         int64_t room = i == dim ? INT64_MAX : x->ndim == 0 ? 1 : x->size[i];
-        int64_t from = other == NULL ? room : other->ndim == 0 ? 1 : other->size[i], fit = from < room ? from : room;
+        int64_t from = other == NULL      ? room
+                       : other->ndim == 0 ? 1
+                                          : other->size[i],
+                fit = from < room ? from : room;
         if (index->size[i] > fit) {
-            k_fail(k, AOT_E_SHAPE, "size %" PRId64 " of positions' dimension %u where %" PRId64 " fit", index->size[i], i, fit);
+            k_fail(k, AOT_E_SHAPE,
+                   "size %" PRId64 " of positions' dimension %u where %" PRId64 " fit",
+                   index->size[i], i, fit);
         }
     }
     return true;
 }
 
-static void each_place(aot_kern *k, aot_array *x, unsigned dim, aot_array *index, aot_array *other, place_fn *fn,
-                       void *arg)
+static void each_place(aot_kern *k, aot_array *x, unsigned dim, aot_array *index, aot_array *other,
+                       place_fn *fn, void *arg)
 {
     if (!check_places(k, x, dim, index, other)) {
         return;
     }
-    place_job j = {k, fn, arg, x->ndim > 0 ? x->size[dim] : 1,
-                   x->ndim > 0 ? x->stride[dim] * aot_array_item_bytes(x) : 0, (aot_dtype)index->dtype, other != NULL};
+    place_job j = {k,
+                   fn,
+                   arg,
+                   x->ndim > 0 ? x->size[dim] : 1,
+                   x->ndim > 0 ? x->stride[dim] * aot_array_item_bytes(x) : 0,
+                   (aot_dtype)index->dtype,
+                   other != NULL};
     aot_array base = *x;
     if (index->ndim > 0 && x->ndim > 0) {
         base.stride[dim] = 0;
@@ -174,7 +190,8 @@ static aot_array *copy_of(aot_kern *k, aot_array *x)
 
 static void scatter_with(aot_kern *k, combine how)
 {
-    aot_array *x = k_need(k, 0), *out = copy_of(k, x), *src = k_cast(k, k_need(k, 3), (aot_dtype)x->dtype);
+    aot_array *x = k_need(k, 0), *out = copy_of(k, x),
+              *src = k_cast(k, k_need(k, 3), (aot_dtype)x->dtype);
     bool number = k_arg(k, 3)->kind != AOT_X_ARRAY;
     scatter_arg a = {how, (aot_dtype)x->dtype, number ? aot_array_data(src) : NULL};
     each_place(k, out, k_dim(k, 1, x->ndim), k_need(k, 2), number ? NULL : src, scatter_one, &a);
@@ -207,7 +224,8 @@ static void count_one(void *arg, char *x, char *other)
 }
 
 /* Divides by how many elements were added, self among them if it counts. */
-static void divide_by_counts(aot_kern *k, aot_array *out, unsigned dim, aot_array *index, bool with_self)
+static void divide_by_counts(aot_kern *k, aot_array *out, unsigned dim, aot_array *index,
+                             bool with_self)
 {
     aot_array *counts = k_new(k, AOT_I64, out->ndim, out->size);
     if (with_self) {
@@ -216,8 +234,9 @@ static void divide_by_counts(aot_kern *k, aot_array *out, unsigned dim, aot_arra
     each_place(k, counts, dim, index, NULL, count_one, NULL);
     counts = K2(k, aten_maximum, counts, k_scalar(k, AOT_I64, 1));
     bool ints = aot_dtype_class((aot_dtype)out->dtype) == AOT_CLASS_INT;
-    aot_array_assign(out, ints ? K2(k, aten_floor_divide, out, k_cast(k, counts, (aot_dtype)out->dtype))
-                     : K2(k, aten_div_Tensor, out, counts));
+    aot_array_assign(out,
+                     ints ? K2(k, aten_floor_divide, out, k_cast(k, counts, (aot_dtype)out->dtype))
+                          : K2(k, aten_div_Tensor, out, counts));
 }
 
 static combine combine_named(aot_kern *k, unsigned pos, bool *mean)
@@ -249,7 +268,8 @@ static aot_array *start_of(aot_kern *k, aot_dtype d, combine how)
     return start;
 }
 
-static void reduce_into(aot_kern *k, aot_array *index, aot_array *src, unsigned reduce_pos, bool with_self)
+static void reduce_into(aot_kern *k, aot_array *index, aot_array *src, unsigned reduce_pos,
+                        bool with_self)
 {
     aot_array *x = k_need(k, 0), *out = copy_of(k, x);
     unsigned dim = k_dim(k, 1, x->ndim);
@@ -257,7 +277,8 @@ static void reduce_into(aot_kern *k, aot_array *index, aot_array *src, unsigned 
     combine how = combine_named(k, reduce_pos, &mean);
     scatter_arg a = {how, (aot_dtype)x->dtype, NULL};
     if (!with_self) {
-        scatter_arg reset = {SET, (aot_dtype)x->dtype, aot_array_data(start_of(k, (aot_dtype)x->dtype, how))};
+        scatter_arg reset = {SET, (aot_dtype)x->dtype,
+                             aot_array_data(start_of(k, (aot_dtype)x->dtype, how))};
         each_place(k, out, dim, index, NULL, put_number, &reset);
     }
     each_place(k, out, dim, index, k_cast(k, src, (aot_dtype)x->dtype), scatter_one, &a);
@@ -287,7 +308,7 @@ void kern_index_reduce(aot_kern *k)
     reduce_into(k, index, src, 4, k_bool(k, 5));
 }
 
-/* ---- along one dimension ------------------------------------------------------------------------------------ */
+/* ---- along one dimension --------------------------------------------------------------------- */
 
 void kern_index_select(aot_kern *k)
 {
@@ -322,25 +343,30 @@ void kern_embedding(aot_kern *k)
     aot_array *rows = k_new(k, (aot_dtype)w->dtype, 2, flat);
     index = k_cast_contiguous(k, index, AOT_I64);
     for (int64_t i = 0; i < n; i++) {
-        aot_array_assign(k_select(k, rows, 0, i), k_select(k, w, 0, checked(k, ((const int64_t *)aot_array_data(index))[i], w->size[0])));
+        aot_array_assign(
+            k_select(k, rows, 0, i),
+            k_select(k, w, 0, checked(k, ((const int64_t *)aot_array_data(index))[i], w->size[0])));
     }
     k_give(k, k_reshape(k, rows, index->ndim + 1u, size));
 }
 
-/* ---- advanced indexing ---------------------------------------------------------------------------------------- */
+/* ---- advanced indexing ----------------------------------------------------------------------- */
 
-/* x[indices]: one look at x for the result's shape: indexed dimensions have stride 0 and are replaced by
- * the indices' common shape, where the first of them stands if they lie together, else in front. */
+/* x[indices]: one look at x for the result's shape: indexed dimensions have stride 0 and are
+ * replaced by the indices' common shape, where the first of them stands if they lie together, else
+ * in front. */
 typedef struct indexed {
     unsigned ndim, n; /* of the result; index arrays */
     int64_t size[AOT_ARRAY_MAX_NDIM];
     aot_array base;   /* x without the indexed dimensions, broadcast over the index shape */
     aot_array *index[AOT_ARRAY_MAX_NDIM]; /* in the result's shape, i64 */
-    int64_t step[AOT_ARRAY_MAX_NDIM], len[AOT_ARRAY_MAX_NDIM]; /* of the dimension that each one indexes */
+    /* of the dimension that each one indexes */
+    int64_t step[AOT_ARRAY_MAX_NDIM], len[AOT_ARRAY_MAX_NDIM];
 } indexed;
 
 /* bool and u8 masks become one index array for each of their dimensions. */
-static unsigned plain_indices(aot_kern *k, aot_array *x, unsigned pos, aot_array *out[AOT_ARRAY_MAX_NDIM])
+static unsigned plain_indices(aot_kern *k, aot_array *x, unsigned pos,
+                              aot_array *out[AOT_ARRAY_MAX_NDIM])
 {
     aot_array **in;
     unsigned n = k_list(k, pos, &in), m = 0;
@@ -361,7 +387,8 @@ static unsigned plain_indices(aot_kern *k, aot_array *x, unsigned pos, aot_array
     return m;
 }
 
-static void index_shape(aot_kern *k, indexed *v, const aot_array *x, unsigned n, aot_array *const *in)
+static void index_shape(aot_kern *k, indexed *v, const aot_array *x, unsigned n,
+                        aot_array *const *in)
 {
     unsigned shape_ndim = 0, first = x->ndim, last = 0, used = 0;
     int64_t shape[AOT_ARRAY_MAX_NDIM];
@@ -397,7 +424,8 @@ static void index_shape(aot_kern *k, indexed *v, const aot_array *x, unsigned n,
             continue;
         }
         aot_array *index = k_expand(k, k_cast(k, in[d], AOT_I64), shape_ndim, shape);
-        aot_array *full = k_own(k, aot_array_view(index, AOT_I64, v->ndim, v->size, v->size, index->offset));
+        aot_array *full =
+            k_own(k, aot_array_view(index, AOT_I64, v->ndim, v->size, v->size, index->offset));
         for (unsigned i = 0; i < v->ndim; i++) {
             bool inside = i >= at && i < at + shape_ndim;
             full->stride[i] = inside ? index->stride[i - at] : 0;
@@ -449,7 +477,8 @@ static void index_walk(aot_kern *k, const indexed *v, aot_array *other, combine 
     aot_iter_run_in_order(&it, index_run, &j);
 }
 
-static aot_array *at_indices(aot_kern *k, aot_array *x, unsigned n, aot_array *const *in, bool may_be_empty)
+static aot_array *at_indices(aot_kern *k, aot_array *x, unsigned n, aot_array *const *in,
+                             bool may_be_empty)
 {
     indexed v = {0};
     index_shape(k, &v, x, n, in);
@@ -467,7 +496,8 @@ void kern_index(aot_kern *k)
     k_give(k, at_indices(k, x, n, in, false));
 }
 
-/* self, mask, indices, fill: indices are brought into their dimension; where the mask is false stands fill. */
+/* self, mask, indices, fill: indices are brought into their dimension; where the mask is false
+ * stands fill. */
 void kern_masked_index(aot_kern *k)
 {
     aot_array *x = k_need(k, 0), *in[AOT_ARRAY_MAX_NDIM];
@@ -475,8 +505,10 @@ void kern_masked_index(aot_kern *k)
     for (unsigned i = 0; i < n; i++) {
         in[i] = in[i] == NULL ? NULL : K3(k, aten_clamp, in[i], (int64_t)0, x->size[i] - 1);
     }
-    aot_array *out = at_indices(k, x, n, in, true), *outside = K1(k, aten_logical_not, k_need(k, 1));
-    out = k_call(k, AOT_OP_aten_masked_fill_Scalar, 3, (const aot_xval[]){XV(out), XV(outside), *k_arg(k, 3)});
+    aot_array *out = at_indices(k, x, n, in, true),
+              *outside = K1(k, aten_logical_not, k_need(k, 1));
+    out = k_call(k, AOT_OP_aten_masked_fill_Scalar, 3,
+                 (const aot_xval[]){XV(out), XV(outside), *k_arg(k, 3)});
     k_give_as(k, 0, out, (aot_dtype)x->dtype);
 }
 
@@ -491,7 +523,7 @@ void kern_index_put(aot_kern *k)
     k_give(k, out);
 }
 
-/* ---- where elements are not zero --------------------------------------------------------------------------------- */
+/* ---- where elements are not zero ------------------------------------------------------------- */
 
 void kern_nonzero(aot_kern *k)
 {
@@ -520,15 +552,19 @@ void kern_nonzero(aot_kern *k)
 /* self, dim, index, source, alpha: rows of the source times alpha are added. */
 void kern_index_add(aot_kern *k)
 {
-    aot_array *x = k_need(k, 0), *out = copy_of(k, x), *at = k_cast_contiguous(k, k_need(k, 2), AOT_I64), *src = k_need(k, 3);
+    aot_array *x = k_need(k, 0), *out = copy_of(k, x),
+              *at = k_cast_contiguous(k, k_need(k, 2), AOT_I64), *src = k_need(k, 3);
     unsigned dim = k_dim(k, 1, x->ndim);
     for (int64_t i = 0; i < aot_array_numel(at); i++) {
         aot_array *to = out, *from = src;
         if (x->ndim > 0) {
-            to = k_select(k, out, dim, checked(k, ((const int64_t *)(const void *)aot_array_data(at))[i], x->size[dim]));
+            to = k_select(
+                k, out, dim,
+                checked(k, ((const int64_t *)(const void *)aot_array_data(at))[i], x->size[dim]));
             from = src->ndim == 0 ? src : k_select(k, src, dim, i);
         }
-        aot_xval args[] = {aot_xv_array(to), aot_xv_array(k_cast(k, from, (aot_dtype)x->dtype)), *k_arg(k, 4)};
+        aot_xval args[] = {aot_xv_array(to), aot_xv_array(k_cast(k, from, (aot_dtype)x->dtype)),
+                           *k_arg(k, 4)};
         aot_array_assign(to, k_call(k, AOT_OP_aten_add_Tensor, 3, args));
     }
     k_give(k, out);
@@ -554,7 +590,7 @@ void kern_bincount(aot_kern *k)
     k_give(k, k_call(k, AOT_OP_aten_index_add, 5, args));
 }
 
-/* ---- masks, renormalized rows ------------------------------------------------------------------------------------- */
+/* ---- masks, renormalized rows ---------------------------------------------------------------- */
 
 /* Elements where the mask is true, row-major. */
 void kern_masked_select(aot_kern *k)
@@ -562,7 +598,8 @@ void kern_masked_select(aot_kern *k)
     aot_array *in[2] = {k_need(k, 0), k_need(k, 1)};
     unsigned ndim = 0;
     int64_t size[AOT_ARRAY_MAX_NDIM];
-    if (!aot_broadcast(&ndim, size, in[0]->ndim, in[0]->size) || !aot_broadcast(&ndim, size, in[1]->ndim, in[1]->size)) {
+    if (!aot_broadcast(&ndim, size, in[0]->ndim, in[0]->size) ||
+        !aot_broadcast(&ndim, size, in[1]->ndim, in[1]->size)) {
         k_fail(k, AOT_E_SHAPE, "mask and self cannot be broadcast");
     }
     int64_t all = 1;
@@ -587,7 +624,8 @@ void kern_embedding_renorm(aot_kern *k)
     aot_array *out = copy_of(k, k_need(k, 0)), *at = k_cast_contiguous(k, k_need(k, 1), AOT_I64);
     double most = k_real(k, 2, 0);
     for (int64_t i = 0; i < aot_array_numel(at); i++) {
-        int64_t row = checked(k, ((const int64_t *)(const void *)aot_array_data(at))[i], out->size[0]);
+        int64_t row =
+            checked(k, ((const int64_t *)(const void *)aot_array_data(at))[i], out->size[0]);
         aot_array *v = k_select(k, out, 0, row);
         aot_xval args[] = {aot_xv_array(v), *k_arg(k, 3)};
         aot_array *norm = k_call(k, AOT_OP_aten_linalg_vector_norm, 2, args);

@@ -1,5 +1,5 @@
-/* Linear algebra by LAPACK, in double precision whatever the dtype: factorisations and what is solved
- * with them. Batches are run matrix by matrix on column-major copies.
+/* Linear algebra by LAPACK, in double precision whatever the dtype: factorisations and what is
+ * solved with them. Batches are run matrix by matrix on column-major copies.
  *
  * Mirrors: aten/src/ATen/native/BatchLinearAlgebra.cpp, LinearAlgebra.cpp. */
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "exec/lapack.h"
 #include "exec/mats.h"
 
-/* ---- batches of matrices ---------------------------------------------------------------------------------- */
+/* ---- batches of matrices --------------------------------------------------------------------- */
 
 static void need_matrix(aot_kern *k, const aot_array *x)
 {
@@ -24,9 +24,13 @@ mats mats_of(aot_kern *k, aot_array *x)
 {
     need_matrix(k, x);
     if (x->size[x->ndim - 2] > INT32_MAX || x->size[x->ndim - 1] > INT32_MAX) {
-        k_fail(k, AOT_E_RANGE, "a matrix of %" PRId64 " by %" PRId64, x->size[x->ndim - 2], x->size[x->ndim - 1]);
+        k_fail(k, AOT_E_RANGE, "a matrix of %" PRId64 " by %" PRId64, x->size[x->ndim - 2],
+               x->size[x->ndim - 1]);
     }
-    mats v = {.z = aot_array_kind(x) == 'c', .m = (int)x->size[x->ndim - 2], .n = (int)x->size[x->ndim - 1], .count = 1};
+    mats v = {.z = aot_array_kind(x) == 'c',
+              .m = (int)x->size[x->ndim - 2],
+              .n = (int)x->size[x->ndim - 1],
+              .count = 1};
     unsigned perm[AOT_ARRAY_MAX_NDIM];
     for (unsigned i = 0; i < x->ndim; i++) {
         perm[i] = i;
@@ -97,7 +101,7 @@ void mats_check_system(aot_kern *k, const mats *a, const mats *b)
     }
 }
 
-/* ---- LU ------------------------------------------------------------------------------------------------------ */
+/* ---- LU -------------------------------------------------------------------------------------- */
 
 typedef struct lu {
     mats a;
@@ -132,16 +136,19 @@ static void solve_with(const mats *a, const aot_array *pivots, mats *b, char tra
     for (int64_t i = 0; i < b->count && b->m > 0 && b->n > 0; i++) {
         aot_int info;
         if (b->z) {
-            zgetrs_(&trans, &a->n, &b->n, mats_at(a, i), &a->ld, ints(pivots, i * a->n), mats_at(b, i), &b->ld, &info);
+            zgetrs_(&trans, &a->n, &b->n, mats_at(a, i), &a->ld, ints(pivots, i * a->n),
+                    mats_at(b, i), &b->ld, &info);
         } else {
-            dgetrs_(&trans, &a->n, &b->n, mats_at(a, i), &a->ld, ints(pivots, i * a->n), mats_at(b, i), &b->ld, &info);
+            dgetrs_(&trans, &a->n, &b->n, mats_at(a, i), &a->ld, ints(pivots, i * a->n),
+                    mats_at(b, i), &b->ld, &info);
         }
     }
 }
 
 static aot_array *turned(aot_kern *k, aot_array *x)
 {
-    return k_call(k, AOT_OP_aten_transpose_int, 3, (const aot_xval[]){aot_xv_array(x), aot_xv_int(-2), aot_xv_int(-1)});
+    return k_call(k, AOT_OP_aten_transpose_int, 3,
+                  (const aot_xval[]){aot_xv_array(x), aot_xv_int(-2), aot_xv_int(-1)});
 }
 
 static aot_array *adjoint(aot_kern *k, aot_array *x)
@@ -165,13 +172,15 @@ aot_array *mats_pivots(aot_kern *k, aot_array *pivots, const aot_array *batch, b
 }
 
 /* X of A X = B, or of X A = B: then A^H X^H = B^H. */
-static aot_array *lu_solved(aot_kern *k, aot_array *factors, aot_array *pivots, aot_array *b, bool left, bool conjugate)
+static aot_array *lu_solved(aot_kern *k, aot_array *factors, aot_array *pivots, aot_array *b,
+                            bool left, bool conjugate)
 {
     aot_array *right = left ? b : adjoint(k, b);
     right = mats_batch(k, right, factors);
     factors = mats_batch(k, factors, right);
     bool z = aot_array_kind(factors) == 'c' || aot_array_kind(right) == 'c';
-    mats a = mats_of(k, z ? k_cast(k, factors, AOT_C128) : factors), x = mats_of(k, z ? k_cast(k, right, AOT_C128) : right);
+    mats a = mats_of(k, z ? k_cast(k, factors, AOT_C128) : factors),
+         x = mats_of(k, z ? k_cast(k, right, AOT_C128) : right);
     mats_check_system(k, &a, &x);
     solve_with(&a, mats_pivots(k, pivots, factors, false), &x, conjugate == left ? 'C' : 'N');
     return left ? x.x : adjoint(k, x.x);
@@ -189,7 +198,8 @@ void kern_lu_factor(aot_kern *k)
 void kern_lu_solve(aot_kern *k)
 {
     aot_array *b = k_need(k, 2);
-    k_give_as(k, 0, lu_solved(k, k_need(k, 0), k_need(k, 1), b, k_bool(k, 3), k_bool(k, 4)), (aot_dtype)b->dtype);
+    k_give_as(k, 0, lu_solved(k, k_need(k, 0), k_need(k, 1), b, k_bool(k, 3), k_bool(k, 4)),
+              (aot_dtype)b->dtype);
 }
 
 /* Whether PyTorch factors the transpose, which needs no copy. */
@@ -203,7 +213,8 @@ void kern_solve(aot_kern *k)
     aot_array *a = k_need(k, 0), *b = k_need(k, 1);
     need_matrix(k, a);
     bool left = k_bool(k, 2);
-    bool vector = b->ndim == 1 || (b->ndim + 1 == a->ndim && memcmp(b->size, a->size, b->ndim * sizeof *a->size) == 0);
+    bool vector = b->ndim == 1 || (b->ndim + 1 == a->ndim &&
+                                   memcmp(b->size, a->size, b->ndim * sizeof *a->size) == 0);
     lu f = factor(k, a);
     aot_array *rhs = vector ? K2(k, aten_unsqueeze, b, -1) : b;
     aot_array *x = lu_solved(k, f.a.x, f.pivots, rhs, left || vector, false);
@@ -232,7 +243,7 @@ void kern_inverse(aot_kern *k)
     k_give(k, f.info);
 }
 
-/* ---- determinants ------------------------------------------------------------------------------------------------ */
+/* ---- determinants ---------------------------------------------------------------------------- */
 
 static void determinants(aot_kern *k, bool logarithm)
 {
@@ -246,7 +257,8 @@ static void determinants(aot_kern *k, bool logarithm)
         double l = 0;
         for (int j = 0; j < f.a.n; j++) {
             int64_t at = (int64_t)j * (f.a.n + 1);
-            aot_complex v = f.a.z ? ((aot_complex *)mats_at(&f.a, i))[at] : ((double *)mats_at(&f.a, i))[at];
+            aot_complex v =
+                f.a.z ? ((aot_complex *)mats_at(&f.a, i))[at] : ((double *)mats_at(&f.a, i))[at];
             v = ints(f.pivots, i * f.a.n)[j] != j + 1 ? -v : v;
             l += log(cabs(v));
             s *= logarithm ? (v == 0 ? 0 : v / cabs(v)) : v;
@@ -272,18 +284,21 @@ void kern_slogdet(aot_kern *k)
     determinants(k, true);
 }
 
-/* ---- P, L, U ------------------------------------------------------------------------------------------------------ */
+/* ---- P, L, U --------------------------------------------------------------------------------- */
 
 /* P of the row exchanges that pivots tell. */
-static aot_array *permutations(aot_kern *k, const aot_array *factors, const aot_array *pivots, int64_t m)
+static aot_array *permutations(aot_kern *k, const aot_array *factors, const aot_array *pivots,
+                               int64_t m)
 {
-    int64_t size[AOT_ARRAY_MAX_NDIM], least = factors->size[factors->ndim - 1], n = m < least ? m : least;
+    int64_t size[AOT_ARRAY_MAX_NDIM], least = factors->size[factors->ndim - 1],
+                                      n = m < least ? m : least;
     memcpy(size, factors->size, sizeof size);
     size[factors->ndim - 2] = n;
     k_shape_is(k, pivots, factors->ndim - 1u, size);
     size[factors->ndim - 2] = size[factors->ndim - 1] = m;
     aot_array *p = k_new(k, AOT_F64, factors->ndim, size);
-    int64_t count = m == 0 ? 0 : aot_array_numel(p) / (m * m), *row = k_mem(k, (size_t)(m + 1) * sizeof *row);
+    int64_t count = m == 0 ? 0 : aot_array_numel(p) / (m * m),
+            *row = k_mem(k, (size_t)(m + 1) * sizeof *row);
     for (int64_t i = 0; i < count; i++) {
         for (int64_t j = 0; j < m; j++) {
             row[j] = j;
@@ -312,21 +327,26 @@ static aot_array *part_of(aot_kern *k, aot_array *x, int64_t rows, int64_t colum
     return k_view(k, x, x->ndim, size, x->stride, x->offset);
 }
 
-static void unpack(aot_kern *k, aot_array *factors, aot_array *pivots, aot_dtype d, bool with_data, bool with_pivots)
+static void unpack(aot_kern *k, aot_array *factors, aot_array *pivots, aot_dtype d, bool with_data,
+                   bool with_pivots)
 {
     need_matrix(k, factors);
-    int64_t m = factors->size[factors->ndim - 2], n = factors->size[factors->ndim - 1], least = m < n ? m : n, none = 0;
+    int64_t m = factors->size[factors->ndim - 2], n = factors->size[factors->ndim - 1],
+            least = m < n ? m : n, none = 0;
     aot_array *empty = k_new(k, d, 1, &none);
     k_give(k, empty);
     k_give(k, empty);
     k_give(k, empty);
     aot_xval *out = k_results(k);
     if (with_pivots) {
-        out[0].u.array = k_cast(k, permutations(k, factors, k_cast_contiguous(k, pivots, AOT_I32), m), d);
+        out[0].u.array =
+            k_cast(k, permutations(k, factors, k_cast_contiguous(k, pivots, AOT_I32), m), d);
     }
     if (with_data) {
         aot_array *l = K2(k, aten_tril, part_of(k, factors, m, least), -1);
-        aot_array *one = k_call(k, AOT_OP_aten_diagonal, 4, (const aot_xval[]){aot_xv_array(l), aot_xv_int(0), aot_xv_int(-2), aot_xv_int(-1)});
+        aot_array *one = k_call(
+            k, AOT_OP_aten_diagonal, 4,
+            (const aot_xval[]){aot_xv_array(l), aot_xv_int(0), aot_xv_int(-2), aot_xv_int(-1)});
         aot_array_fill(one, 1);
         out[1].u.array = k_cast(k, l, d);
         out[2].u.array = k_cast(k, K1(k, aten_triu, part_of(k, factors, least, n)), d);
@@ -346,9 +366,10 @@ void kern_lu(aot_kern *k)
     unpack(k, f.a.x, f.pivots, (aot_dtype)a->dtype, true, true);
 }
 
-/* ---- triangles ------------------------------------------------------------------------------------------------------- */
+/* ---- triangles ------------------------------------------------------------------------------- */
 
-static aot_array *triangular(aot_kern *k, aot_array *a, aot_array *b, bool upper, char trans, bool unit)
+static aot_array *triangular(aot_kern *k, aot_array *a, aot_array *b, bool upper, char trans,
+                             bool unit)
 {
     b = mats_batch(k, b, a);
     a = mats_batch(k, a, b);
@@ -358,9 +379,11 @@ static aot_array *triangular(aot_kern *k, aot_array *a, aot_array *b, bool upper
     for (int64_t i = 0; i < x.count && x.m > 0 && x.n > 0; i++) {
         aot_int info;
         if (x.z) {
-            ztrtrs_(&uplo, &trans, &diag, &m.n, &x.n, mats_at(&m, i), &m.ld, mats_at(&x, i), &x.ld, &info);
+            ztrtrs_(&uplo, &trans, &diag, &m.n, &x.n, mats_at(&m, i), &m.ld, mats_at(&x, i), &x.ld,
+                    &info);
         } else {
-            dtrtrs_(&uplo, &trans, &diag, &m.n, &x.n, mats_at(&m, i), &m.ld, mats_at(&x, i), &x.ld, &info);
+            dtrtrs_(&uplo, &trans, &diag, &m.n, &x.n, mats_at(&m, i), &m.ld, mats_at(&x, i), &x.ld,
+                    &info);
         }
     }
     return x.x;
@@ -383,7 +406,7 @@ void kern_triangular_solve(aot_kern *k)
     k_give_as(k, 1, mats_batch(k, a, x), (aot_dtype)a->dtype);
 }
 
-/* ---- Cholesky ---------------------------------------------------------------------------------------------------------- */
+/* ---- Cholesky -------------------------------------------------------------------------------- */
 
 static aot_array *cholesky(aot_kern *k, aot_array *a, bool upper, aot_array **info)
 {
@@ -443,6 +466,7 @@ void kern_cholesky_inverse(aot_kern *k)
     aot_array *l = k_need(k, 0);
     need_matrix(k, l);
     int64_t n = l->size[l->ndim - 1];
-    aot_array *one = k_call(k, AOT_OP_aten_eye, 2, (const aot_xval[]){aot_xv_int(n), aot_xv_dtype((aot_dtype)l->dtype)});
+    aot_array *one = k_call(k, AOT_OP_aten_eye, 2,
+                            (const aot_xval[]){aot_xv_int(n), aot_xv_dtype((aot_dtype)l->dtype)});
     k_give_as(k, 0, cholesky_solved(k, l, one, k_bool(k, 1)), (aot_dtype)l->dtype);
 }

@@ -1,4 +1,5 @@
-/* Matrix products by OpenBLAS: f32, f64 and complex as they are, half types in f32, integers by hand.
+/* Matrix products by OpenBLAS: f32, f64 and complex as they are, half types in f32, integers by
+ * hand.
  *
  * Mirrors: aten/src/ATen/native/LinearAlgebra.cpp, BlasKernel.cpp. */
 #include <cblas.h>
@@ -50,7 +51,8 @@ static matrix matrix_of(aot_kern *k, aot_array *x)
 static int64_t int_at(const aot_array *x, int64_t i, int64_t j)
 {
     return aot_get_int((aot_dtype)x->dtype,
-                       aot_array_data(x) + (i * x->stride[0] + j * x->stride[1]) * aot_array_item_bytes(x));
+                       aot_array_data(x) +
+                           (i * x->stride[0] + j * x->stride[1]) * aot_array_item_bytes(x));
 }
 
 static void product_of_ints(const aot_array *a, const aot_array *b, aot_array *out)
@@ -63,19 +65,22 @@ static void product_of_ints(const aot_array *a, const aot_array *b, aot_array *o
             }
             int64_t v = (int64_t)s;
             aot_store_int(&v, (aot_dtype)out->dtype,
-                          aot_array_data(out) + (i * out->stride[0] + j * out->stride[1]) * aot_array_item_bytes(out),
+                          aot_array_data(out) +
+                              (i * out->stride[0] + j * out->stride[1]) * aot_array_item_bytes(out),
                           0, 1);
         }
     }
 }
 
-/* out = alpha a b + beta out, of real numbers; complex products and those of integers know 1 and 0 only. */
-static void scaled_product_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *out, double alpha, double beta)
+/* out = alpha a b + beta out, of real numbers; complex products and those of integers know 1 and 0
+ * only. */
+static void scaled_product_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *out,
+                                double alpha, double beta)
 {
     aot_dtype d = (aot_dtype)out->dtype;
     if (a->ndim != 2 || b->ndim != 2 || a->size[1] != b->size[0]) {
-        k_fail(k, AOT_E_SHAPE, "matrices that do not fit: %" PRId64 " columns, %" PRId64 " rows", a->size[a->ndim - 1],
-               b->size[0]);
+        k_fail(k, AOT_E_SHAPE, "matrices that do not fit: %" PRId64 " columns, %" PRId64 " rows",
+               a->size[a->ndim - 1], b->size[0]);
     }
     int m = (int)a->size[0], n = (int)b->size[1], l = (int)a->size[1], ld = (int)out->stride[0];
     if (m == 0 || n == 0 || (l == 0 && beta == 0)) {
@@ -94,10 +99,22 @@ static void scaled_product_into(aot_kern *k, aot_array *a, aot_array *b, aot_arr
     const double one64[2] = {1, 0}, zero64[2] = {0, 0};
     ld = ld < n ? n : ld;
     switch (d) {
-    case AOT_F32: cblas_sgemm(CblasRowMajor, x.trans, y.trans, m, n, l, (float)alpha, x.p, x.ld, y.p, y.ld, (float)beta, c, ld); break;
-    case AOT_F64: cblas_dgemm(CblasRowMajor, x.trans, y.trans, m, n, l, alpha, x.p, x.ld, y.p, y.ld, beta, c, ld); break;
-    case AOT_C64: cblas_cgemm(CblasRowMajor, x.trans, y.trans, m, n, l, one32, x.p, x.ld, y.p, y.ld, zero32, c, ld); break;
-    default: cblas_zgemm(CblasRowMajor, x.trans, y.trans, m, n, l, one64, x.p, x.ld, y.p, y.ld, zero64, c, ld); break;
+    case AOT_F32:
+        cblas_sgemm(CblasRowMajor, x.trans, y.trans, m, n, l, (float)alpha, x.p, x.ld, y.p, y.ld,
+                    (float)beta, c, ld);
+        break;
+    case AOT_F64:
+        cblas_dgemm(CblasRowMajor, x.trans, y.trans, m, n, l, alpha, x.p, x.ld, y.p, y.ld, beta, c,
+                    ld);
+        break;
+    case AOT_C64:
+        cblas_cgemm(CblasRowMajor, x.trans, y.trans, m, n, l, one32, x.p, x.ld, y.p, y.ld, zero32,
+                    c, ld);
+        break;
+    default:
+        cblas_zgemm(CblasRowMajor, x.trans, y.trans, m, n, l, one64, x.p, x.ld, y.p, y.ld, zero64,
+                    c, ld);
+        break;
     }
 }
 
@@ -127,14 +144,16 @@ static void check_batches(aot_kern *k, const aot_array *a, const aot_array *b)
 }
 
 /* out [M, N], or [B, M, N] of checked batches */
-static void product_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *out, double alpha, double beta)
+static void product_into(aot_kern *k, aot_array *a, aot_array *b, aot_array *out, double alpha,
+                         double beta)
 {
     if (out->ndim == 2) {
         scaled_product_into(k, a, b, out, alpha, beta);
         return;
     }
     for (int64_t i = 0; i < out->size[0]; i++) {
-        scaled_product_into(k, k_select(k, a, 0, i), k_select(k, b, 0, i), k_select(k, out, 0, i), alpha, beta);
+        scaled_product_into(k, k_select(k, a, 0, i), k_select(k, b, 0, i), k_select(k, out, 0, i),
+                            alpha, beta);
     }
 }
 
@@ -148,16 +167,19 @@ static aot_array *batched_product(aot_kern *k, aot_array *a, aot_array *b)
     return out;
 }
 
-/* Whether products may be written where the array is: of their dtype, its rows behind each other. */
+/* Whether products may be written where the array is: of their dtype, its rows behind each
+ * other. */
 static bool takes_product(const aot_array *out, aot_dtype d)
 {
     unsigned r = out->ndim - 2u, c = out->ndim - 1u;
     return k_product_dtype(d) == d && (out->size[c] <= 1 || out->stride[c] == 1) &&
-           (out->size[r] <= 1 || out->stride[r] >= out->size[c]) && aot_dtype_class(d) != AOT_CLASS_INT;
+           (out->size[r] <= 1 || out->stride[r] >= out->size[c]) &&
+           aot_dtype_class(d) != AOT_CLASS_INT;
 }
 
 /* Computed where the result lies, if it takes products, else apart. */
-static void give_product(aot_kern *k, aot_array *a, aot_array *b, unsigned ndim, const int64_t *size)
+static void give_product(aot_kern *k, aot_array *a, aot_array *b, unsigned ndim,
+                         const int64_t *size)
 {
     aot_dtype d = (aot_dtype)a->dtype;
     aot_array *out = k_out(k, 0, d, ndim, size);
@@ -190,15 +212,16 @@ static void give_added(aot_kern *k, aot_array *p, unsigned beta_pos)
     aot_dtype d = (aot_dtype)k_need(k, 1)->dtype;
     p = k_call(k, AOT_OP_aten_mul_Scalar, 2, (const aot_xval[]){aot_xv_array(p), *alpha});
     if (k_real(k, beta_pos, 1) != 0 || beta->kind == AOT_X_COMPLEX) {
-        aot_array *scaled = k_call(k, AOT_OP_aten_mul_Scalar, 2,
-                                   (const aot_xval[]){aot_xv_array(k_cast(k, x, (aot_dtype)p->dtype)), *beta});
+        aot_array *scaled =
+            k_call(k, AOT_OP_aten_mul_Scalar, 2,
+                   (const aot_xval[]){aot_xv_array(k_cast(k, x, (aot_dtype)p->dtype)), *beta});
         p = K2(k, aten_add_Tensor, scaled, p);
     }
     k_give_as(k, 0, p, d);
 }
 
-/* BLAS adds onto what is there: self is copied, broadcast, and the product added. false: it is not of
- * such numbers. */
+/* BLAS adds onto what is there: self is copied, broadcast, and the product added. false: it is not
+ * of such numbers. */
 static bool added_in_place(aot_kern *k, unsigned ndim, const int64_t *size)
 {
     aot_array *x = k_need(k, 0), *a = k_need(k, 1), *b = k_need(k, 2);
@@ -242,7 +265,8 @@ void kern_addbmm(aot_kern *k)
 {
     aot_array *p = batched_product(k, k_need(k, 1), k_need(k, 2));
     aot_xval dims = aot_xv_list(1, (aot_xval[]){aot_xv_int(0)});
-    give_added(k, k_call(k, AOT_OP_aten_sum_dim_IntList, 2, (const aot_xval[]){aot_xv_array(p), dims}), 3);
+    give_added(
+        k, k_call(k, AOT_OP_aten_sum_dim_IntList, 2, (const aot_xval[]){aot_xv_array(p), dims}), 3);
 }
 
 static aot_array *as_column(aot_kern *k, aot_array *v)
@@ -280,8 +304,8 @@ void kern_vdot(aot_kern *k)
     give_dot(k, K1(k, aten__conj, k_need(k, 0)), k_need(k, 1));
 }
 
-/* self, mat2, scale_a, scale_b, bias, scale_result, out_dtype: factors of few bits times their scales, in f32.
- * PyTorch divides by scale_result where the result has 8 bits. */
+/* self, mat2, scale_a, scale_b, bias, scale_result, out_dtype: factors of few bits times their
+ * scales, in f32. PyTorch divides by scale_result where the result has 8 bits. */
 void kern_scaled_mm(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *b = k_need(k, 1), *bias = k_in(k, 4), *scale = k_in(k, 5);

@@ -7,7 +7,7 @@
 #include "exec/rows.h"
 #include "exec/special.h"
 
-/* ---- prims ------------------------------------------------------------------------------------------------ */
+/* ---- prims ----------------------------------------------------------------------------------- */
 
 static void fused(const void *arg, void *out, void *const *in, int64_t n)
 {
@@ -39,7 +39,7 @@ void kern_iota(aot_kern *k)
     k_give(k, out);
 }
 
-/* ---- polygamma ----------------------------------------------------------------------------------------------- */
+/* ---- polygamma ------------------------------------------------------------------------------- */
 
 static void polygamma(const void *arg, void *out, void *const *in, int64_t n)
 {
@@ -63,23 +63,25 @@ void kern_polygamma(aot_kern *k)
     aot_array *x = k_need(k, 1);
     aot_dtype d = k_to_float((aot_dtype)x->dtype);
     aot_array *out = k_like(k, d, x);
-    k_pointwise(k, out, AOT_CLASS_REAL, d, 1, &x, order == 1 && d == AOT_F32 ? trigamma_f32 : polygamma, &order);
+    k_pointwise(k, out, AOT_CLASS_REAL, d, 1, &x,
+                order == 1 && d == AOT_F32 ? trigamma_f32 : polygamma, &order);
     k_give(k, out);
 }
 
-/* ---- copies of views -------------------------------------------------------------------------------------------- */
+/* ---- copies of views ------------------------------------------------------------------------- */
 
 void kern_as_strided_copy(aot_kern *k)
 {
     unsigned n, m;
     aot_array *x = k_need(k, 0);
     const int64_t *size = k_ints(k, 1, &n), *stride = k_ints(k, 2, &m);
-    aot_array *v = k_view(k, x, n, size, stride, k_int(k, 3, x->offset)), *out = k_out(k, 0, (aot_dtype)x->dtype, n, size);
+    aot_array *v = k_view(k, x, n, size, stride, k_int(k, 3, x->offset)),
+              *out = k_out(k, 0, (aot_dtype)x->dtype, n, size);
     aot_array_assign(out, v);
     k_give(k, out);
 }
 
-/* ---- masks ---------------------------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 /* Elements of source, one after the other, where the mask is true. */
 void kern_masked_scatter(aot_kern *k)
@@ -95,7 +97,8 @@ void kern_masked_scatter(aot_kern *k)
     aot_array_assign(out, k_expand(k, x, ndim, size));
     aot_array *m = k_cast_contiguous(k, k_expand(k, mask, ndim, size), AOT_B8);
     src = k_cast_contiguous(k, src, (aot_dtype)x->dtype);
-    int64_t n = aot_array_numel(out), bytes = aot_array_item_bytes(src), have = aot_array_numel(src), used = 0;
+    int64_t n = aot_array_numel(out), bytes = aot_array_item_bytes(src),
+            have = aot_array_numel(src), used = 0;
     put w;
     put_start(&w, out);
     for (int64_t i = 0; i < n; i++) {
@@ -117,11 +120,14 @@ void kern_masked_scatter_backward(aot_kern *k)
     unsigned n;
     const int64_t *size = k_ints(k, 2, &n);
     aot_array *out = k_new(k, (aot_dtype)grad->dtype, n, size);
-    aot_array *g = k_contiguous(k, grad), *m = k_cast_contiguous(k, k_expand(k, mask, grad->ndim, grad->size), AOT_B8);
-    int64_t all = aot_array_numel(grad), room = aot_array_numel(out), bytes = aot_array_item_bytes(grad), used = 0;
+    aot_array *g = k_contiguous(k, grad),
+              *m = k_cast_contiguous(k, k_expand(k, mask, grad->ndim, grad->size), AOT_B8);
+    int64_t all = aot_array_numel(grad), room = aot_array_numel(out),
+            bytes = aot_array_item_bytes(grad), used = 0;
     for (int64_t i = 0; i < all && used < room; i++) {
         if (aot_array_data(m)[i] != 0) {
-            memcpy(aot_array_data(out) + used++ * bytes, aot_array_data(g) + i * bytes, (size_t)bytes);
+            memcpy(aot_array_data(out) + used++ * bytes, aot_array_data(g) + i * bytes,
+                   (size_t)bytes);
         }
     }
     k_give(k, out);
@@ -135,11 +141,12 @@ void kern_nonzero_static(aot_kern *k)
     aot_array_fill(out, (double)k_int(k, 2, -1));
     both = size[0] < all->size[0] ? size[0] : all->size[0];
     int64_t part[2] = {both, size[1]};
-    aot_array_assign(k_view(k, out, 2, part, out->stride, 0), k_view(k, all, 2, part, all->stride, 0));
+    aot_array_assign(k_view(k, out, 2, part, out->stride, 0),
+                     k_view(k, all, 2, part, all->stride, 0));
     k_give(k, out);
 }
 
-/* ---- counting ---------------------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 void kern_histc(aot_kern *k)
 {
@@ -158,7 +165,8 @@ void kern_histc(aot_kern *k)
         lo -= 1;
         hi += 1;
     }
-    aot_array *counts = k_new(k, AOT_F64, 1, &bins), *out = k_out(k, 0, (aot_dtype)x->dtype, 1, &bins);
+    aot_array *counts = k_new(k, AOT_F64, 1, &bins),
+              *out = k_out(k, 0, (aot_dtype)x->dtype, 1, &bins);
     for (int64_t i = 0; i < n; i++) {
         if (p[i] >= lo && p[i] <= hi) {
             int64_t at = (int64_t)((p[i] - lo) / (hi - lo) * (double)bins);
@@ -169,20 +177,25 @@ void kern_histc(aot_kern *k)
     k_give(k, out);
 }
 
-/* ---- distances ------------------------------------------------------------------------------------------------------------ */
+/* ---- distances ------------------------------------------------------------------------------- */
 
 static double distance(const double *a, const double *b, int64_t n, double p)
 {
     double s = 0;
     for (int64_t i = 0; i < n; i++) {
         double d = fabs(a[i] - b[i]);
-        s = p == 0 ? s + (d != 0) : p == 1 ? s + d : p == 2 ? s + d * d : isinf(p) ? fmax(s, d) : s + pow(d, p);
+        s = p == 0     ? s + (d != 0)
+            : p == 1   ? s + d
+            : p == 2   ? s + d * d
+            : isinf(p) ? fmax(s, d)
+                       : s + pow(d, p);
     }
     return p == 2 ? sqrt(s) : p == 0 || p == 1 || isinf(p) ? s : pow(s, 1 / p);
 }
 
 /* Adds the gradient of distance(a, b) by a, times g, to out. */
-static void distance_backward(double *out, const double *a, const double *b, int64_t n, double p, double g, double dist)
+static void distance_backward(double *out, const double *a, const double *b, int64_t n, double p,
+                              double g, double dist)
 {
     for (int64_t i = 0; i < n; i++) {
         double d = a[i] - b[i], sign = (d > 0) - (d < 0);
@@ -211,9 +224,13 @@ typedef struct pairs {
 static pairs pairs_of(aot_kern *k, aot_array *a, aot_array *b)
 {
     if (a->ndim < 2 || b->ndim < 2 || a->size[a->ndim - 1] != b->size[b->ndim - 1]) {
-        k_fail(k, AOT_E_SHAPE, "points with %u and %u dimensions, or of unequal length", a->ndim, b->ndim);
+        k_fail(k, AOT_E_SHAPE, "points with %u and %u dimensions, or of unequal length", a->ndim,
+               b->ndim);
     }
-    pairs v = {.p = a->size[a->ndim - 2], .r = b->size[b->ndim - 2], .m = a->size[a->ndim - 1], .batch = 1};
+    pairs v = {.p = a->size[a->ndim - 2],
+               .r = b->size[b->ndim - 2],
+               .m = a->size[a->ndim - 1],
+               .batch = 1};
     int64_t full[AOT_ARRAY_MAX_NDIM];
     unsigned n = a->ndim - 2u;
     memcpy(full, a->size, sizeof full);
@@ -240,10 +257,12 @@ void kern_cdist(aot_kern *k)
     aot_array *x = k_need(k, 0), *y = k_need(k, 1);
     pairs v = pairs_of(k, x, y);
     double p = k_real(k, 2, 2);
-    aot_array *d = k_new(k, AOT_F64, v.ndim, v.size), *out = k_out(k, 0, k_promote(k, 3), v.ndim, v.size);
+    aot_array *d = k_new(k, AOT_F64, v.ndim, v.size),
+              *out = k_out(k, 0, k_promote(k, 3), v.ndim, v.size);
     for (int64_t i = 0; i < v.batch * v.p; i++) {
         for (int64_t j = 0; j < v.r; j++) {
-            doubles(d)[i * v.r + j] = distance(doubles(v.a) + i * v.m, doubles(v.b) + (i / v.p * v.r + j) * v.m, v.m, p);
+            doubles(d)[i * v.r + j] =
+                distance(doubles(v.a) + i * v.m, doubles(v.b) + (i / v.p * v.r + j) * v.m, v.m, p);
         }
     }
     aot_array_assign(out, d);
@@ -262,11 +281,13 @@ void kern_cdist_backward(aot_kern *k)
     aot_array *g = k_cast_contiguous(k, k_expand(k, k_need(k, 0), v.ndim, v.size), AOT_F64);
     aot_array *d = k_cast_contiguous(k, k_expand(k, k_need(k, 4), v.ndim, v.size), AOT_F64);
     v.size[v.ndim - 1] = v.m;
-    aot_array *dx = k_new(k, AOT_F64, v.ndim, v.size), *out = k_out(k, 0, (aot_dtype)x->dtype, v.ndim, v.size);
+    aot_array *dx = k_new(k, AOT_F64, v.ndim, v.size),
+              *out = k_out(k, 0, (aot_dtype)x->dtype, v.ndim, v.size);
     for (int64_t i = 0; i < v.batch * v.p; i++) {
         for (int64_t j = 0; j < v.r; j++) {
-            distance_backward(doubles(dx) + i * v.m, doubles(v.a) + i * v.m, doubles(v.b) + (i / v.p * v.r + j) * v.m,
-                              v.m, p, doubles(g)[i * v.r + j], doubles(d)[i * v.r + j]);
+            distance_backward(doubles(dx) + i * v.m, doubles(v.a) + i * v.m,
+                              doubles(v.b) + (i / v.p * v.r + j) * v.m, v.m, p,
+                              doubles(g)[i * v.r + j], doubles(d)[i * v.r + j]);
         }
     }
     aot_array_assign(out, dx);
@@ -297,7 +318,8 @@ void kern_pdist(aot_kern *k)
 
 void kern_pdist_backward(aot_kern *k)
 {
-    aot_array *x = k_need(k, 1), *v = k_cast_contiguous(k, x, AOT_F64), *g = k_cast_contiguous(k, k_need(k, 0), AOT_F64);
+    aot_array *x = k_need(k, 1), *v = k_cast_contiguous(k, x, AOT_F64),
+              *g = k_cast_contiguous(k, k_need(k, 0), AOT_F64);
     need_points(k, x);
     aot_array *d = k_cast_contiguous(k, k_need(k, 3), AOT_F64), *dx = k_new(k, AOT_F64, 2, x->size);
     int64_t n = x->size[0], m = x->size[1], at = 0, count = n * (n - 1) / 2;
@@ -316,7 +338,7 @@ void kern_pdist_backward(aot_kern *k)
     k_give(k, out);
 }
 
-/* ---- padding with the edge ------------------------------------------------------------------------------------------------ */
+/* ---- padding with the edge ------------------------------------------------------------------- */
 
 static void add_at(const void *arg, void *out, void *const *in, int64_t n)
 {
@@ -336,7 +358,8 @@ void kern_replication_pad_backward(aot_kern *k)
     memcpy(padded, x->size, sizeof padded);
     for (unsigned i = 0; i < n; i++) {
         if (n % 2 != 0 || n / 2 > x->ndim || pad[i] < INT32_MIN || pad[i] > INT32_MAX) {
-            k_fail(k, AOT_E_SHAPE, "a padding by %" PRId64 " of a tensor with %u dimensions", pad[i], x->ndim);
+            k_fail(k, AOT_E_SHAPE, "a padding by %" PRId64 " of a tensor with %u dimensions",
+                   pad[i], x->ndim);
         }
         padded[x->ndim - 1u - i / 2] += pad[i];
     }
@@ -354,7 +377,9 @@ void kern_replication_pad_backward(aot_kern *k)
             int64_t at = j - pad[2 * i];
             at = at < 0 ? 0 : at >= x->size[d] ? x->size[d] - 1 : at;
             aot_array *sum = k_select(k, to, d, at), *in[2] = {sum, k_select(k, g, d, j)};
-            k_pointwise(k, sum, AOT_CLASS_COMPLEX, aot_array_kind(g) == 'c' ? (aot_dtype)g->dtype : AOT_C128, 2, in, add_at, NULL);
+            k_pointwise(k, sum, AOT_CLASS_COMPLEX,
+                        aot_array_kind(g) == 'c' ? (aot_dtype)g->dtype : AOT_C128, 2, in, add_at,
+                        NULL);
         }
         g = to;
     }
@@ -371,8 +396,10 @@ void kern_prims_div(aot_kern *k)
         k_give(k, K2(k, aten_div_Tensor, a, b));
         return;
     }
-    k_give(k, k_call(k, AOT_OP_aten_div_Tensor_mode, 3,
-                     (const aot_xval[]){aot_xv_array(a), aot_xv_array(b), {.kind = AOT_X_STR, .u.text = "trunc"}}));
+    k_give(k,
+           k_call(k, AOT_OP_aten_div_Tensor_mode, 3,
+                  (const aot_xval[]){
+                      aot_xv_array(a), aot_xv_array(b), {.kind = AOT_X_STR, .u.text = "trunc"}}));
 }
 
 /* What is printed goes nowhere: a unit is run several times over. */

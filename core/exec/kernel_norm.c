@@ -1,5 +1,5 @@
-/* Layer normalization and its gradient, row by row, in f32 for half types. Each step is rounded as the
- * decomposition's would be; sums run in double (folds.h).
+/* Layer normalization and its gradient, row by row, in f32 for half types. Each step is rounded as
+ * the decomposition's would be; sums run in double (folds.h).
  *
  * Mirrors: aten/src/ATen/native/layer_norm.cpp, cpu/layer_norm_kernel.cpp. */
 #include <math.h>
@@ -22,7 +22,8 @@ typedef struct norm {
 } norm;
 
 #define NORM(t, type)                                                                              \
-    AOT_CLONES static void scale_##t(type *out, const type *x, type mean, type rstd, const type *w, const type *b, int64_t n) \
+    AOT_CLONES static void scale_##t(type *out, const type *x, type mean, type rstd,               \
+                                     const type *w, const type *b, int64_t n)                      \
     {                                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                          \
             out[i] = (x[i] - mean) * rstd;                                                         \
@@ -36,11 +37,13 @@ typedef struct norm {
     }                                                                                              \
     static void forward_##t(const norm *m)                                                         \
     {                                                                                              \
-        const type *w = (const type *)(const void *)m->weight, *b = (const type *)(const void *)m->bias; \
+        const type *w = (const type *)(const void *)m->weight,                                     \
+                   *b = (const type *)(const void *)m->bias;                                       \
         for (int64_t r = 0; r < m->rows; r++) {                                                    \
             const type *x = (const type *)(const void *)m->x + r * m->n;                           \
             double mean = fold_sum_##t(x, m->n) / (double)m->n;                                    \
-            type var = (type)(fold_square_##t(x, mean, m->n) / (double)m->n), sum = var + (type)m->eps; \
+            type var = (type)(fold_square_##t(x, mean, m->n) / (double)m->n),                      \
+                 sum = var + (type)m->eps;                                                         \
             type rstd = (type)(1 / sqrt((double)sum));                                             \
             ((type *)(void *)m->out_mean)[r] = (type)mean;                                         \
             ((type *)(void *)m->out_rstd)[r] = rstd;                                               \
@@ -79,8 +82,10 @@ typedef struct norm {
     {                                                                                              \
         type *x_hat = m->row, *g = x_hat + m->n;                                                   \
         for (int64_t r = 0; r < m->rows; r++) {                                                    \
-            type mean = ((const type *)(const void *)m->mean)[r], rstd = ((const type *)(const void *)m->rstd)[r]; \
-            scale_##t(x_hat, (const type *)(const void *)m->x + r * m->n, mean, rstd, NULL, NULL, m->n); \
+            type mean = ((const type *)(const void *)m->mean)[r],                                  \
+                 rstd = ((const type *)(const void *)m->rstd)[r];                                  \
+            scale_##t(x_hat, (const type *)(const void *)m->x + r * m->n, mean, rstd, NULL, NULL,  \
+                      m->n);                                                                       \
             memcpy(g, (const type *)(const void *)m->grad + r * m->n, (size_t)m->n * sizeof *g);   \
             add_row_##t(m, g, x_hat);                                                              \
             if (m->out != NULL) {                                                                  \
@@ -103,7 +108,8 @@ static norm norm_of(aot_kern *k, aot_array *x, unsigned pos, aot_array *weight, 
     unsigned n;
     const int64_t *size = k_ints(k, pos, &n);
     if (aot_array_kind(x) != 'f') {
-        k_fail(k, AOT_E_UNSUPPORTED, "not implemented for %s", aot_dtype_get((aot_dtype)x->dtype)->torch_name);
+        k_fail(k, AOT_E_UNSUPPORTED, "not implemented for %s",
+               aot_dtype_get((aot_dtype)x->dtype)->torch_name);
     }
     if (n == 0 || n > x->ndim || memcmp(size, x->size + x->ndim - n, n * sizeof *size) != 0) {
         k_fail(k, AOT_E_SHAPE, "the normalized sizes are not the last ones of the input");
@@ -112,7 +118,8 @@ static norm norm_of(aot_kern *k, aot_array *x, unsigned pos, aot_array *weight, 
     for (unsigned i = 0; i < x->ndim; i++) {
         *(i < m.axis ? &m.rows : &m.n) *= x->size[i];
     }
-    if ((weight != NULL && aot_array_numel(weight) != m.n) || (bias != NULL && aot_array_numel(bias) != m.n)) {
+    if ((weight != NULL && aot_array_numel(weight) != m.n) ||
+        (bias != NULL && aot_array_numel(bias) != m.n)) {
         k_fail(k, AOT_E_SHAPE, "weight and bias do not have the normalized sizes");
     }
     m.x = operand(k, x, &m);
@@ -130,7 +137,8 @@ void kern_layer_norm(aot_kern *k)
     for (unsigned i = 0; i < x->ndim; i++) {
         size[i] = i < m.axis ? x->size[i] : 1;
     }
-    aot_array *y = k_empty(k, m.compute, x->ndim, x->size), *mean = k_empty(k, m.compute, x->ndim, size);
+    aot_array *y = k_empty(k, m.compute, x->ndim, x->size),
+              *mean = k_empty(k, m.compute, x->ndim, size);
     aot_array *rstd = k_empty(k, m.compute, x->ndim, size);
     m.eps = k_real(k, 4, 0);
     m.out = aot_array_data(y);
@@ -149,7 +157,8 @@ static void give_sum(aot_kern *k, unsigned i, const double *sum, int64_t n, cons
         k_give_none(k);
         return;
     }
-    aot_array *out = k_out(k, i, (aot_dtype)like->dtype, like->ndim, like->size), *v = k_empty(k, (aot_dtype)like->dtype, like->ndim, like->size);
+    aot_array *out = k_out(k, i, (aot_dtype)like->dtype, like->ndim, like->size),
+              *v = k_empty(k, (aot_dtype)like->dtype, like->ndim, like->size);
     aot_store_real(sum, (aot_dtype)v->dtype, aot_array_data(v), aot_array_item_bytes(v), n);
     aot_array_assign(out, v);
     k_give(k, out);
@@ -167,7 +176,8 @@ void kern_layer_norm_backward(aot_kern *k)
     aot_array *x = k_need(k, 1), *w = k_in(k, 5), *b = k_in(k, 6), *grad = k_need(k, 0);
     aot_array *mean = k_need(k, 3), *rstd = k_need(k, 4), *dx = NULL;
     norm m = norm_of(k, x, 2, w, b);
-    if (aot_array_numel(grad) != m.rows * m.n || aot_array_numel(mean) != m.rows || aot_array_numel(rstd) != m.rows) {
+    if (aot_array_numel(grad) != m.rows * m.n || aot_array_numel(mean) != m.rows ||
+        aot_array_numel(rstd) != m.rows) {
         k_fail(k, AOT_E_SHAPE, "gradient, mean and rstd do not have the sizes of the input");
     }
     m.grad = operand(k, grad, &m);

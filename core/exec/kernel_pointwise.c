@@ -1,5 +1,5 @@
-/* Element-wise kernels: the functions behind the expressions of ops/kernels_pointwise.def, and those
- * with further arguments.
+/* Element-wise kernels: the functions behind the expressions of ops/kernels_pointwise.def, and
+ * those with further arguments.
  *
  * Mirrors: aten/src/ATen/native/cpu/UnaryOpsKernel.cpp, BinaryOpsKernel.cpp. */
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "exec/vmath.h"
 #include "exec/vector.h"
 
-/* ---- helpers of expressions ------------------------------------------------------------------------ */
+/* ---- helpers of expressions ------------------------------------------------------------------ */
 
 /* Without C's recovery of infinities from NaN, which PyTorch's product does not do. */
 static aot_complex cx_mul(aot_complex z, aot_complex w)
@@ -21,7 +21,8 @@ static aot_complex cx_mul(aot_complex z, aot_complex w)
 
 static aot_complex cx_div(aot_complex z, aot_complex w)
 {
-    double a = creal(z), b = cimag(z), c = creal(w), d = cimag(w), scale = 1 / fmax(fabs(c), fabs(d));
+    double a = creal(z), b = cimag(z), c = creal(w), d = cimag(w),
+           scale = 1 / fmax(fabs(c), fabs(d));
     if (c == 0 && d == 0) { // infinities, or NaN
         return CMPLX(a / fabs(c), b / fabs(d));
     }
@@ -80,7 +81,7 @@ static int64_t pw_gcd(int64_t a, int64_t b)
     return (int64_t)x;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 typedef struct forms {
     aot_block_fn *real, *complex, *integer, *f32;
@@ -102,7 +103,9 @@ static void run_forms(aot_kern *k, const forms *f, unsigned n)
         : f->promote == AOT_PROMOTE_BOOL_TO_LONG && d == AOT_B8 ? AOT_I64
                                                               : d;
     aot_class c = aot_dtype_class(d);
-    aot_block_fn *fn = c == AOT_CLASS_REAL ? f->real : c == AOT_CLASS_COMPLEX ? f->complex : f->integer;
+    aot_block_fn *fn = c == AOT_CLASS_REAL      ? f->real
+                       : c == AOT_CLASS_COMPLEX ? f->complex
+                                                : f->integer;
     if (fn == NULL && c == AOT_CLASS_INT && f->real != NULL) {
         c = AOT_CLASS_REAL; // of integers: computed in reals
         fn = f->real;
@@ -146,19 +149,22 @@ static void run_forms(aot_kern *k, const forms *f, unsigned n)
             o[at_] = (expr);                                                                       \
         }                                                                                          \
     }
-/* The same expression of doubles and of floats: a sum, product or quotient of floats is what doubles
- * rounded once give; functions are those of double in both (F_: vmath.h). */
+/* The same expression of doubles and of floats: a sum, product or quotient of floats is what
+ * doubles rounded once give; functions are those of double in both (F_: vmath.h). */
 #define REAL1(op, result, result32, var, expr)                                                     \
-    LOOP1(real_##op, double, result, var, expr) AOT_CLONES LOOP1(f32_##op, float, result32, var, expr)
+    LOOP1(real_##op, double, result, var, expr)                                                    \
+    AOT_CLONES LOOP1(f32_##op, float, result32, var, expr)
 #define REAL2(op, result, result32, var, war, expr)                                                \
-    LOOP2(real_##op, double, result, var, war, expr) AOT_CLONES LOOP2(f32_##op, float, result32, var, war, expr)
+    LOOP2(real_##op, double, result, var, war, expr)                                               \
+    AOT_CLONES LOOP2(f32_##op, float, result32, var, war, expr)
 #define FORM(op, n_, promotion, test_, ...)                                                        \
     void kern_##op(aot_kern *k)                                                                    \
     {                                                                                              \
         static const forms f = {.promote = AOT_PROMOTE_##promotion, .test = test_, __VA_ARGS__};   \
         run_forms(k, &f, n_);                                                                      \
     }
-#define UNARY_R(op, p, r) REAL1(op, double, float, x, r) FORM(op, 1, p, false, .real = real_##op, .f32 = f32_##op)
+#define UNARY_R(op, p, r)                                                                          \
+    REAL1(op, double, float, x, r) FORM(op, 1, p, false, .real = real_##op, .f32 = f32_##op)
 #define UNARY_RZ(op, p, r, c)                                                                      \
     REAL1(op, double, float, x, r) LOOP1(complex_##op, aot_complex, aot_complex, z, c)     \
     FORM(op, 1, p, false, .real = real_##op, .f32 = f32_##op, .complex = complex_##op)
@@ -166,17 +172,21 @@ static void run_forms(aot_kern *k, const forms *f, unsigned n)
     REAL1(op, double, float, x, r) LOOP1(integer_##op, int64_t, int64_t, i, e)             \
     FORM(op, 1, p, false, .real = real_##op, .f32 = f32_##op, .integer = integer_##op)
 #define UNARY_RZI(op, p, r, c, e)                                                                  \
-    REAL1(op, double, float, x, r) LOOP1(complex_##op, aot_complex, aot_complex, z, c)     \
-    LOOP1(integer_##op, int64_t, int64_t, i, e)                                                    \
-    FORM(op, 1, p, false, .real = real_##op, .f32 = f32_##op, .complex = complex_##op, .integer = integer_##op)
+    REAL1(op, double, float, x, r)                                                                 \
+    LOOP1(complex_##op, aot_complex, aot_complex, z, c)                                            \
+        LOOP1(integer_##op, int64_t, int64_t, i, e)                                                \
+            FORM(op, 1, p, false, .real = real_##op, .f32 = f32_##op, .complex = complex_##op,     \
+                 .integer = integer_##op)
 #define TEST_RZI(op, r, c, e)                                                                      \
-    REAL1(op, int64_t, char, x, r) LOOP1(complex_##op, aot_complex, int64_t, z, c)        \
-    LOOP1(integer_##op, int64_t, int64_t, i, e)                                                    \
-    FORM(op, 1, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .complex = complex_##op, .integer = integer_##op)
+    REAL1(op, int64_t, char, x, r)                                                                 \
+    LOOP1(complex_##op, aot_complex, int64_t, z, c) LOOP1(integer_##op, int64_t, int64_t, i, e)    \
+        FORM(op, 1, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .complex = complex_##op,    \
+             .integer = integer_##op)
 #define TEST_RI(op, r, e)                                                                          \
     REAL1(op, int64_t, char, x, r) LOOP1(integer_##op, int64_t, int64_t, i, e)            \
     FORM(op, 1, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .integer = integer_##op)
-#define BINARY_R(op, p, r) REAL2(op, double, float, x, y, r) FORM(op, 2, p, false, .real = real_##op, .f32 = f32_##op)
+#define BINARY_R(op, p, r)                                                                         \
+    REAL2(op, double, float, x, y, r) FORM(op, 2, p, false, .real = real_##op, .f32 = f32_##op)
 #define BINARY_I(op, p, e)                                                                         \
     LOOP2(integer_##op, int64_t, int64_t, i, j, e) FORM(op, 2, p, false, .integer = integer_##op)
 #define BINARY_RZ(op, p, r, c)                                                                     \
@@ -186,19 +196,24 @@ static void run_forms(aot_kern *k, const forms *f, unsigned n)
     REAL2(op, double, float, x, y, r) LOOP2(integer_##op, int64_t, int64_t, i, j, e)       \
     FORM(op, 2, p, false, .real = real_##op, .f32 = f32_##op, .integer = integer_##op)
 #define BINARY_RZI(op, p, r, c, e)                                                                 \
-    REAL2(op, double, float, x, y, r) LOOP2(complex_##op, aot_complex, aot_complex, z, w, c) \
-    LOOP2(integer_##op, int64_t, int64_t, i, j, e)                                                 \
-    FORM(op, 2, p, false, .real = real_##op, .f32 = f32_##op, .complex = complex_##op, .integer = integer_##op)
+    REAL2(op, double, float, x, y, r)                                                              \
+    LOOP2(complex_##op, aot_complex, aot_complex, z, w, c)                                         \
+        LOOP2(integer_##op, int64_t, int64_t, i, j, e)                                             \
+            FORM(op, 2, p, false, .real = real_##op, .f32 = f32_##op, .complex = complex_##op,     \
+                 .integer = integer_##op)
 #define COMPARE(op, sign)                                                                          \
     REAL2(op, int64_t, char, x, y, x sign y) LOOP2(integer_##op, int64_t, int64_t, i, j, i sign j) \
     FORM(op, 2, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .integer = integer_##op)
 #define COMPARE_Z(op, sign)                                                                        \
-    REAL2(op, int64_t, char, x, y, x sign y) LOOP2(integer_##op, int64_t, int64_t, i, j, i sign j) \
-    LOOP2(complex_##op, aot_complex, int64_t, z, w, z sign w)                                      \
-    FORM(op, 2, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .complex = complex_##op, .integer = integer_##op)
+    REAL2(op, int64_t, char, x, y, x sign y)                                                       \
+    LOOP2(integer_##op, int64_t, int64_t, i, j, i sign j)                                          \
+        LOOP2(complex_##op, aot_complex, int64_t, z, w, z sign w)                                  \
+            FORM(op, 2, DEFAULT, true, .real = real_##op, .f32 = f32_##op,                         \
+                 .complex = complex_##op, .integer = integer_##op)
 #define LOGIC(op, sign)                                                                            \
-    REAL2(op, int64_t, char, x, y, (x != 0)sign(y != 0))                                  \
-    LOOP2(integer_##op, int64_t, int64_t, i, j, (i != 0)sign(j != 0))                              \
-    LOOP2(complex_##op, aot_complex, int64_t, z, w, (z != 0)sign(w != 0))                          \
-    FORM(op, 2, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .complex = complex_##op, .integer = integer_##op)
+    REAL2(op, int64_t, char, x, y, (x != 0) sign(y != 0))                                          \
+    LOOP2(integer_##op, int64_t, int64_t, i, j, (i != 0) sign(j != 0))                             \
+    LOOP2(complex_##op, aot_complex, int64_t, z, w, (z != 0) sign(w != 0))                         \
+    FORM(op, 2, DEFAULT, true, .real = real_##op, .f32 = f32_##op, .complex = complex_##op,        \
+         .integer = integer_##op)
 #include "ops/kernels_pointwise.def"

@@ -1,8 +1,8 @@
-/* Pooling over one to three dimensions, fixed windows and adaptive ones: a window is a range in each
- * dimension, found once; planes (batch times channels) are run one after the other in double.
+/* Pooling over one to three dimensions, fixed windows and adaptive ones: a window is a range in
+ * each dimension, found once; planes (batch times channels) are run one after the other in double.
  *
- * Mirrors: aten/src/ATen/native/AveragePool2d.cpp, AdaptiveAveragePooling.cpp, DilatedMaxPool2d.cpp,
- * AdaptiveMaxPooling2d.cpp, Pool.h. */
+ * Mirrors: aten/src/ATen/native/AveragePool2d.cpp, AdaptiveAveragePooling.cpp,
+ * DilatedMaxPool2d.cpp, AdaptiveMaxPooling2d.cpp, Pool.h. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -59,12 +59,14 @@ static range *ranges(aot_kern *k, windows *w, unsigned d)
 /* The gradient of outputs has as many planes as x. */
 static void need_planes(aot_kern *k, const aot_array *grad, const aot_array *x, unsigned n)
 {
-    if (x->ndim < n || grad->ndim != x->ndim || memcmp(grad->size, x->size, (x->ndim - n) * sizeof *x->size) != 0) {
+    if (x->ndim < n || grad->ndim != x->ndim ||
+        memcmp(grad->size, x->size, (x->ndim - n) * sizeof *x->size) != 0) {
         k_fail(k, AOT_E_SHAPE, "a gradient with other planes than the input");
     }
 }
 
-static void settings(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int64_t fill, int64_t out[3])
+static void settings(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int64_t fill,
+                     int64_t out[3])
 {
     int64_t v[3] = {if_none, if_none, if_none};
     k_small_ints_of(k, pos, n, if_none, 0, v);
@@ -73,15 +75,18 @@ static void settings(aot_kern *k, unsigned pos, unsigned n, int64_t if_none, int
     }
 }
 
-static int64_t output_size(int64_t in, int64_t kernel, int64_t pad, int64_t stride, int64_t dilation, bool ceil_mode)
+static int64_t output_size(int64_t in, int64_t kernel, int64_t pad, int64_t stride,
+                           int64_t dilation, bool ceil_mode)
 {
     int64_t room = in + 2 * pad - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
     int64_t n = (room < 0 ? -((-room + stride - 1) / stride) : room / stride) + 1;
     return ceil_mode && (n - 1) * stride >= in + pad ? n - 1 : n;
 }
 
-/* Fixed windows; arguments from `first` on: kernel, stride, padding; dilation at its place, 0: none. */
-static void fixed_windows(aot_kern *k, windows *w, unsigned first, unsigned dilation, unsigned ceil_pos)
+/* Fixed windows; arguments from `first` on: kernel, stride, padding; dilation at its place, 0:
+ * none. */
+static void fixed_windows(aot_kern *k, windows *w, unsigned first, unsigned dilation,
+                          unsigned ceil_pos)
 {
     int64_t kernel[3], stride[3], pad[3];
     settings(k, first, w->n, 1, 1, kernel);
@@ -92,11 +97,16 @@ static void fixed_windows(aot_kern *k, windows *w, unsigned first, unsigned dila
     }
     for (unsigned d = 0; d < 3; d++) {
         stride[d] = stride[d] == 0 ? kernel[d] : stride[d];
-        if (kernel[d] < 1 || stride[d] < 1 || w->step[d] < 1 || pad[d] > ((kernel[d] - 1) * w->step[d] + 1) / 2) {
-            k_fail(k, AOT_E_SHAPE, "windows of %" PRId64 " by steps of %" PRId64 ", dilated by %" PRId64 ", padded by %" PRId64,
+        if (kernel[d] < 1 || stride[d] < 1 || w->step[d] < 1 ||
+            pad[d] > ((kernel[d] - 1) * w->step[d] + 1) / 2) {
+            k_fail(k, AOT_E_SHAPE,
+                   "windows of %" PRId64 " by steps of %" PRId64 ", dilated by %" PRId64
+                   ", padded by %" PRId64,
                    kernel[d], stride[d], w->step[d], pad[d]);
         }
-        w->out[d] = d + w->n < 3 ? 1 : output_size(w->in[d], kernel[d], pad[d], stride[d], w->step[d], k_bool(k, ceil_pos));
+        w->out[d] = d + w->n < 3 ? 1
+                                 : output_size(w->in[d], kernel[d], pad[d], stride[d], w->step[d],
+                                               k_bool(k, ceil_pos));
         if (w->out[d] < 0) {
             k_fail(k, AOT_E_SHAPE, "windows that do not fit");
         }
@@ -153,8 +163,8 @@ static void each_window(const windows *w, window_fn *fn, void *arg)
 #define EACH_INPUT(w, at, i)                                                                       \
     for (int64_t a_ = (at)->r[0]->lo; a_ < (at)->r[0]->hi; a_ += (w)->step[0])                     \
         for (int64_t b_ = (at)->r[1]->lo; b_ < (at)->r[1]->hi; b_ += (w)->step[1])                 \
-            for (int64_t c_ = (at)->r[2]->lo, i = (a_ * (w)->in[1] + b_) * (w)->in[2] + c_; c_ < (at)->r[2]->hi; \
-                 c_ += (w)->step[2], i += (w)->step[2])
+            for (int64_t c_ = (at)->r[2]->lo, i = (a_ * (w)->in[1] + b_) * (w)->in[2] + c_;        \
+                 c_ < (at)->r[2]->hi; c_ += (w)->step[2], i += (w)->step[2])
 
 /* A new array of doubles in x's shape with the pooled dimensions replaced. */
 static aot_array *image(aot_kern *k, const aot_array *x, const windows *w, aot_dtype d)
@@ -164,7 +174,7 @@ static aot_array *image(aot_kern *k, const aot_array *x, const windows *w, aot_d
     return k_new(k, d, x->ndim, size);
 }
 
-/* ---- averages --------------------------------------------------------------------------------------------- */
+/* ---- averages -------------------------------------------------------------------------------- */
 
 typedef struct average {
     const double *from;
@@ -181,7 +191,9 @@ static double divisor_of(const windows *w, const window *at, const average *a)
         padded *= at->r[d]->padded;
     }
     (void)w;
-    return (double)(a->divisor != 0 ? a->divisor : a->counts_padding && !a->adaptive ? padded : inside);
+    return (double)(a->divisor != 0                     ? a->divisor
+                    : a->counts_padding && !a->adaptive ? padded
+                                                        : inside);
 }
 
 static void average_window(const windows *w, const window *at, int64_t plane, void *arg)
@@ -199,7 +211,8 @@ static void average_window(const windows *w, const window *at, int64_t plane, vo
 static void spread_window(const windows *w, const window *at, int64_t plane, void *arg)
 {
     average *a = arg;
-    double g = a->from[plane * w->n_out + at->out] / divisor_of(w, at, a), *x = a->to + plane * w->n_in;
+    double g = a->from[plane * w->n_out + at->out] / divisor_of(w, at, a),
+           *x = a->to + plane * w->n_in;
     EACH_INPUT(w, at, i)
     {
         x[i] += g;
@@ -302,7 +315,7 @@ void kern_adaptive_avg_pool3d_backward(aot_kern *k)
     adaptive_average_backward(k, 3);
 }
 
-/* ---- maxima -------------------------------------------------------------------------------------------------- */
+/* ---- maxima ---------------------------------------------------------------------------------- */
 
 typedef struct maximum {
     const double *from;
@@ -419,22 +432,26 @@ void kern_adaptive_max_pool3d_backward(aot_kern *k)
     maximum_backward(k, 3, 2);
 }
 
-/* ---- maxima of windows that lie at random -------------------------------------------------------------------- */
+/* ---- maxima of windows that lie at random ---------------------------------------------------- */
 
-/* Windows of one size whose distances a number in [0, 1) shifts, computed in f32 as PyTorch does; the last is at the end. */
-static void random_windows(range *r, int64_t in, int64_t out, int64_t kernel, double sample, bool in_f32)
+/* Windows of one size whose distances a number in [0, 1) shifts, computed in f32 as PyTorch does;
+ * the last is at the end. */
+static void random_windows(range *r, int64_t in, int64_t out, int64_t kernel, double sample,
+                           bool in_f32)
 {
     double step = out > 1 ? (double)(in - kernel) / (double)(out - 1) : 0;
     float step32 = out > 1 ? (float)(in - kernel) / (float)(out - 1) : 0, sample32 = (float)sample;
     for (int64_t o = 0; o < out; o++) {
-        int64_t lo = in_f32 ? (int64_t)(((float)o + sample32) * step32) - (int64_t)(sample32 * step32)
-                            : (int64_t)(((double)o + sample) * step) - (int64_t)(sample * step);
+        int64_t lo = in_f32
+                         ? (int64_t)(((float)o + sample32) * step32) - (int64_t)(sample32 * step32)
+                         : (int64_t)(((double)o + sample) * step) - (int64_t)(sample * step);
         lo = o == out - 1 ? in - kernel : lo;
         r[o] = (range){lo, lo + kernel, kernel};
     }
 }
 
-/* self, kernel_size, output_size, random_samples [N, C, n]: for two dimensions the last one's number comes first. */
+/* self, kernel_size, output_size, random_samples [N, C, n]: for two dimensions the last one's
+ * number comes first. */
 static void fractional_maximum(aot_kern *k, unsigned n)
 {
     aot_array *x = k_need(k, 0), *samples = k_need(k, 3);
@@ -461,7 +478,8 @@ static void fractional_maximum(aot_kern *k, unsigned n)
         for (unsigned d = 0; d < 3; d++) {
             unsigned at = n == 2 ? 2 - d : d;
             double sample = d + n < 3 ? 0 : u[p * n + at];
-            random_windows(w.of[d], w.in[d], w.out[d], kernel[d], sample, aot_opmath((aot_dtype)x->dtype) == AOT_F32);
+            random_windows(w.of[d], w.in[d], w.out[d], kernel[d], sample,
+                           aot_opmath((aot_dtype)x->dtype) == AOT_F32);
         }
         plane_windows(&w, p, maximum_window, &m);
     }
@@ -489,12 +507,12 @@ void kern_fractional_max_pool3d_backward(aot_kern *k)
     maximum_backward(k, 3, 4);
 }
 
-/* ---- maxima with their places within the window ------------------------------------------------------------- */
+/* ---- maxima with their places within the window ---------------------------------------------- */
 
-/* Of each element of `at` [.., O1..On]: flat index into the image to place within the window, or back.
- * Positions of the arguments: kernel, stride, padding, dilation. */
-static void turn_places(aot_kern *k, aot_array *at, unsigned n, const int64_t *image, const unsigned pos[4], bool to_index,
-                        int64_t *out)
+/* Of each element of `at` [.., O1..On]: flat index into the image to place within the window, or
+ * back. Positions of the arguments: kernel, stride, padding, dilation. */
+static void turn_places(aot_kern *k, aot_array *at, unsigned n, const int64_t *image,
+                        const unsigned pos[4], bool to_index, int64_t *out)
 {
     int64_t kernel[3], stride[3], padding[3], dilation[3];
     const int64_t *v = (const int64_t *)(void *)aot_array_data(at), *size = at->size + at->ndim - n;
@@ -510,8 +528,10 @@ static void turn_places(aot_kern *k, aot_array *at, unsigned n, const int64_t *i
         int64_t rest = v[i], where = i, unit = 1;
         out[i] = 0;
         for (unsigned d = n; d-- > 0;) {
-            int64_t start = where % size[d] * stride[d] - padding[d], from = to_index ? kernel[d] : image[d];
-            int64_t x = to_index ? start + rest % from * dilation[d] : (rest % from - start) / dilation[d];
+            int64_t start = where % size[d] * stride[d] - padding[d],
+                    from = to_index ? kernel[d] : image[d];
+            int64_t x =
+                to_index ? start + rest % from * dilation[d] : (rest % from - start) / dilation[d];
             out[i] += x * unit;
             unit *= to_index ? image[d] : kernel[d];
             rest /= from;
@@ -526,14 +546,18 @@ void kern_low_memory_max_pool(aot_kern *k)
     unsigned n;
     k_ints(k, 1, &n);
     aot_array *x = k_need(k, 0), *of[2];
-    aot_op_id op = n == 3 ? AOT_OP_aten_max_pool3d_with_indices : AOT_OP_aten_max_pool2d_with_indices;
+    aot_op_id op =
+        n == 3 ? AOT_OP_aten_max_pool3d_with_indices : AOT_OP_aten_max_pool2d_with_indices;
     if (n < 2 || n > 3 || x->ndim < n) {
         k_fail(k, AOT_E_UNSUPPORTED, "windows of %u dimensions", n);
     }
-    aot_xval args[] = {aot_xv_array(x), *k_arg(k, 1), *k_arg(k, 2), *k_arg(k, 3), *k_arg(k, 4), *k_arg(k, 5)};
+    aot_xval args[] = {aot_xv_array(x), *k_arg(k, 1), *k_arg(k, 2),
+                       *k_arg(k, 3),    *k_arg(k, 4), *k_arg(k, 5)};
     k_call_all(k, op, 6, args, of, 2);
-    aot_array *at = k_cast_contiguous(k, of[1], AOT_I64), *places = k_new(k, AOT_I64, at->ndim, at->size);
-    turn_places(k, at, n, x->size + x->ndim - n, (const unsigned[]){1, 2, 3, 4}, false, (int64_t *)(void *)aot_array_data(places));
+    aot_array *at = k_cast_contiguous(k, of[1], AOT_I64),
+              *places = k_new(k, AOT_I64, at->ndim, at->size);
+    turn_places(k, at, n, x->size + x->ndim - n, (const unsigned[]){1, 2, 3, 4}, false,
+                (int64_t *)(void *)aot_array_data(places));
     k_give_as(k, 0, of[0], (aot_dtype)x->dtype);
     k_give_as(k, 1, places, AOT_I8);
 }
@@ -553,6 +577,7 @@ void kern_low_memory_max_pool_indices(aot_kern *k)
         }
     }
     aot_array *out = k_new(k, AOT_I64, at->ndim, at->size);
-    turn_places(k, at, n, image, (const unsigned[]){1, 3, 4, 5}, true, (int64_t *)(void *)aot_array_data(out));
+    turn_places(k, at, n, image, (const unsigned[]){1, 3, 4, 5}, true,
+                (int64_t *)(void *)aot_array_data(out));
     k_give_as(k, 0, out, AOT_I64);
 }

@@ -1,9 +1,10 @@
-/* Random numbers of the CPU generator, drawn one by one as PyTorch's serial loops do: in the order in which
- * the elements of the result lie in memory.
+/* Random numbers of the CPU generator, drawn one by one as PyTorch's serial loops do: in the order
+ * in which the elements of the result lie in memory.
  *
- * Differs: on Intel's processors PyTorch draws bernoulli.p, and with it dropout, from a stream of MKL's that
- * it seeds with one number of the generator; that library's stream is not drawn here.
- * Mirrors: aten/src/ATen/native/cpu/DistributionTemplates.h, TensorFactories.cpp (randperm), Dropout.cpp. */
+ * Differs: on Intel's processors PyTorch draws bernoulli.p, and with it dropout, from a stream of
+ * MKL's that it seeds with one number of the generator; that library's stream is not drawn here.
+ * Mirrors: aten/src/ATen/native/cpu/DistributionTemplates.h, TensorFactories.cpp (randperm),
+ * Dropout.cpp. */
 #include <math.h>
 
 #include "exec/internal.h"
@@ -62,7 +63,8 @@ static void sixteen_halves(double *v, aot_dtype d, double mean, double std)
 #undef R
 }
 
-static void fill_halves(aot_generator *g, double *v, int64_t n, aot_dtype d, double mean, double std)
+static void fill_halves(aot_generator *g, double *v, int64_t n, aot_dtype d, double mean,
+                        double std)
 {
     for (int64_t i = 0; i < n; i++) {
         v[i] = uniform(g, d);
@@ -78,7 +80,8 @@ static void fill_halves(aot_generator *g, double *v, int64_t n, aot_dtype d, dou
     }
 }
 
-/* Fewer than 16 numbers, and those that do not lie in their order, are drawn in double one by one. */
+/* Fewer than 16 numbers, and those that do not lie in their order, are drawn in double one by
+ * one. */
 static void give_normal(aot_kern *k, aot_array *x, double mean, double std)
 {
     int64_t n = aot_array_numel(x);
@@ -144,11 +147,13 @@ static void give_ints(aot_kern *k, aot_array *x, int64_t low, int64_t high)
     int64_t n = aot_array_numel(x);
     put w;
     if (high <= low) {
-        k_fail(k, AOT_E_RANGE, "no number from %lld to below %lld", (long long)low, (long long)high);
+        k_fail(k, AOT_E_RANGE, "no number from %lld to below %lld", (long long)low,
+               (long long)high);
     }
     put_in_memory(k, &w, x);
     for (int64_t i = 0; i < n; i++) {
-        uint64_t v = range >> 28 != 0 ? aot_generator_u64(generator(k)) : aot_generator_u32(generator(k));
+        uint64_t v =
+            range >> 28 != 0 ? aot_generator_u64(generator(k)) : aot_generator_u32(generator(k));
         put_int(&w, (int64_t)((uint64_t)low + v % range)); // low may be the least of all
     }
     k_give(k, x);
@@ -193,12 +198,14 @@ static void give_bernoulli(aot_kern *k, aot_array *like, aot_array *p, double lo
     aot_array *each = NULL; // in the same order
     put w;
     if (p != NULL) {
-        each = k_own(k, aot_array_new_strided(&k->x->live, AOT_F64, out->ndim, out->size, out->stride));
+        each = k_own(
+            k, aot_array_new_strided(&k->x->live, AOT_F64, out->ndim, out->size, out->stride));
         aot_array_assign(each, k_expand(k, p, out->ndim, out->size));
     }
     put_in_memory(k, &w, out);
     for (int64_t i = 0; i < n; i++) {
-        double limit = each == NULL ? lone : ((const double *)(const void *)aot_array_data(each))[i];
+        double limit =
+            each == NULL ? lone : ((const double *)(const void *)aot_array_data(each))[i];
         put_int(&w, uniform(generator(k), d) < limit);
     }
     k_give(k, out);
@@ -222,7 +229,8 @@ void kern_bernoulli_tensor(aot_kern *k)
 
 void kern_native_dropout(aot_kern *k)
 {
-    aot_array *x = k_need(k, 0), *mask = k_out(k, 1, AOT_B8, x->ndim, x->size), *out = k_like(k, (aot_dtype)x->dtype, x);
+    aot_array *x = k_need(k, 0), *mask = k_out(k, 1, AOT_B8, x->ndim, x->size),
+              *out = k_like(k, (aot_dtype)x->dtype, x);
     double p = k_real(k, 1, 0.5);
     bool draws = (k_is_none(k, 2) || k_bool(k, 2)) && p > 0;
     int64_t n = aot_array_numel(x);
@@ -237,7 +245,7 @@ void kern_native_dropout(aot_kern *k)
     k_give(k, mask);
 }
 
-/* ---- other distributions, one uniform or normal number an element ------------------------------------------------ */
+/* ---- other distributions, one uniform or normal number an element ---------------------------- */
 
 typedef double draw_fn(aot_generator *g, double a, double b);
 
@@ -337,7 +345,8 @@ void kern_random_from(aot_kern *k) // self, from, to
 {
     aot_array *x = k_need(k, 0);
     int64_t most = largest_of((aot_dtype)x->dtype);
-    give_ints(k, k_like(k, (aot_dtype)x->dtype, x), k_int(k, 1, 0), k_int(k, 2, most == INT64_MAX ? most : most + 1));
+    give_ints(k, k_like(k, (aot_dtype)x->dtype, x), k_int(k, 1, 0),
+              k_int(k, 2, most == INT64_MAX ? most : most + 1));
 }
 
 void kern_randint_like_tensor(aot_kern *k) // self, high
@@ -346,7 +355,8 @@ void kern_randint_like_tensor(aot_kern *k) // self, high
     give_ints(k, k_like(k, k_dtype(k, 2, (aot_dtype)x->dtype), x), 0, k_int(k, 1, 1));
 }
 
-/* self, noise, lower, upper, training: what is not above 0 is scaled, in training by a random number that is the noise. */
+/* self, noise, lower, upper, training: what is not above 0 is scaled, in training by a random
+ * number that is the noise. */
 void kern_rrelu_with_noise(aot_kern *k)
 {
     aot_array *x = k_need(k, 0), *noise = k_need(k, 1), *out = k_like(k, (aot_dtype)x->dtype, x);
@@ -369,10 +379,11 @@ void kern_rrelu_with_noise(aot_kern *k)
     k_give(k, used);
 }
 
-/* ---- multinomial ---------------------------------------------------------------------------------------------------- */
+/* ---- multinomial ----------------------------------------------------------------------------- */
 
 /* The first category whose share of all, with those before it, is not below a uniform number. */
-static void draw_categories(aot_kern *k, const double *p, int64_t n, int64_t *out, int64_t n_out, aot_dtype d)
+static void draw_categories(aot_kern *k, const double *p, int64_t n, int64_t *out, int64_t n_out,
+                            aot_dtype d)
 {
     double *share = k_mem(k, (size_t)(n + 1) * sizeof *share), sum = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -395,16 +406,21 @@ static void draw_categories(aot_kern *k, const double *p, int64_t n, int64_t *ou
     }
 }
 
-/* self [(B,) N], num_samples, replacement. Without replacement, or for one sample, the largest p / e win, e exponential. */
+/* self [(B,) N], num_samples, replacement. Without replacement, or for one sample, the largest p /
+ * e win, e exponential. */
 void kern_multinomial(aot_kern *k)
 {
     aot_array *p = k_need(k, 0);
-    int64_t n_out = k_int(k, 1, 1), size[2] = {p->ndim == 2 ? p->size[0] : n_out, n_out}, n = p->size[p->ndim - 1];
+    int64_t n_out = k_int(k, 1, 1), size[2] = {p->ndim == 2 ? p->size[0] : n_out, n_out},
+            n = p->size[p->ndim - 1];
     if (p->ndim < 1 || p->ndim > 2 || n_out < 1 || (!k_bool(k, 2) && n_out > n)) {
-        k_fail(k, AOT_E_SHAPE, "%lld samples of a tensor with %u dimensions", (long long)n_out, p->ndim);
+        k_fail(k, AOT_E_SHAPE, "%lld samples of a tensor with %u dimensions", (long long)n_out,
+               p->ndim);
     }
     if (!k_bool(k, 2) || n_out == 1) {
-        aot_array *q = K2(k, aten_div_Tensor, p, K1(k, aten_exponential, K1(k, aten_empty_like, p))), *of[2];
+        aot_array *q =
+                      K2(k, aten_div_Tensor, p, K1(k, aten_exponential, K1(k, aten_empty_like, p))),
+                  *of[2];
         aot_xval args[] = {aot_xv_array(q), aot_xv_int(n_out), aot_xv_int(-1)};
         if (n_out == 1) {
             k_give(k, K3(k, aten_argmax, q, (int64_t)-1, true));
@@ -415,15 +431,17 @@ void kern_multinomial(aot_kern *k)
         return;
     }
     aot_array *out = k_out(k, 0, AOT_I64, p->ndim, size), *at = k_new(k, AOT_I64, p->ndim, size);
-    const double *v = (const double *)(const void *)aot_array_data(k_cast_contiguous(k, p, AOT_F64));
+    const double *v =
+        (const double *)(const void *)aot_array_data(k_cast_contiguous(k, p, AOT_F64));
     for (int64_t b = 0; b < (p->ndim == 2 ? size[0] : 1); b++) {
-        draw_categories(k, v + b * n, n, (int64_t *)(void *)aot_array_data(at) + b * n_out, n_out, aot_opmath((aot_dtype)p->dtype));
+        draw_categories(k, v + b * n, n, (int64_t *)(void *)aot_array_data(at) + b * n_out, n_out,
+                        aot_opmath((aot_dtype)p->dtype));
     }
     aot_array_assign(out, at);
     k_give(k, out);
 }
 
-/* ---- Inductor's: seeds from the generator, numbers from a seed ---------------------------------------------- */
+/* ---- Inductor's: seeds from the generator, numbers from a seed ------------------------------- */
 
 void kern_inductor_seeds(aot_kern *k)
 {
@@ -441,7 +459,8 @@ void kern_inductor_lookup_seed(aot_kern *k)
     aot_array *seeds = k_need(k, 0);
     int64_t i = k_int(k, 1, 0);
     if (seeds->ndim != 1 || i < 0 || i >= seeds->size[0]) {
-        k_fail(k, AOT_E_RANGE, "seed %lld of %lld", (long long)i, (long long)aot_array_numel(seeds));
+        k_fail(k, AOT_E_RANGE, "seed %lld of %lld", (long long)i,
+               (long long)aot_array_numel(seeds));
     }
     k_give(k, k_select(k, seeds, 0, i));
 }
@@ -453,7 +472,8 @@ static void give_by_seed(aot_kern *k, aot_array *x, unsigned seed_pos, bool norm
     put w;
     put_start(&w, x);
     for (int64_t i = 0; i < n; i++) {
-        put_real(&w, normal ? aot_philox_normal(seed, (uint64_t)i) : aot_philox_uniform(seed, (uint64_t)i));
+        put_real(&w, normal ? aot_philox_normal(seed, (uint64_t)i)
+                            : aot_philox_uniform(seed, (uint64_t)i));
     }
     k_give(k, x);
 }

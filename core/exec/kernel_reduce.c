@@ -1,7 +1,7 @@
-/* Reductions. The reduced dimensions are moved behind the others and each result is made from one row of
- * numbers that lie behind each other. Sums of floats run in double: no worse than PyTorch's cascade; those of f32 and
- * half types where they lie, in the order of folds.h. Products are rounded at each step, as PyTorch's are: they
- * overflow where its do.
+/* Reductions. The reduced dimensions are moved behind the others and each result is made from one
+ * row of numbers that lie behind each other. Sums of floats run in double: no worse than PyTorch's
+ * cascade; those of f32 and half types where they lie, in the order of folds.h. Products are
+ * rounded at each step, as PyTorch's are: they overflow where its do.
  *
  * Mirrors: aten/src/ATen/native/ReduceOps.cpp, cpu/ReduceOpsKernel.cpp. */
 #include "exec/folds.h"
@@ -10,10 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- rows ------------------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Sizes alone. perm: the kept dimensions of x, then the others. */
-static void shape_of(rows *r, const aot_array *x, uint32_t mask, bool keepdim, aot_dtype d, unsigned *perm)
+static void shape_of(rows *r, const aot_array *x, uint32_t mask, bool keepdim, aot_dtype d,
+                     unsigned *perm)
 {
     unsigned n = 0;
     *r = (rows){.n = 1, .len = 1, .d = d, .class = aot_dtype_class(d)};
@@ -98,7 +99,7 @@ void put_complex(put *w, aot_complex v)
     aot_store_complex(&v, (aot_dtype)w->x->dtype, put_next(w), 0, 1);
 }
 
-/* ---- sums, products, means -------------------------------------------------------------------------------- */
+/* ---- sums, products, means ------------------------------------------------------------------- */
 
 typedef enum fold { FOLD_SUM, FOLD_PROD, FOLD_MEAN, FOLD_NANSUM } fold;
 
@@ -124,7 +125,9 @@ static void fold_row(put *w, const rows *r, const void *row, fold f)
         const double *v = row;
         double s = f == FOLD_PROD;
         for (int64_t i = 0; i < r->len; i++) {
-            s = f == FOLD_PROD ? aot_round_to(r->d, s * v[i]) : f == FOLD_NANSUM && v[i] != v[i] ? s : s + v[i];
+            s = f == FOLD_PROD                     ? aot_round_to(r->d, s * v[i])
+                : f == FOLD_NANSUM && v[i] != v[i] ? s
+                                                   : s + v[i];
         }
         put_real(w, f == FOLD_MEAN ? s / (double)r->len : s);
     }
@@ -154,7 +157,8 @@ static void divide_all(double *v, int64_t n, double by)
 }
 
 /* Sums and means of what floats hold, without moving it. */
-static void fold_floats(aot_kern *k, aot_array *x, uint32_t mask, bool keepdim, aot_dtype d, bool mean)
+static void fold_floats(aot_kern *k, aot_array *x, uint32_t mask, bool keepdim, aot_dtype d,
+                        bool mean)
 {
     rows r;
     unsigned perm[AOT_ARRAY_MAX_NDIM];
@@ -171,9 +175,10 @@ static void fold_over(aot_kern *k, fold f, uint32_t mask, bool keepdim, aot_dtyp
     aot_array *x = k_need(k, 0);
     rows r;
     put w;
-    aot_dtype d = asked != AOT_NO_DTYPE                                  ? asked
-                  : aot_dtype_class((aot_dtype)x->dtype) == AOT_CLASS_INT && f != FOLD_MEAN ? AOT_I64
-                                                                                 : k_to_float((aot_dtype)x->dtype);
+    aot_dtype d = asked != AOT_NO_DTYPE ? asked
+                  : aot_dtype_class((aot_dtype)x->dtype) == AOT_CLASS_INT && f != FOLD_MEAN
+                      ? AOT_I64
+                      : k_to_float((aot_dtype)x->dtype);
     if (aot_fits_float(d) && (f == FOLD_SUM || f == FOLD_MEAN)) {
         fold_floats(k, x, mask, keepdim, d, f == FOLD_MEAN);
         return;
@@ -196,7 +201,8 @@ static void fold_over(aot_kern *k, fold f, uint32_t mask, bool keepdim, aot_dtyp
 #define BY_DIMS(name, f)                                                                           \
     void name(aot_kern *k)                                                                         \
     {                                                                                              \
-        fold_over(k, f, k_dims_mask(k, 1, k_need(k, 0)->ndim), k_bool(k, 2), k_dtype(k, 3, AOT_NO_DTYPE)); \
+        fold_over(k, f, k_dims_mask(k, 1, k_need(k, 0)->ndim), k_bool(k, 2),                       \
+                  k_dtype(k, 3, AOT_NO_DTYPE));                                                    \
     }
 WHOLE(kern_sum, FOLD_SUM)
 WHOLE(kern_prod, FOLD_PROD)
@@ -206,7 +212,7 @@ BY_DIMS(kern_nansum, FOLD_NANSUM)
 BY_DIMS(kern_prod_dim, FOLD_PROD)
 BY_DIMS(kern_mean_dims, FOLD_MEAN)
 
-/* ---- truth --------------------------------------------------------------------------------------------------- */
+/* ---- truth ----------------------------------------------------------------------------------- */
 
 static void truth(aot_kern *k, bool all, uint32_t mask, bool keepdim)
 {
@@ -247,7 +253,7 @@ void kern_all_dims(aot_kern *k)
     truth(k, true, k_dims_mask(k, 1, k_need(k, 0)->ndim), k_bool(k, 2));
 }
 
-/* ---- extremes -------------------------------------------------------------------------------------------------- */
+/* ---- extremes -------------------------------------------------------------------------------- */
 
 /* The place of the extreme; NaN wins; the first of equal ones. */
 static int64_t extreme(const rows *r, const void *row, bool max)
@@ -289,8 +295,9 @@ static void extremes(aot_kern *k, bool max, uint32_t mask, bool keepdim, bool va
     }
     for (int64_t i = 0; i < r.n; i++) {
         const char *row = r.p + i * r.row_bytes;
-        int64_t best = r.d == AOT_F32 ? fold_extreme_f32((const float *)(const void *)row, r.len, max)
-                                      : extreme(&r, rows_get(&r, i), max);
+        int64_t best = r.d == AOT_F32
+                           ? fold_extreme_f32((const float *)(const void *)row, r.len, max)
+                           : extreme(&r, rows_get(&r, i), max);
         if (values) {
             memcpy(put_next(&wv), r.p + i * r.row_bytes + best * wv.bytes, (size_t)wv.bytes);
         }
@@ -346,7 +353,7 @@ void kern_argmin(aot_kern *k)
     extremes(k, false, k_dims_mask(k, 1, k_need(k, 0)->ndim), k_bool(k, 2), false, true);
 }
 
-/* ---- variance ---------------------------------------------------------------------------------------------------- */
+/* ---- variance -------------------------------------------------------------------------------- */
 
 static void variance_of_floats(aot_kern *k, aot_array *x, bool root, bool with_mean)
 {
@@ -397,7 +404,8 @@ static void variance(aot_kern *k, bool root, bool with_mean)
         }
         m /= (double)r.len;
         for (int64_t j = 0; j < r.len; j++) {
-            aot_complex e = (complex ? ((const aot_complex *)row)[j] : ((const double *)row)[j]) - m;
+            aot_complex e =
+                (complex ? ((const aot_complex *)row)[j] : ((const double *)row)[j]) - m;
             s += creal(e) * creal(e) + cimag(e) * cimag(e);
         }
         double n = (double)r.len - correction;

@@ -1,5 +1,6 @@
-/* Resampling of images: each output of a dimension is a weighted sum of a few inputs. The weights of a dimension are found
- * once; the dimensions are resampled one after the other. The backward goes the same ways in reverse.
+/* Resampling of images: each output of a dimension is a weighted sum of a few inputs. The weights
+ * of a dimension are found once; the dimensions are resampled one after the other. The backward
+ * goes the same ways in reverse.
  *
  * Mirrors: aten/src/ATen/native/UpSample.h, cpu/UpSampleKernel.cpp. */
 #include <math.h>
@@ -44,7 +45,9 @@ typedef struct weights {
 static double cubic(double x, double a)
 {
     x = fabs(x);
-    return x < 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+    return x < 1   ? ((a + 2) * x - (a + 3)) * x * x + 1
+           : x < 2 ? (((x - 5) * x + 8) * x - 4) * a
+                   : 0;
 }
 
 static void tap(weights *q, int64_t o, int64_t t, int64_t at, double w)
@@ -59,7 +62,8 @@ static void find_smoothed(weights *q, double scale, bool is_cubic)
     double support = (is_cubic ? 2 : 1) * fmax(scale, 1), inverse = 1 / fmax(scale, 1);
     for (int64_t o = 0; o < q->out; o++) {
         double center = scale * ((double)o + 0.5), sum = 0;
-        int64_t lo = (int64_t)fmax(center - support + 0.5, 0), hi = (int64_t)(center + support + 0.5);
+        int64_t lo = (int64_t)fmax(center - support + 0.5, 0),
+                hi = (int64_t)(center + support + 0.5);
         hi = hi > q->in ? q->in : hi;
         for (int64_t i = lo; i < hi && i - lo < q->taps; i++) {
             double x = ((double)i - center + 0.5) * inverse;
@@ -110,7 +114,10 @@ static void find(aot_kern *k, weights *q, mode m, bool align_corners, double sca
     if (!smooth && !nearest && !align_corners && scale_given <= 0) {
         scale = (double)q->in / (double)q->out;
     }
-    q->taps = smooth ? (int64_t)ceil((m == CUBIC_AA ? 2 : 1) * fmax(scale, 1)) * 2 + 1 : nearest ? 1 : m == CUBIC ? 4 : 2;
+    q->taps = smooth       ? (int64_t)ceil((m == CUBIC_AA ? 2 : 1) * fmax(scale, 1)) * 2 + 1
+              : nearest    ? 1
+              : m == CUBIC ? 4
+                           : 2;
     q->at = k_mem(k, (size_t)(q->out * q->taps + 1) * sizeof *q->at);
     q->w = k_mem(k, (size_t)(q->out * q->taps + 1) * sizeof *q->w);
     if (smooth) {
@@ -123,13 +130,15 @@ static void find(aot_kern *k, weights *q, mode m, bool align_corners, double sca
 }
 
 /* [outer, in, inner] to [outer, out, inner], or back: gradients go where values came from. */
-static double *resample_dim(aot_kern *k, const double *x, const weights *q, int64_t outer, int64_t inner, bool backward)
+static double *resample_dim(aot_kern *k, const double *x, const weights *q, int64_t outer,
+                            int64_t inner, bool backward)
 {
     int64_t n_from = backward ? q->out : q->in, n_to = backward ? q->in : q->out;
     double *y = k_mem(k, (size_t)(outer * n_to * inner + 1) * sizeof *y);
     for (int64_t a = 0; a < outer; a++) {
         for (int64_t o = 0; o < q->out * q->taps; o++) {
-            int64_t from = backward ? o / q->taps : q->at[o], to = backward ? q->at[o] : o / q->taps;
+            int64_t from = backward ? o / q->taps : q->at[o],
+                    to = backward ? q->at[o] : o / q->taps;
             const double *p = x + (a * n_from + from) * inner;
             double w = q->w[o], *r = y + (a * n_to + to) * inner;
             for (int64_t i = 0; i < inner && w != 0; i++) {
@@ -140,8 +149,10 @@ static double *resample_dim(aot_kern *k, const double *x, const weights *q, int6
     return y;
 }
 
-/* The sizes that a backward is given: in, of the image; the gradient x must be of those that come out. */
-static void check_image(aot_kern *k, const aot_array *x, unsigned n, const int64_t *out, int64_t *in)
+/* The sizes that a backward is given: in, of the image; the gradient x must be of those that come
+ * out. */
+static void check_image(aot_kern *k, const aot_array *x, unsigned n, const int64_t *out,
+                        int64_t *in)
 {
     unsigned have;
     int64_t size[AOT_ARRAY_MAX_NDIM];
@@ -157,7 +168,8 @@ static void check_image(aot_kern *k, const aot_array *x, unsigned n, const int64
     k_shape_is(k, x, x->ndim, size);
 }
 
-/* (self, output_size, [align_corners], scales...); backward: (grad, output_size, input_size, ...) */
+/* (self, output_size, [align_corners], scales...); backward: (grad, output_size, input_size,
+ * ...) */
 void kern_resample(aot_kern *k)
 {
     const resampling *r = table;
@@ -170,7 +182,8 @@ void kern_resample(aot_kern *k)
         k_fail(k, AOT_E_SHAPE, "an image with %u dimensions", x->ndim);
     }
     int64_t out[3], size[AOT_ARRAY_MAX_NDIM], in[AOT_ARRAY_MAX_NDIM];
-    bool has_corners = r->mode != NEAREST && r->mode != NEAREST_EXACT, corners = has_corners && k_bool(k, at);
+    bool has_corners = r->mode != NEAREST && r->mode != NEAREST_EXACT,
+         corners = has_corners && k_bool(k, at);
     at += has_corners;
     k_small_ints_of(k, 1, n, 1, 1, out);
     memcpy(in, x->size, sizeof in);

@@ -1,6 +1,7 @@
 /* Running sums, sorting, order statistics: row by row along one dimension.
  *
- * Mirrors: aten/src/ATen/native/cpu/ReduceOpsKernel.cpp, Sorting.cpp, cpu/SortingKernel.cpp, TensorCompare.cpp. */
+ * Mirrors: aten/src/ATen/native/cpu/ReduceOpsKernel.cpp, Sorting.cpp, cpu/SortingKernel.cpp,
+ * TensorCompare.cpp. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ typedef struct lines {
     aot_array *out, *index;
 } lines;
 
-static void lines_of(aot_kern *k, lines *l, aot_dtype d, aot_dtype out, unsigned dim, int64_t len, bool index)
+static void lines_of(aot_kern *k, lines *l, aot_dtype d, aot_dtype out, unsigned dim, int64_t len,
+                     bool index)
 {
     aot_array *x = k_need(k, 0);
     int64_t size[AOT_ARRAY_MAX_NDIM] = {0};
@@ -31,7 +33,7 @@ static void lines_of(aot_kern *k, lines *l, aot_dtype d, aot_dtype out, unsigned
     }
 }
 
-/* ---- running sums and products ---------------------------------------------------------------------------- */
+/* ---- running sums and products --------------------------------------------------------------- */
 
 static void running(aot_kern *k, bool product)
 {
@@ -76,7 +78,8 @@ void kern_logcumsumexp(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
     lines l;
-    lines_of(k, &l, k_to_float((aot_dtype)x->dtype), k_to_float((aot_dtype)x->dtype), k_dim(k, 1, x->ndim), -1, false);
+    lines_of(k, &l, k_to_float((aot_dtype)x->dtype), k_to_float((aot_dtype)x->dtype),
+             k_dim(k, 1, x->ndim), -1, false);
     for (int64_t i = 0; i < l.r.n; i++) {
         const void *row = rows_get(&l.r, i);
         double s = -INFINITY;
@@ -95,7 +98,7 @@ void kern_logcumsumexp(aot_kern *k)
     k_give(k, l.out);
 }
 
-/* ---- extremes so far ------------------------------------------------------------------------------------------ */
+/* ---- extremes so far ------------------------------------------------------------------------- */
 
 static double real_at(const rows *r, const void *row, int64_t i)
 {
@@ -136,7 +139,7 @@ void kern_cummin(aot_kern *k)
     running_extreme(k, false);
 }
 
-/* ---- sorting ------------------------------------------------------------------------------------------------------ */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 typedef struct item {
     double f;
@@ -151,7 +154,9 @@ static int by_real(const void *pa, const void *pb)
     if (na || nb) {
         return na != nb ? (na ? 1 : -1) : (a->at > b->at) - (a->at < b->at);
     }
-    return a->f != b->f ? (a->f < b->f ? -1 : 1) : a->i != b->i ? (a->i < b->i ? -1 : 1) : (a->at > b->at) - (a->at < b->at);
+    return a->f != b->f   ? (a->f < b->f ? -1 : 1)
+           : a->i != b->i ? (a->i < b->i ? -1 : 1)
+                          : (a->at > b->at) - (a->at < b->at);
 }
 
 static int by_real_down(const void *pa, const void *pb)
@@ -211,7 +216,7 @@ void kern_topk(aot_kern *k)
     sort_along(k, dim, k_bool(k, 3), n);
 }
 
-/* ---- order statistics ------------------------------------------------------------------------------------------------ */
+/* ---- order statistics ------------------------------------------------------------------------ */
 
 typedef int64_t pick_fn(const item *sorted, int64_t n, int64_t arg);
 
@@ -330,7 +335,7 @@ void kern_mode(aot_kern *k)
     pick(k, one_dim(k, 1), k_bool(k, 2), true, pick_mode, 0);
 }
 
-/* ---- search ------------------------------------------------------------------------------------------------------------ */
+/* ---- search ---------------------------------------------------------------------------------- */
 
 /* How many of n sorted numbers are below v (or, right: not above it). */
 static int64_t place_in(const double *sorted, const int64_t *order, int64_t n, double v, bool right)
@@ -349,7 +354,8 @@ static int64_t place_in(const double *sorted, const int64_t *order, int64_t n, d
     return lo;
 }
 
-static void search(aot_kern *k, aot_array *sorted, aot_array *x, aot_array *order, bool i32, bool right)
+static void search(aot_kern *k, aot_array *sorted, aot_array *x, aot_array *order, bool i32,
+                   bool right)
 {
     int64_t n = sorted->ndim == 0 ? 1 : sorted->size[sorted->ndim - 1], count = aot_array_numel(x);
     aot_array *s = k_cast_contiguous(k, sorted, AOT_F64), *v = k_cast_contiguous(k, x, AOT_F64);
@@ -374,5 +380,6 @@ void kern_bucketize(aot_kern *k)
 
 void kern_searchsorted(aot_kern *k)
 {
-    search(k, k_need(k, 0), k_need(k, 1), k_in(k, 5), k_bool(k, 2), k_bool(k, 3) || k_str_is(k, 4, "right"));
+    search(k, k_need(k, 0), k_need(k, 1), k_in(k, 5), k_bool(k, 2),
+           k_bool(k, 3) || k_str_is(k, 4, "right"));
 }

@@ -1,13 +1,14 @@
 /* Reductions of segments, hashes, histograms with edges, products of three.
  *
- * Mirrors: aten/src/ATen/native/SegmentReduce.cpp, ReduceOps.cpp (hash_tensor), Histogram.cpp, Linear.cpp. */
+ * Mirrors: aten/src/ATen/native/SegmentReduce.cpp, ReduceOps.cpp (hash_tensor), Histogram.cpp,
+ * Linear.cpp. */
 #include <inttypes.h>
 #include <math.h>
 
 #include "exec/reals.h"
 #include "exec/rows.h"
 
-/* ---- segments: data [outer, n, inner], segments [outer, segments] ------------------------------------------ */
+/* ---- segments: data [outer, n, inner], segments [outer, segments] ---------------------------- */
 
 typedef struct segments {
     aot_array *data;
@@ -17,9 +18,14 @@ typedef struct segments {
     char how;              /* s u m, m e a n, m a x, m i n, p r o d: 's' 'a' 'x' 'n' 'p' */
 } segments;
 
-static segments segments_of(aot_kern *k, unsigned data, unsigned reduce, unsigned lengths, unsigned offsets, unsigned axis)
+static segments segments_of(aot_kern *k, unsigned data, unsigned reduce, unsigned lengths,
+                            unsigned offsets, unsigned axis)
 {
-    segments s = {.data = k_need(k, data), .outer = 1, .n = 1, .inner = 1, .by_offset = k_is_none(k, lengths)};
+    segments s = {.data = k_need(k, data),
+                  .outer = 1,
+                  .n = 1,
+                  .inner = 1,
+                  .by_offset = k_is_none(k, lengths)};
     aot_array *given = k_in(k, s.by_offset ? offsets : lengths);
     unsigned at = k_dim(k, axis, s.data->ndim);
     s.how = k_str_is(k, reduce, "sum")    ? 's'
@@ -30,7 +36,8 @@ static segments segments_of(aot_kern *k, unsigned data, unsigned reduce, unsigne
                                           : 0;
     need_reals(k, s.data);
     if (given == NULL || s.how == 0 || given->ndim != at + 1 || s.data->ndim == 0) {
-        k_fail(k, AOT_E_UNSUPPORTED, "segments need lengths or offsets up to the axis, and a reduction of five");
+        k_fail(k, AOT_E_UNSUPPORTED,
+               "segments need lengths or offsets up to the axis, and a reduction of five");
     }
     for (unsigned i = 0; i < s.data->ndim; i++) {
         *(i < at ? &s.outer : i == at ? &s.n : &s.inner) *= s.data->size[i];
@@ -44,13 +51,16 @@ static segments segments_of(aot_kern *k, unsigned data, unsigned reduce, unsigne
 }
 
 /* Where segment i of row o begins and ends; checked. */
-static void segment_at(aot_kern *k, const segments *s, int64_t o, int64_t i, int64_t *from, int64_t *to)
+static void segment_at(aot_kern *k, const segments *s, int64_t o, int64_t i, int64_t *from,
+                       int64_t *to)
 {
     const int64_t *g = s->given + o * (s->count + s->by_offset);
     *from = s->by_offset ? g[i] : i == 0 ? 0 : *to;
     *to = s->by_offset ? g[i + 1] : *from + g[i];
     if (*from < 0 || *to < *from || *to > s->n) {
-        k_fail(k, AOT_E_RANGE, "segment %" PRId64 " from %" PRId64 " to %" PRId64 " of %" PRId64 " elements", i, *from, *to, s->n);
+        k_fail(k, AOT_E_RANGE,
+               "segment %" PRId64 " from %" PRId64 " to %" PRId64 " of %" PRId64 " elements", i,
+               *from, *to, s->n);
     }
 }
 
@@ -86,14 +96,16 @@ void kern_segment_reduce(aot_kern *k)
     for (int64_t i = 0; i < s.outer * s.count; i++) {
         segment_at(k, &s, i / s.count, i % s.count, &from, &to);
         for (int64_t c = 0; c < s.inner; c++) {
-            r[i * s.inner + c] = reduced(&s, v + (i / s.count * s.n + from) * s.inner + c, to - from, start, !k_is_none(k, 7));
+            r[i * s.inner + c] = reduced(&s, v + (i / s.count * s.n + from) * s.inner + c,
+                                         to - from, start, !k_is_none(k, 7));
         }
     }
     k_give_as(k, 0, out, (aot_dtype)s.data->dtype);
 }
 
 /* v and d: first element of the segment, `inner` apart; result and grad: of the segment. */
-static void segment_gradient(const segments *s, const double *v, double *d, int64_t n, double result, double grad, double start)
+static void segment_gradient(const segments *s, const double *v, double *d, int64_t n,
+                             double result, double grad, double start)
 {
     int64_t ties = 0;
     for (int64_t j = 0; j < n; j++) {
@@ -109,7 +121,8 @@ static void segment_gradient(const segments *s, const double *v, double *d, int6
                           : s->how == 'p' ? (x != x || x == 0 ? grad * others : grad * result / x)
                                           : (chosen ? grad : 0);
     }
-    bool shares = ties > 1 && grad > 0 && (s->how == 'x' || s->how == 'n'); // negative ones PyTorch shares not
+    // negative ones PyTorch shares not
+    bool shares = ties > 1 && grad > 0 && (s->how == 'x' || s->how == 'n');
     for (int64_t j = 0; j < n && shares; j++) {
         d[j * s->inner] /= (double)ties;
     }
@@ -119,7 +132,8 @@ static void segment_gradient(const segments *s, const double *v, double *d, int6
 void kern_segment_reduce_backward(aot_kern *k)
 {
     segments s = segments_of(k, 2, 3, 4, 5, 6);
-    const double *g = reals_of(k, k_need(k, 0)), *r = reals_of(k, k_need(k, 1)), *v = reals_of(k, s.data);
+    const double *g = reals_of(k, k_need(k, 0)), *r = reals_of(k, k_need(k, 1)),
+                 *v = reals_of(k, s.data);
     aot_array *out = k_new(k, AOT_F64, s.data->ndim, s.data->size);
     double start = s.how == 'p' ? k_real(k, 7, 1) : 1;
     int64_t from = 0, to = 0, n = s.outer * s.count * s.inner;
@@ -136,7 +150,7 @@ void kern_segment_reduce_backward(aot_kern *k)
     k_give_as(k, 0, out, (aot_dtype)s.data->dtype);
 }
 
-/* ---- hashes: exclusive or of the 64 bits of each element, floats as f64 ---------------------------------------- */
+/* ---- hashes: exclusive or of the 64 bits of each element, floats as f64 ---------------------- */
 
 void kern_hash_tensor(aot_kern *k)
 {
@@ -146,9 +160,11 @@ void kern_hash_tensor(aot_kern *k)
     put w;
     need_reals(k, x);
     if (k_int(k, 3, 0) != 0) {
-        k_fail(k, AOT_E_UNSUPPORTED, "mode %" PRId64 " is not known; 0 is the exclusive or", k_int(k, 3, 0));
+        k_fail(k, AOT_E_UNSUPPORTED, "mode %" PRId64 " is not known; 0 is the exclusive or",
+               k_int(k, 3, 0));
     }
-    rows_of(k, &r, x, k_dims_mask(k, 1, x->ndim), k_bool(k, 2), real ? AOT_F64 : (aot_dtype)x->dtype);
+    rows_of(k, &r, x, k_dims_mask(k, 1, x->ndim), k_bool(k, 2),
+            real ? AOT_F64 : (aot_dtype)x->dtype);
     aot_array *out = rows_out(k, &r, 0, AOT_U64);
     put_start(&w, out);
     for (int64_t i = 0; i < r.n; i++) {
@@ -163,7 +179,7 @@ void kern_hash_tensor(aot_kern *k)
     k_give(k, out);
 }
 
-/* ---- i1 [..] i2 [..] i3 [..], each with ones put in, multiplied and summed -------------------------------------- */
+/* ---- i1 [..] i2 [..] i3 [..], each with ones put in, multiplied and summed ------------------- */
 
 void kern_trilinear(aot_kern *k)
 {
@@ -179,23 +195,28 @@ void kern_trilinear(aot_kern *k)
     }
     unsigned n;
     k_ints(k, 6, &n);
-    aot_array *sum = n == 0 ? p : k_call(k, AOT_OP_aten_sum_dim_IntList, 2, (const aot_xval[]){aot_xv_array(p), *k_arg(k, 6)});
+    aot_array *sum = n == 0 ? p
+                            : k_call(k, AOT_OP_aten_sum_dim_IntList, 2,
+                                     (const aot_xval[]){aot_xv_array(p), *k_arg(k, 6)});
     k_give_as(k, 0, sum, (aot_dtype)sum->dtype);
 }
 
-/* ---- histograms --------------------------------------------------------------------------------------------------- */
+/* ---- histograms ------------------------------------------------------------------------------ */
 
-/* bins + 1 edges from low to high, as torch.linspace computes them: from both ends, in the dtype. */
+/* bins + 1 edges from low to high, as torch.linspace computes them: from both ends, in the
+ * dtype. */
 static void even_edges(aot_dtype d, double *e, int64_t bins, double low, double high)
 {
     double step = aot_round_to(d, (high - low) / (double)bins);
     for (int64_t i = 0; i <= bins; i++) {
-        e[i] = aot_round_to(d, i < (bins + 1) / 2 ? low + step * (double)i : high - step * (double)(bins - i));
+        e[i] = aot_round_to(d, i < (bins + 1) / 2 ? low + step * (double)i
+                                                  : high - step * (double)(bins - i));
     }
 }
 
 /* Column c of x [n, dims]: the range asked for, that of the data, or around a lone value. */
-static void range_of(aot_kern *k, unsigned pos, const double *x, int64_t n, int64_t dims, int64_t c, double *low, double *high)
+static void range_of(aot_kern *k, unsigned pos, const double *x, int64_t n, int64_t dims, int64_t c,
+                     double *low, double *high)
 {
     const aot_xval *range = k_arg(k, pos);
     *low = 0;
@@ -241,7 +262,8 @@ typedef struct grid {
 } grid;
 
 /* Counts or weights of the bins, by volume if density. */
-static aot_array *counted(aot_kern *k, const grid *g, const double *x, const double *weight, bool density)
+static aot_array *counted(aot_kern *k, const grid *g, const double *x, const double *weight,
+                          bool density)
 {
     aot_array *out = k_new(k, AOT_F64, (unsigned)g->dims, g->bins);
     double *h = reals_data(out), sum = 0;
@@ -286,7 +308,8 @@ static void check_bins(aot_kern *k, int64_t bins)
     }
 }
 
-static double *edges_for(aot_kern *k, unsigned range_pos, aot_dtype d, const double *x, grid *g, int64_t c)
+static double *edges_for(aot_kern *k, unsigned range_pos, aot_dtype d, const double *x, grid *g,
+                         int64_t c)
 {
     double low, high, *e;
     check_bins(k, g->bins[c]);
@@ -324,7 +347,8 @@ void kern_histogram_edges(aot_kern *k)
     double *edges = reals_of(k, e);
     grid g = {aot_array_numel(x), 1, &bins, &edges};
     check_bins(k, bins);
-    k_give_as(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 2, g.n), k_bool(k, 3)), (aot_dtype)x->dtype);
+    k_give_as(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 2, g.n), k_bool(k, 3)),
+              (aot_dtype)x->dtype);
     give_edges(k, 1, edges, bins, (aot_dtype)x->dtype);
 }
 
@@ -335,7 +359,8 @@ static grid grid_of(aot_kern *k, aot_array *x)
     grid g = {.bins = k_ints(k, 1, &n)};
     g.dims = n;
     if (x->ndim < 2 || x->size[x->ndim - 1] != n || n == 0 || n > AOT_ARRAY_MAX_NDIM) {
-        k_fail(k, AOT_E_SHAPE, "%u numbers of bins for points of %" PRId64 " dimensions", n, x->ndim == 0 ? 0 : x->size[x->ndim - 1]);
+        k_fail(k, AOT_E_SHAPE, "%u numbers of bins for points of %" PRId64 " dimensions", n,
+               x->ndim == 0 ? 0 : x->size[x->ndim - 1]);
     }
     g.n = aot_array_numel(x) / n;
     g.edges = k_mem(k, n * sizeof *g.edges);
@@ -360,7 +385,8 @@ void kern_histogramdd_counts(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
     grid g = grid_of(k, x);
-    k_give_as(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 3, g.n), k_bool(k, 4)), (aot_dtype)x->dtype);
+    k_give_as(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 3, g.n), k_bool(k, 4)),
+              (aot_dtype)x->dtype);
 }
 
 /* self, bins (edges of each dimension), weight, density */
@@ -371,7 +397,8 @@ void kern_histogramdd_at_edges(aot_kern *k)
     int64_t *bins = k_mem(k, (n + 1) * sizeof *bins);
     grid g = {.dims = n, .bins = bins, .edges = k_mem(k, (n + 1) * sizeof *g.edges)};
     if (x->ndim < 2 || x->size[x->ndim - 1] != n || n == 0) {
-        k_fail(k, AOT_E_SHAPE, "%u lists of edges for points of %" PRId64 " dimensions", n, x->ndim == 0 ? 0 : x->size[x->ndim - 1]);
+        k_fail(k, AOT_E_SHAPE, "%u lists of edges for points of %" PRId64 " dimensions", n,
+               x->ndim == 0 ? 0 : x->size[x->ndim - 1]);
     }
     g.n = aot_array_numel(x) / n;
     for (unsigned c = 0; c < n; c++) {
@@ -379,5 +406,6 @@ void kern_histogramdd_at_edges(aot_kern *k)
         check_bins(k, bins[c]);
         g.edges[c] = reals_of(k, e[c]);
     }
-    k_give_as(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 2, g.n), k_bool(k, 3)), (aot_dtype)x->dtype);
+    k_give_as(k, 0, counted(k, &g, reals_of(k, x), weights_at(k, 2, g.n), k_bool(k, 3)),
+              (aot_dtype)x->dtype);
 }

@@ -1,5 +1,5 @@
-/* Softmax, its logarithm and their gradients along one dimension: whole rows, in f32 for half types. Each step is
- * rounded as the decomposition's would be; sums run in double (rows.h).
+/* Softmax, its logarithm and their gradients along one dimension: whole rows, in f32 for half
+ * types. Each step is rounded as the decomposition's would be; sums run in double (rows.h).
  *
  * Mirrors: aten/src/ATen/native/SoftMax.cpp, cpu/SoftMaxKernel.cpp. */
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "exec/vmath.h"
 #include "exec/vector.h"
 
-/* ---- one row --------------------------------------------------------------------------------------------- */
+/* ---- one row --------------------------------------------------------------------------------- */
 
 typedef void row_fn(void *out, const void *x, const void *y, int64_t n);
 
@@ -35,7 +35,8 @@ static void shifted_exp_f64(double *out, const double *x, double shift, int64_t 
             x[i] /= by;                                                                            \
         }                                                                                          \
     }                                                                                              \
-    AOT_CLONES static void subtract_##t(type *out, const type *x, type first, type second, int64_t n) \
+    AOT_CLONES static void subtract_##t(type *out, const type *x, type first, type second,         \
+                                        int64_t n)                                                 \
     {                                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                          \
             out[i] = (x[i] - first) - second;                                                      \
@@ -67,7 +68,8 @@ static void shifted_exp_f64(double *out, const double *x, double shift, int64_t 
             o[i] = (g[i] - sum) * p[i];                                                            \
         }                                                                                          \
     }                                                                                              \
-    AOT_CLONES static void log_softmax_grad_##t(void *out, const void *x, const void *y, int64_t n) \
+    AOT_CLONES static void log_softmax_grad_##t(void *out, const void *x, const void *y,           \
+                                                int64_t n)                                         \
     {                                                                                              \
         const type *g = x;                                                                         \
         type *o = out, sum = (type)fold_sum_##t(g, n);                                             \
@@ -79,21 +81,25 @@ static void shifted_exp_f64(double *out, const double *x, double shift, int64_t 
 ROWS(f32, float)
 ROWS(f64, double)
 
-/* ---- along a dimension ------------------------------------------------------------------------------------ */
+/* ---- along a dimension ----------------------------------------------------------------------- */
 
 static aot_array *last(aot_kern *k, aot_array *x, unsigned dim, aot_dtype d)
 {
     return k_cast_contiguous(k, k_move_last(k, x, dim), d);
 }
 
-/* Result 0 in dtype d, rows of x (and y, or NULL) along dim handed to the function of their dtype. */
-static void by_rows(aot_kern *k, aot_array *x, aot_array *y, unsigned dim, aot_dtype d, row_fn *f32, row_fn *f64)
+/* Result 0 in dtype d, rows of x (and y, or NULL) along dim handed to the function of their
+ * dtype. */
+static void by_rows(aot_kern *k, aot_array *x, aot_array *y, unsigned dim, aot_dtype d, row_fn *f32,
+                    row_fn *f64)
 {
     aot_dtype compute = aot_opmath((aot_dtype)x->dtype);
     if (aot_array_kind(x) != 'f') {
-        k_fail(k, AOT_E_UNSUPPORTED, "not implemented for %s", aot_dtype_get((aot_dtype)x->dtype)->torch_name);
+        k_fail(k, AOT_E_UNSUPPORTED, "not implemented for %s",
+               aot_dtype_get((aot_dtype)x->dtype)->torch_name);
     }
-    if (y != NULL && (y->ndim != x->ndim || memcmp(y->size, x->size, x->ndim * sizeof *x->size) != 0)) {
+    if (y != NULL &&
+        (y->ndim != x->ndim || memcmp(y->size, x->size, x->ndim * sizeof *x->size) != 0)) {
         k_fail(k, AOT_E_SHAPE, "the gradient and the result have other sizes");
     }
     aot_array *out = k_out_empty(k, 0, d, x->ndim, x->size), *to = k_move_last(k, out, dim);
@@ -103,7 +109,8 @@ static void by_rows(aot_kern *k, aot_array *x, aot_array *y, unsigned dim, aot_d
     int64_t n = x->ndim == 0 ? 1 : x->size[dim], rows = n == 0 ? 0 : aot_array_numel(x) / n;
     int64_t bytes = n * aot_array_item_bytes(o);
     for (int64_t i = 0; i < rows; i++) {
-        (compute == AOT_F64 ? f64 : f32)(aot_array_data(o) + i * bytes, aot_array_data(in) + i * bytes,
+        (compute == AOT_F64 ? f64 : f32)(aot_array_data(o) + i * bytes,
+                                         aot_array_data(in) + i * bytes,
                                          aot_array_data(other) + i * bytes, n);
     }
     if (!direct) {
@@ -135,12 +142,13 @@ void kern_log_softmax(aot_kern *k)
 void kern_softmax_backward(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
-    by_rows(k, x, k_need(k, 1), k_dim(k, 2, x->ndim), k_dtype(k, 3, (aot_dtype)x->dtype), softmax_grad_f32, softmax_grad_f64);
+    by_rows(k, x, k_need(k, 1), k_dim(k, 2, x->ndim), k_dtype(k, 3, (aot_dtype)x->dtype),
+            softmax_grad_f32, softmax_grad_f64);
 }
 
 void kern_log_softmax_backward(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
-    by_rows(k, x, k_need(k, 1), k_dim(k, 2, x->ndim), k_dtype(k, 3, (aot_dtype)x->dtype), log_softmax_grad_f32,
-            log_softmax_grad_f64);
+    by_rows(k, x, k_need(k, 1), k_dim(k, 2, x->ndim), k_dtype(k, 3, (aot_dtype)x->dtype),
+            log_softmax_grad_f32, log_softmax_grad_f64);
 }

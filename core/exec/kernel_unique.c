@@ -1,5 +1,5 @@
-/* Distinct values, sorted or in runs: elements, or slices along a dimension, are put in order by their places, and equal
- * neighbours are one.
+/* Distinct values, sorted or in runs: elements, or slices along a dimension, are put in order by
+ * their places, and equal neighbours are one.
  *
  * Mirrors: aten/src/ATen/native/Unique.cpp. */
 #include <stdlib.h>
@@ -35,7 +35,8 @@ static void sort(aot_kern *k, items *s)
     int64_t *from = s->order, *to = k_mem(k, (size_t)(s->n + 1) * sizeof *to);
     for (int64_t run = 1; run < s->n; run *= 2) {
         for (int64_t at = 0; at < s->n; at += 2 * run) {
-            int64_t mid = at + run < s->n ? at + run : s->n, end = at + 2 * run < s->n ? at + 2 * run : s->n;
+            int64_t mid = at + run < s->n ? at + run : s->n,
+                    end = at + 2 * run < s->n ? at + 2 * run : s->n;
             int64_t i = at, j = mid, o = at;
             while (i < mid || j < end) {
                 bool left = j == end || (i < mid && compared(s, from[i], from[j]) <= 0);
@@ -49,10 +50,12 @@ static void sort(aot_kern *k, items *s)
     s->order = from;
 }
 
-/* Numbers of one array in turn as one; 64-bit integers keep their order, those beyond 2^53 by chance alone. */
+/* Numbers of one array in turn as one; 64-bit integers keep their order, those beyond 2^53 by
+ * chance alone. */
 static items items_of(aot_kern *k, aot_array *x, int64_t n, bool sorted)
 {
-    items s = {reals_of(k, x), n, n == 0 ? 0 : aot_array_numel(x) / n, k_mem(k, (size_t)(n + 1) * sizeof *s.order)};
+    items s = {reals_of(k, x), n, n == 0 ? 0 : aot_array_numel(x) / n,
+               k_mem(k, (size_t)(n + 1) * sizeof *s.order)};
     for (int64_t i = 0; i < n; i++) {
         s.order[i] = i;
     }
@@ -75,7 +78,8 @@ static int64_t *ints(aot_array *x)
 
 static found find(aot_kern *k, const items *s, unsigned ndim, const int64_t *inverse_size)
 {
-    found f = {0, k_new(k, AOT_I64, 1, &s->n), k_new(k, AOT_I64, ndim, inverse_size), k_new(k, AOT_I64, 1, &s->n)};
+    found f = {0, k_new(k, AOT_I64, 1, &s->n), k_new(k, AOT_I64, ndim, inverse_size),
+               k_new(k, AOT_I64, 1, &s->n)};
     for (int64_t i = 0; i < s->n; i++) {
         int64_t at = s->order[i];
         if (i == 0 || compared(s, s->order[i - 1], at) != 0) {
@@ -93,7 +97,8 @@ static aot_array *cut(aot_kern *k, aot_array *x, int64_t n)
     return K1(k, aten_clone, v);
 }
 
-static void give_rest(aot_kern *k, const found *f, bool inverse, int counts) /* counts: -1: there is no such result */
+static void give_rest(aot_kern *k, const found *f, bool inverse,
+                      int counts) /* counts: -1: there is no such result */
 {
     int64_t none = 0;
     k_give(k, inverse ? f->inverse : k_new(k, AOT_I64, 1, &none));

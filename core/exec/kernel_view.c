@@ -12,7 +12,7 @@ void kern_alias(aot_kern *k)
     k_give(k, k_view(k, x, x->ndim, x->size, x->stride, x->offset));
 }
 
-/* ---- another shape ------------------------------------------------------------------------------------ */
+/* ---- another shape --------------------------------------------------------------------------- */
 
 /* Replaces the one size that is -1. */
 static void infer_size(aot_kern *k, int64_t numel, unsigned ndim, int64_t *size)
@@ -33,12 +33,13 @@ static void infer_size(aot_kern *k, int64_t numel, unsigned ndim, int64_t *size)
         size[open] = 0;
     }
     if (known != numel) {
-        k_fail(k, AOT_E_SHAPE, "%" PRId64 " elements do not fill a shape of %" PRId64, numel, known);
+        k_fail(k, AOT_E_SHAPE, "%" PRId64 " elements do not fill a shape of %" PRId64, numel,
+               known);
     }
 }
 
-/* Strides of a shape over x's memory, chunk by chunk of dimensions that lie behind each other; false:
- * only a copy has that shape. */
+/* Strides of a shape over x's memory, chunk by chunk of dimensions that lie behind each other;
+ * false: only a copy has that shape. */
 static bool view_strides(const aot_array *x, unsigned ndim, const int64_t *size, int64_t *stride)
 {
     if (aot_array_numel(x) == 0) {
@@ -112,7 +113,7 @@ void kern_as_strided(aot_kern *k)
     k_give(k, k_view(k, x, n, size, stride, k_int(k, 3, x->offset)));
 }
 
-/* ---- order of dimensions --------------------------------------------------------------------------------- */
+/* ---- order of dimensions --------------------------------------------------------------------- */
 
 void kern_permute(aot_kern *k)
 {
@@ -149,7 +150,7 @@ void kern_t(aot_kern *k)
     give_transposed(k, x, 0, x->ndim < 2 ? 0 : 1);
 }
 
-/* ---- dimensions of one element ------------------------------------------------------------------------- */
+/* ---- dimensions of one element --------------------------------------------------------------- */
 
 static void give_without(aot_kern *k, const aot_array *x, uint32_t drop)
 {
@@ -194,7 +195,7 @@ void kern_unsqueeze(aot_kern *k)
     k_give(k, k_view(k, x, x->ndim + 1u, size, stride, x->offset));
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 void kern_select(aot_kern *k)
 {
@@ -208,7 +209,8 @@ void kern_select(aot_kern *k)
 }
 
 /* x[start:end:step] along a dimension, as Python slices. */
-static aot_array *sliced(aot_kern *k, aot_array *x, unsigned d, int64_t start, int64_t end, int64_t step)
+static aot_array *sliced(aot_kern *k, aot_array *x, unsigned d, int64_t start, int64_t end,
+                         int64_t step)
 {
     int64_t n = x->size[d];
     if (step < 1) {
@@ -238,8 +240,8 @@ static unsigned cut_dim(aot_kern *k, unsigned pos, const aot_array *x)
 
 static aot_array *slice_args(aot_kern *k, aot_array *x, unsigned first)
 {
-    return sliced(k, x, cut_dim(k, first, x), k_int(k, first + 1, 0), k_int(k, first + 2, INT64_MAX),
-                  k_int(k, first + 3, 1));
+    return sliced(k, x, cut_dim(k, first, x), k_int(k, first + 1, 0),
+                  k_int(k, first + 2, INT64_MAX), k_int(k, first + 3, 1));
 }
 
 void kern_slice(aot_kern *k)
@@ -272,7 +274,8 @@ void kern_split_with_sizes(aot_kern *k)
     int64_t at = 0;
     for (unsigned i = 0; i < n; i++) {
         if (sizes[i] < 0 || sizes[i] > x->size[d] - at) {
-            k_fail(k, AOT_E_SHAPE, "a part of %" PRId64 " where %" PRId64 " are left", sizes[i], x->size[d] - at);
+            k_fail(k, AOT_E_SHAPE, "a part of %" PRId64 " where %" PRId64 " are left", sizes[i],
+                   x->size[d] - at);
         }
         k_give(k, sliced(k, x, d, at, at + sizes[i], 1));
         at += sizes[i];
@@ -324,11 +327,14 @@ void kern_diagonal(aot_kern *k)
 void kern_unfold(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
-    int64_t size[AOT_ARRAY_MAX_NDIM + 1], stride[AOT_ARRAY_MAX_NDIM + 1], len = k_int(k, 2, 1), step = k_int(k, 3, 1);
+    int64_t size[AOT_ARRAY_MAX_NDIM + 1], stride[AOT_ARRAY_MAX_NDIM + 1], len = k_int(k, 2, 1),
+                                                                          step = k_int(k, 3, 1);
     unsigned d = k_dim(k, 1, x->ndim);
     int64_t most = x->ndim == 0 ? 1 : x->size[d];
     if (len < 0 || len > most || step < 1) {
-        k_fail(k, AOT_E_SHAPE, "windows of %" PRId64 " by steps of %" PRId64 " of a dimension of size %" PRId64, len, step, most);
+        k_fail(k, AOT_E_SHAPE,
+               "windows of %" PRId64 " by steps of %" PRId64 " of a dimension of size %" PRId64,
+               len, step, most);
     }
     memcpy(size, x->size, sizeof x->size);
     memcpy(stride, x->stride, sizeof x->stride);
@@ -343,13 +349,13 @@ void kern_unfold(aot_kern *k)
     k_give(k, k_view(k, x, x->ndim + 1u, size, stride, x->offset));
 }
 
-/* ---- complex numbers as pairs, other dtypes -------------------------------------------------------------------- */
+/* ---- complex numbers as pairs, other dtypes -------------------------------------------------- */
 
 void kern_view_as_real(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
-    aot_array *v = k_own(k, aot_array_view(x, k_real_of((aot_dtype)x->dtype), x->ndim + 1u, x->size, x->stride,
-                                           2 * x->offset));
+    aot_array *v = k_own(k, aot_array_view(x, k_real_of((aot_dtype)x->dtype), x->ndim + 1u, x->size,
+                                           x->stride, 2 * x->offset));
     for (unsigned i = 0; i < x->ndim; i++) {
         v->stride[i] *= 2;
     }
@@ -368,8 +374,8 @@ void kern_view_as_complex(aot_kern *k)
     if (!even || x->ndim == 0 || x->size[x->ndim - 1] != 2 || x->stride[x->ndim - 1] != 1) {
         k_fail(k, AOT_E_SHAPE, "the last dimension must be two neighbours");
     }
-    aot_array *v = k_own(k, aot_array_view(x, k_complex_of((aot_dtype)x->dtype), x->ndim - 1u, x->size, x->stride,
-                                           x->offset / 2));
+    aot_array *v = k_own(k, aot_array_view(x, k_complex_of((aot_dtype)x->dtype), x->ndim - 1u,
+                                           x->size, x->stride, x->offset / 2));
     for (unsigned i = 0; i < v->ndim; i++) {
         v->stride[i] /= 2;
     }
@@ -384,8 +390,8 @@ static void give_half(aot_kern *k, int64_t second)
         k_give(k, x);
         return;
     }
-    aot_array *v = k_own(k, aot_array_view(x, k_real_of((aot_dtype)x->dtype), x->ndim, x->size, x->stride,
-                                           2 * x->offset + second));
+    aot_array *v = k_own(k, aot_array_view(x, k_real_of((aot_dtype)x->dtype), x->ndim, x->size,
+                                           x->stride, 2 * x->offset + second));
     for (unsigned i = 0; i < v->ndim; i++) {
         v->stride[i] *= 2;
     }
@@ -416,12 +422,14 @@ void kern_view_dtype(aot_kern *k)
         size[i] = last ? x->size[i] * from / to : x->size[i];
     }
     if (!plain || x->offset * from % to != 0) {
-        k_fail(k, AOT_E_SHAPE, "elements of %" PRId64 " bytes are no neighbours that make one of %" PRId64, from, to);
+        k_fail(k, AOT_E_SHAPE,
+               "elements of %" PRId64 " bytes are no neighbours that make one of %" PRId64, from,
+               to);
     }
     k_give(k, k_view_as(k, x, d, x->ndim, size, stride, x->offset * from / to));
 }
 
-/* ---- a copy with a part replaced ------------------------------------------------------------------------------- */
+/* ---- a copy with a part replaced ------------------------------------------------------------- */
 
 static void scatter_part(aot_kern *k, aot_array *(*part)(aot_kern *, aot_array *))
 {

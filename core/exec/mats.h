@@ -6,7 +6,8 @@
 
 typedef struct mats {
     aot_array *x;  /* [..., m, n], a look at the copy */
-    char *p;       /* the copy: double or aot_complex, column by column, one matrix after the other */
+    /* the copy: double or aot_complex, column by column, one matrix after the other */
+    char *p;
     int m, n, ld;
     int64_t count;
     bool z;        /* complex */
@@ -20,8 +21,8 @@ void *mats_at(const mats *v, int64_t i);
 aot_array *mats_list(aot_kern *k, const aot_array *like, aot_dtype d, unsigned last, int64_t n);
 /* a must be square, and b have as many rows. */
 void mats_check_system(aot_kern *k, const mats *a, const mats *b);
-/* Pivots of factors, contiguous i32, expanded to their batch: LAPACK believes them, so each must be a row, counted
- * from 1; in_blocks: or a negative one. */
+/* Pivots of factors, contiguous i32, expanded to their batch: LAPACK believes them, so each must be
+ * a row, counted from 1; in_blocks: or a negative one. */
 aot_array *mats_pivots(aot_kern *k, aot_array *pivots, const aot_array *batch, bool in_blocks);
 aot_array *mats_batch(aot_kern *k, aot_array *x, const aot_array *like);
 

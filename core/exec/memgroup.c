@@ -1,5 +1,5 @@
-/* Live memory in groups: each block gets a key, equal keys are one group, and what lives at the peak is
- * added up. Over time: changes at birth and after death, then a running sum. */
+/* Live memory in groups: each block gets a key, equal keys are one group, and what lives at the
+ * peak is added up. Over time: changes at birth and after death, then a running sum. */
 #include "exec/memgroup.h"
 
 #include <stdio.h>
@@ -37,12 +37,13 @@ aot_mem_by aot_mem_by_find(const char *name)
     return (aot_mem_by)i;
 }
 
-const aot_graph *aot_mem_block_graph(const aot_partition *p, aot_mem_side side, const aot_mem_block *b)
+const aot_graph *aot_mem_block_graph(const aot_partition *p, aot_mem_side side,
+                                     const aot_mem_block *b)
 {
     return side == AOT_SIDE_FORWARD || b->in_forward ? p->forward : p->backward;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 typedef struct keys {
     const aot_partition *p;
@@ -68,7 +69,8 @@ static const char *key_line(keys *k, const aot_graph *g, const aot_mem_block *b)
         return aot_node_at(g, b->node)->kind == AOT_PLACEHOLDER ? "(an input)" : "(no source line)";
     }
     k->detail = aot_text(g->ctx, src->code);
-    return aot_arena_printf(k->arena, "%s:%u", aot_file_name(aot_text(g->ctx, src->file)), src->line);
+    return aot_arena_printf(k->arena, "%s:%u", aot_file_name(aot_text(g->ctx, src->file)),
+                            src->line);
 }
 
 static const char *key_op(keys *k, const aot_graph *g, const aot_mem_block *b)
@@ -103,7 +105,8 @@ static key_fn *const key_of[AOT_N_MEM_BY] = {
 #undef MEM_GROUP
 };
 
-/* "layers.11.fc" as "layers.*.fc": numbers that are a whole part of a path, or that end "region 3". */
+/* "layers.11.fc" as "layers.*.fc": numbers that are a whole part of a path, or that end "region
+ * 3". */
 static const char *folded(aot_arena *a, const char *key)
 {
     char *out = aot_arena_strndup(a, key, strlen(key));
@@ -122,7 +125,7 @@ static const char *folded(aot_arena *a, const char *key)
     return out;
 }
 
-/* ---- grouping --------------------------------------------------------------------------------- */
+/* ---- grouping -------------------------------------------------------------------------------- */
 
 typedef struct keyed {
     const char *key, *own, *detail; /* own: before folding */
@@ -154,12 +157,15 @@ static int by_bytes(const void *x, const void *y)
     return strcmp(a->key, b->key);
 }
 
-static keyed *make_keys(aot_memgroups *out, const aot_partition *p, aot_mem_side side, aot_mem_by by,
-                        const char *const *modules, bool fold)
+static keyed *make_keys(aot_memgroups *out, const aot_partition *p, aot_mem_side side,
+                        aot_mem_by by, const char *const *modules, bool fold)
 {
     const aot_memory_side *m = out->side;
     uint32_t n_names = aot_strtab_count(p->cut->ctx->strs);
-    keys k = {.p = p, .arena = out->arena, .modules = modules, .cut = aot_xmalloc((n_names + 1) * sizeof *k.cut)};
+    keys k = {.p = p,
+              .arena = out->arena,
+              .modules = modules,
+              .cut = aot_xmalloc((n_names + 1) * sizeof *k.cut)};
     keyed *all = aot_xcalloc(m->blocks.n + 1, sizeof *all);
     memset(k.cut, 0xff, (n_names + 1) * sizeof *k.cut);
     for (uint32_t i = 0; i < p->n_nodes; i++) {
@@ -186,7 +192,8 @@ static bool lives_at(const aot_mem_block *b, uint32_t row)
 static void add_block(aot_memgroups *out, aot_memgroup *g, uint32_t i)
 {
     const aot_mem_block *b = &out->side->blocks.d[i];
-    uint32_t end = out->side->live.n != 0 ? (uint32_t)out->side->live.n - 1 : 0, died = b->died < end ? b->died : end;
+    uint32_t end = out->side->live.n != 0 ? (uint32_t)out->side->live.n - 1 : 0,
+             died = b->died < end ? b->died : end;
     g->first_row = b->born < g->first_row ? b->born : g->first_row;
     g->last_row = died > g->last_row ? died : g->last_row;
     if (out->side->live.n == 0 || !lives_at(b, out->side->peak_row)) {
@@ -218,12 +225,13 @@ void aot_memgroups_over_time(int64_t *out, const aot_memgroups *g, uint32_t grou
     }
 }
 
-/* The most of each group that lives at once: births and deaths in order of rows. Within a row births
- * come first, as they are counted. */
+/* The most of each group that lives at once: births and deaths in order of rows. Within a row
+ * births come first, as they are counted. */
 static void find_most(aot_memgroups *out)
 {
     const aot_memory_side *m = out->side;
-    uint32_t *dying = aot_xmalloc((m->live.n + 1) * sizeof *dying); // by row: first block that dies after it
+    // by row: first block that dies after it
+    uint32_t *dying = aot_xmalloc((m->live.n + 1) * sizeof *dying);
     uint32_t *next = aot_xmalloc((m->blocks.n + 1) * sizeof *next), at = 0;
     int64_t *now = aot_xcalloc(out->n + 1, sizeof *now);
     memset(dying, 0xff, (m->live.n + 1) * sizeof *dying);
@@ -269,8 +277,8 @@ static void rank(aot_memgroups *out)
     free(place);
 }
 
-void aot_memgroups_make(aot_memgroups *out, const aot_partition *p, const aot_memory *m, aot_mem_side side,
-                        aot_mem_by by, const char *const *modules, bool fold)
+void aot_memgroups_make(aot_memgroups *out, const aot_partition *p, const aot_memory *m,
+                        aot_mem_side side, aot_mem_by by, const char *const *modules, bool fold)
 {
     *out = (aot_memgroups){.side = aot_memory_get(m, side), .arena = aot_arena_new()};
     size_t n = out->side->blocks.n;
@@ -279,8 +287,11 @@ void aot_memgroups_make(aot_memgroups *out, const aot_partition *p, const aot_me
     out->of_block = AOT_NEW_ARRAY(out->arena, uint32_t, n + 1);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || strcmp(all[i].key, all[i - 1].key) != 0) {
-            out->d[out->n++] = (aot_memgroup){.key = all[i].key, .detail = all[i].detail, .n_same = 1,
-                                              .largest = UINT32_MAX, .first_row = UINT32_MAX};
+            out->d[out->n++] = (aot_memgroup){.key = all[i].key,
+                                              .detail = all[i].detail,
+                                              .n_same = 1,
+                                              .largest = UINT32_MAX,
+                                              .first_row = UINT32_MAX};
         } else {
             out->d[out->n - 1].n_same += strcmp(all[i].own, all[i - 1].own) != 0;
         }

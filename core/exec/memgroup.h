@@ -1,8 +1,9 @@
-/* What lives at a moment, added up: by source line, operator, checkpoint region, module or kind; and the
- * same over time.
+/* What lives at a moment, added up: by source line, operator, checkpoint region, module or kind;
+ * and the same over time.
  *
  *     aot_memory m;  aot_memory_of_partition(&m, p, NULL);
- *     aot_memgroups g;  aot_memgroups_make(&g, p, &m, AOT_SIDE_BACKWARD, AOT_MEM_BY_LINE, NULL, true);
+ *     aot_memgroups g;
+ *     aot_memgroups_make(&g, p, &m, AOT_SIDE_BACKWARD, AOT_MEM_BY_LINE, NULL, true);
  *     g.d[0].key, g.d[0].peak_bytes ... */
 #ifndef AOT_EXEC_MEMGROUP_H
 #define AOT_EXEC_MEMGROUP_H
@@ -40,16 +41,18 @@ typedef struct aot_memgroups {
     uint32_t *of_block; /* group of each block of the side */
 } aot_memgroups;
 
-/* p and m are borrowed as long as out lives. modules: by node of p->cut, as aot_select_modules gives
- * it; NULL: not known, all is in one group then. fold: keys that differ in numbers alone (layers.0,
- * layers.1; not lines) are one. Free with aot_memgroups_free. Cost: blocks and their texts. */
-void aot_memgroups_make(aot_memgroups *out, const aot_partition *p, const aot_memory *m, aot_mem_side side,
-                        aot_mem_by by, const char *const *modules, bool fold);
+/* p and m are borrowed as long as out lives. modules: by node of p->cut, as aot_select_modules
+ * gives it; NULL: not known, all is in one group then. fold: keys that differ in numbers alone
+ * (layers.0, layers.1; not lines) are one. Free with aot_memgroups_free. Cost: blocks and their
+ * texts. */
+void aot_memgroups_make(aot_memgroups *out, const aot_partition *p, const aot_memory *m,
+                        aot_mem_side side, aot_mem_by by, const char *const *modules, bool fold);
 void aot_memgroups_free(aot_memgroups *g);
 /* Bytes of one group in each row of the side's live; out has that many entries. Cost: linear. */
 void aot_memgroups_over_time(int64_t *out, const aot_memgroups *g, uint32_t group);
 /* The graph that a block's node is of. */
-const aot_graph *aot_mem_block_graph(const aot_partition *p, aot_mem_side side, const aot_mem_block *b);
+const aot_graph *aot_mem_block_graph(const aot_partition *p, aot_mem_side side,
+                                     const aot_mem_block *b);
 static inline const aot_memory_side *aot_memory_get(const aot_memory *m, aot_mem_side side)
 {
     return side == AOT_SIDE_FORWARD ? &m->forward : &m->backward;

@@ -29,7 +29,8 @@ uint32_t aot_sim_new_storage(aot_sim *s, int64_t bytes)
 {
     int64_t to = s->opt->round_to;
     bytes = to > 0 ? (bytes + to - 1) / to * to : bytes;
-    aot_sim_storage new = {.bytes = bytes, .node = s->at, .in_forward = s->is_forward, .block = AOT_NO_BLOCK};
+    aot_sim_storage new = {
+        .bytes = bytes, .node = s->at, .in_forward = s->is_forward, .block = AOT_NO_BLOCK};
     aot_vec_push(&s->storages, new);
     return (uint32_t)s->storages.n - 1;
 }
@@ -42,8 +43,12 @@ void aot_sim_hold(aot_sim *s, uint32_t id)
     }
     s->live += x->bytes;
     if (x->bytes != 0) {
-        aot_mem_block b = {.node = x->node, .in_forward = x->in_forward, .storage = id, .bytes = x->bytes,
-                           .born = (uint32_t)s->side->live.n, .died = UINT32_MAX};
+        aot_mem_block b = {.node = x->node,
+                           .in_forward = x->in_forward,
+                           .storage = id,
+                           .bytes = x->bytes,
+                           .born = (uint32_t)s->side->live.n,
+                           .died = UINT32_MAX};
         x->block = (uint32_t)s->side->blocks.n;
         aot_vec_push(&s->side->blocks, b);
     }
@@ -95,7 +100,8 @@ static void find_last_uses(aot_sim *s)
     }
 }
 
-static void sim_begin(aot_sim *s, aot_graph *g, aot_memory_side *side, const aot_memory_options *opt, bool is_forward)
+static void sim_begin(aot_sim *s, aot_graph *g, aot_memory_side *side,
+                      const aot_memory_options *opt, bool is_forward)
 {
     aot_graph_link_once(g);
     *s = (aot_sim){.g = g, .side = side, .opt = opt, .is_forward = is_forward, .at = AOT_NO_NODE,
@@ -114,18 +120,21 @@ static void sim_end(aot_sim *s)
     free(s->last_use);
 }
 
-/* An input that dies here and whose memory nobody else holds leaves before a pointwise result of its
- * size is counted: the result takes its memory. */
+/* An input that dies here and whose memory nobody else holds leaves before a pointwise result of
+ * its size is counted: the result takes its memory. */
 static void reuse_input(aot_sim *s, aot_node_id id)
 {
-    if ((aot_node_op(aot_node_at(s->g, id))->tags & AOT_TAG_POINTWISE) == 0 || s->values[id].n != 1) {
+    if ((aot_node_op(aot_node_at(s->g, id))->tags & AOT_TAG_POINTWISE) == 0 ||
+        s->values[id].n != 1) {
         return;
     }
     const aot_sim_storage *result = &s->storages.d[s->held.d[s->values[id].first]];
     for (uint32_t k = s->g->in_off[id]; result->holders == 0 && k < s->g->in_off[id + 1]; k++) {
         aot_node_id in = s->g->in[k];
-        const aot_sim_storage *x = s->values[in].n == 1 ? &s->storages.d[s->held.d[s->values[in].first]] : NULL;
-        if (x != NULL && s->last_use[in] == id + 1 && x->holders == 1 && x->bytes == result->bytes) {
+        const aot_sim_storage *x =
+            s->values[in].n == 1 ? &s->storages.d[s->held.d[s->values[in].first]] : NULL;
+        if (x != NULL && s->last_use[in] == id + 1 && x->holders == 1 &&
+            x->bytes == result->bytes) {
             drop_value(s, in);
             return;
         }
@@ -137,7 +146,8 @@ static int64_t live_bytes(const aot_sim *s)
     return s->live > INT64_MAX ? INT64_MAX : (int64_t)s->live;
 }
 
-/* Runs all that computes; the output's values stay held, everything else at its last use is dropped. */
+/* Runs all that computes; the output's values stay held, everything else at its last use is
+ * dropped. */
 static void run(aot_sim *s)
 {
     aot_memory_side *out = s->side;
@@ -179,7 +189,9 @@ static void place_input(aot_sim *s, aot_node_id id, uint32_t st)
 static const aot_arg *returned(const aot_graph *g, uint32_t *n)
 {
     aot_node_id out = aot_graph_output(g);
-    const aot_arg *a = out != AOT_NO_NODE && aot_node_at(g, out)->n_args != 0 ? aot_node_args(g, aot_node_at(g, out)) : NULL;
+    const aot_arg *a = out != AOT_NO_NODE && aot_node_at(g, out)->n_args != 0
+                           ? aot_node_args(g, aot_node_at(g, out))
+                           : NULL;
     *n = a != NULL && (a->kind == AOT_ARG_TUPLE || a->kind == AOT_ARG_LIST) ? a->n : 0;
     return *n != 0 ? aot_arg_items(g, a) : NULL;
 }
@@ -205,7 +217,8 @@ static void hand_over(const aot_sim *fw, int n_forward_outputs, handover *h)
     memset(h->storage, 0xff, h->n * sizeof *h->storage);
     for (uint32_t i = 0; i < n_out; i++) {
         const aot_arg *a = &outs[i];
-        if ((int)i >= n_forward_outputs && a->kind == AOT_ARG_NODE && fw->values[a->u.node].n == 1) {
+        if ((int)i >= n_forward_outputs && a->kind == AOT_ARG_NODE &&
+            fw->values[a->u.node].n == 1) {
             aot_str name = aot_node_at(fw->g, a->u.node)->name;
             h->storage[name] = fw->held.d[fw->values[a->u.node].first];
             h->offset[name] = fw->offset[a->u.node];
@@ -242,27 +255,31 @@ static void begin_backward(aot_sim *bw, const aot_sim *fw, const handover *h)
         const aot_node *n = aot_node_at(bw->g, i);
         bool freed = n->kind == AOT_PLACEHOLDER && h->is_freed != NULL && h->is_freed[position];
         position += n->kind == AOT_PLACEHOLDER;
-        if (n->kind != AOT_PLACEHOLDER || aot_meta_get(bw->g->ctx, n->meta)->val != AOT_VAL_TENSOR) {
+        if (n->kind != AOT_PLACEHOLDER ||
+            aot_meta_get(bw->g->ctx, n->meta)->val != AOT_VAL_TENSOR) {
             continue;
         }
         int64_t st = n->name < h->n ? h->storage[n->name] : -1;
         bool state = st < 0 && strncmp(aot_node_name(bw->g, i), "rng_state_output_", 17) == 0;
         bw->at = i;
         if (st < 0) {
-            st = aot_sim_new_storage(bw, state ? AOT_RNG_STATE_BYTES : aot_sim_storage_bytes(bw->g->ctx, n->meta));
+            st = aot_sim_new_storage(bw, state ? AOT_RNG_STATE_BYTES
+                                               : aot_sim_storage_bytes(bw->g->ctx, n->meta));
             bw->storages.d[st].kind = 1 + (state ? AOT_MEM_SAVED : AOT_MEM_TANGENT);
         }
         place_input(bw, i, (uint32_t)st);
         bw->offset[i] = n->name < h->n ? h->offset[n->name] : 0;
         if (st < (int64_t)fw->storages.n && !freed) {
-            aot_sim_hold(bw, (uint32_t)st); // saved: the forward's frame holds it until the backward returns
+            // saved: the forward's frame holds it until the backward returns
+            aot_sim_hold(bw, (uint32_t)st);
         }
     }
 }
 
-/* ---- what blocks are for ---------------------------------------------------------------------- */
+/* ---- what blocks are for --------------------------------------------------------------------- */
 
-/* Storages of what a module returns, from output `first` on, are of that kind unless another is known. */
+/* Storages of what a module returns, from output `first` on, are of that kind unless another is
+ * known. */
 static void returned_kind(aot_sim *s, uint32_t first, uint32_t end, aot_mem_kind kind)
 {
     uint32_t n;
@@ -303,15 +320,16 @@ static void run_forward(aot_sim *fw, const known *k)
             bool fixed = k->is_static != NULL && k->is_static[n->name];
             fw->at = i;
             place_input(fw, i, aot_sim_new_storage(fw, aot_sim_storage_bytes(g->ctx, n->meta)));
-            fw->storages.d[fw->storages.n - 1].kind = 1 + (fixed ? AOT_MEM_PARAMETER : AOT_MEM_INPUT);
+            fw->storages.d[fw->storages.n - 1].kind =
+                1 + (fixed ? AOT_MEM_PARAMETER : AOT_MEM_INPUT);
             aot_sim_hold(fw, fw->held.d[fw->values[i].first]); // the caller's
         }
     }
     run(fw);
 }
 
-static void simulate(aot_memory *out, aot_graph *forward, aot_graph *backward, int n_forward_outputs,
-                     const aot_memory_options *opt, const known *k)
+static void simulate(aot_memory *out, aot_graph *forward, aot_graph *backward,
+                     int n_forward_outputs, const aot_memory_options *opt, const known *k)
 {
     aot_sim fw, bw;
     handover h = {.is_freed = k->is_freed};
@@ -340,7 +358,8 @@ static void simulate(aot_memory *out, aot_graph *forward, aot_graph *backward, i
     sim_end(&bw);
 }
 
-void aot_memory_simulate(aot_memory *out, aot_graph *forward, aot_graph *backward, int n_forward_outputs)
+void aot_memory_simulate(aot_memory *out, aot_graph *forward, aot_graph *backward,
+                         int n_forward_outputs)
 {
     aot_memory_options none = {0};
     simulate(out, forward, backward, n_forward_outputs, &none, &(known){0});
@@ -358,14 +377,16 @@ void aot_memory_of_partition(aot_memory *out, const aot_partition *p, const aot_
     }
     if (opt->free_donated || opt->free_saved) {
         is_freed = aot_xcalloc(p->backward->nodes.n + 1, 1);
-        memset(is_freed, opt->free_saved, p->backward->nodes.n); // primals are held by the caller besides
+        // primals are held by the caller besides
+        memset(is_freed, opt->free_saved, p->backward->nodes.n);
         for (int i = 0; i < p->n_donated; i++) {
             if ((size_t)p->donated[i] < p->backward->nodes.n) {
                 is_freed[p->donated[i]] = 1;
             }
         }
     }
-    simulate(out, p->forward, p->backward, p->n_forward_outputs, opt, &(known){is_static, is_freed});
+    simulate(out, p->forward, p->backward, p->n_forward_outputs, opt,
+             &(known){is_static, is_freed});
     free(is_static);
     free(is_freed);
 }

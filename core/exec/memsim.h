@@ -1,13 +1,12 @@
 /* Live bytes of a forward and a backward as PyTorch's interpreter runs them, without running them.
  *
- * Every living storage counts once. Values die at their last use; a value that nobody reads lives to
- * the end. Forward inputs are held by the caller; primals and saved values stay until the backward
- * returns (the forward's frame still holds what it returned), tangents are fresh and freed at their
- * last use; user outputs are dropped before the backward. A view, or a saved alias of a primal,
- * costs nothing. Symbols take their hints.
- * PyTorch answers a repeated call of copy, or of slice_scatter and its kin, on fake tensors from a cache,
- * and gives it less memory than the first one, and the operator itself, take. So does this, unless
- * first_calls is set.
+ * Every living storage counts once. Values die at their last use; a value that nobody reads lives
+ * to the end. Forward inputs are held by the caller; primals and saved values stay until the
+ * backward returns (the forward's frame still holds what it returned), tangents are fresh and freed
+ * at their last use; user outputs are dropped before the backward. A view, or a saved alias of a
+ * primal, costs nothing. Symbols take their hints. PyTorch answers a repeated call of copy, or of
+ * slice_scatter and its kin, on fake tensors from a cache, and gives it less memory than the first
+ * one, and the operator itself, take. So does this, unless first_calls is set.
  * Mirrors: torch/fx/interpreter.py (boxed_run) on fake tensors. */
 #ifndef AOT_EXEC_MEMSIM_H
 #define AOT_EXEC_MEMSIM_H
@@ -35,7 +34,8 @@ typedef struct aot_mem_block {
     bool in_forward;    /* node is of the forward, also among the backward's blocks */
     uint8_t kind;       /* aot_mem_kind */
     uint32_t storage;   /* number of the memory: the same in the forward and the backward */
-    uint32_t born, died; /* rows of live; inputs are born at row 0; died UINT32_MAX: lives to the end */
+    /* rows of live; inputs are born at row 0; died UINT32_MAX: lives to the end */
+    uint32_t born, died;
     int64_t bytes;
 } aot_mem_block;
 
@@ -59,7 +59,8 @@ void aot_fake_calls_free(aot_fake_calls *c); /* NULL is fine */
 
 /* Other conventions than the interpreter's. All zero: the contract's. */
 typedef struct aot_memory_options {
-    bool reuse_in_place; /* a pointwise result takes the memory of an input of its size that dies there */
+    /* a pointwise result takes the memory of an input of its size that dies there */
+    bool reuse_in_place;
     bool free_donated;   /* donated saved values are freed at their last use in the backward */
     bool free_saved;     /* all saved values are, but for those that share memory with an input */
     int64_t round_to;    /* sizes of storages are rounded up to a multiple; 0: as they are */
@@ -69,10 +70,13 @@ typedef struct aot_memory_options {
 
 /* Both graphs of one partition; n_forward_outputs: user outputs of the forward. Links the graphs.
  * Kinds: every input counts as INPUT. Free with aot_memory_free. Cost: linear. */
-void aot_memory_simulate(aot_memory *out, aot_graph *forward, aot_graph *backward, int n_forward_outputs);
+void aot_memory_simulate(aot_memory *out, aot_graph *forward, aot_graph *backward,
+                         int n_forward_outputs);
 /* The same with all that the partition knows (static inputs, donated values); opt may be NULL. */
-void aot_memory_of_partition(aot_memory *out, const aot_partition *p, const aot_memory_options *opt);
-/* Bytes that each row's node allocated, and those freed after it: as many entries as rows of live. */
+void aot_memory_of_partition(aot_memory *out, const aot_partition *p,
+                             const aot_memory_options *opt);
+/* Bytes that each row's node allocated, and those freed after it: as many entries as rows of
+ * live. */
 void aot_memory_changes(const aot_memory_side *s, int64_t *allocated, int64_t *freed);
 void aot_memory_free(aot_memory *m);
 

@@ -44,8 +44,8 @@ int64_t aot_sim_storage_bytes(const aot_ctx *c, aot_meta_id id);
 /* values[id] and new storages, which nobody holds yet. */
 void aot_sim_make_value(aot_sim *s, aot_node_id id);
 
-/* fake_calls.c: whether the call was made before, by what options.calls holds; enters it. The node's
- * inputs have their values. False where there is no such set. */
+/* fake_calls.c: whether the call was made before, by what options.calls holds; enters it. The
+ * node's inputs have their values. False where there is no such set. */
 bool aot_fake_call_repeats(const aot_sim *s, aot_node_id id);
 
 #endif

@@ -1,5 +1,5 @@
-/* Which storages the value of a node lies in: its own, those of what it is a view of, an element's of
- * a tuple. */
+/* Which storages the value of a node lies in: its own, those of what it is a view of, an element's
+ * of a tuple. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +41,8 @@ static bool is_alias(const aot_node *n)
     const aot_op_info *op = aot_node_op(n);
     const char *arrow = op->schema != NULL ? strstr(op->schema, "->") : NULL;
     return n->kind == AOT_CALL_FUNCTION &&
-           ((op->flags & AOT_OPF_ALIASES) != 0 || strcmp(op->name, "aten._unsafe_view.default") == 0 ||
+           ((op->flags & AOT_OPF_ALIASES) != 0 ||
+            strcmp(op->name, "aten._unsafe_view.default") == 0 ||
             ((op->flags & AOT_OPF_MUTATES) != 0 && arrow != NULL && strchr(arrow, '!') != NULL));
 }
 
@@ -77,7 +78,8 @@ static void make_tuple(aot_sim *s, aot_node_id id)
         for (uint32_t k = s->g->user_off[id]; k < s->g->user_off[id + 1]; k++) {
             const aot_node *u = aot_node_at(s->g, s->g->user[k]);
             const aot_arg *a = aot_node_args(s->g, u);
-            if (aot_is_getitem(s->g, u) && u->n_args == 2 && a[1].kind == AOT_ARG_INT && a[1].u.i == (int64_t)i && u->meta != 0) {
+            if (aot_is_getitem(s->g, u) && u->n_args == 2 && a[1].kind == AOT_ARG_INT &&
+                a[1].u.i == (int64_t)i && u->meta != 0) {
                 bytes = aot_sim_storage_bytes(s->g->ctx, u->meta);
             }
         }
@@ -85,7 +87,8 @@ static void make_tuple(aot_sim *s, aot_node_id id)
     }
 }
 
-/* (state, result or tuple of results): the results are known through the getitem that takes them. */
+/* (state, result or tuple of results): the results are known through the getitem that takes
+ * them. */
 static void make_saved_state(aot_sim *s, aot_node_id id)
 {
     aot_out_type outs[32];
@@ -99,7 +102,8 @@ static void make_saved_state(aot_sim *s, aot_node_id id)
         }
     }
     for (unsigned i = 0; i < n && i < 32; i++) {
-        aot_vec_push(&s->held, aot_sim_new_storage(s, outs[i].val == AOT_VAL_TENSOR ? aot_out_bytes(&outs[i]) : 0));
+        aot_vec_push(&s->held, aot_sim_new_storage(
+                                   s, outs[i].val == AOT_VAL_TENSOR ? aot_out_bytes(&outs[i]) : 0));
     }
     s->values[id] = (aot_sim_value){first, (uint32_t)s->held.n - first};
 }
@@ -113,7 +117,8 @@ static void make_element(aot_sim *s, aot_node_id id, aot_node_id tuple)
     if (is_alias(aot_node_at(s->g, tuple)) && t.n == 1) {
         i = 0; // split, unbind: all elements lie in the base
     }
-    if (aot_node_at(s->g, id)->meta == 0 && i == 1 && t.n > 1 && saves_rng_state(aot_node_at(s->g, tuple))) {
+    if (aot_node_at(s->g, id)->meta == 0 && i == 1 && t.n > 1 &&
+        saves_rng_state(aot_node_at(s->g, tuple))) {
         // (state, (outputs of the operator))
         s->values[id] = (aot_sim_value){(uint32_t)s->held.n, t.n - 1};
         for (uint32_t k = 1; k < t.n; k++) {
@@ -128,7 +133,8 @@ static void make_element(aot_sim *s, aot_node_id id, aot_node_id tuple)
         aot_vec_push(&s->held, st);
     } else if (aot_node_at(s->g, id)->meta != 0) {
         s->values[id].n = 1;
-        aot_vec_push(&s->held, aot_sim_new_storage(s, aot_sim_storage_bytes(s->g->ctx, aot_node_at(s->g, id)->meta)));
+        aot_vec_push(&s->held, aot_sim_new_storage(s, aot_sim_storage_bytes(
+                                                          s->g->ctx, aot_node_at(s->g, id)->meta)));
     }
 }
 
@@ -149,14 +155,16 @@ static int64_t view_offset(const aot_sim *s, aot_node_id id, aot_node_id from)
     if (strcmp(name, "aten.as_strided.default") == 0) {
         return int_arg(s->g, n, 3, base);
     }
-    if ((!select && strcmp(name, "aten.slice.Tensor") != 0) || m->val != AOT_VAL_TENSOR || !m->has_stride) {
+    if ((!select && strcmp(name, "aten.slice.Tensor") != 0) || m->val != AOT_VAL_TENSOR ||
+        !m->has_stride) {
         return base;
     }
     dim += dim < 0 ? m->ndim : 0;
     if (dim < 0 || dim >= m->ndim) {
         return base;
     }
-    int64_t size = aot_meta_sizes(s->g->ctx, m)[dim].value, stride = aot_meta_strides(s->g->ctx, m)[dim].value;
+    int64_t size = aot_meta_sizes(s->g->ctx, m)[dim].value,
+            stride = aot_meta_strides(s->g->ctx, m)[dim].value;
     if (size == AOT_HINT_NONE || stride == AOT_HINT_NONE) {
         return base;
     }
@@ -168,8 +176,8 @@ static int64_t view_offset(const aot_sim *s, aot_node_id id, aot_node_id from)
 /* slice_scatter and its kin copy their first argument with its strides and what lies before it. */
 static bool is_scatter(const aot_node *n)
 {
-    static const char *const scatters[] = {"aten.slice_scatter", "aten.select_scatter", "aten.diagonal_scatter",
-                                           "aten.as_strided_scatter"};
+    static const char *const scatters[] = {"aten.slice_scatter", "aten.select_scatter",
+                                           "aten.diagonal_scatter", "aten.as_strided_scatter"};
     for (size_t i = 0; i < sizeof scatters / sizeof *scatters; i++) {
         if (strcmp(aot_node_op(n)->packet, scatters[i]) == 0) {
             return true;
@@ -178,20 +186,24 @@ static bool is_scatter(const aot_node *n)
     return false;
 }
 
-/* A tensor of its own: as large as from its first to its last element, but for calls that keep more. */
+/* A tensor of its own: as large as from its first to its last element, but for calls that keep
+ * more. */
 static void make_tensor(aot_sim *s, aot_node_id id, aot_node_id from)
 {
     const aot_node *n = aot_node_at(s->g, id);
     int64_t bytes = aot_sim_storage_bytes(s->g->ctx, n->meta);
     // the functional copy clones all of the memory that its first argument lies in
-    bool whole = strcmp(aot_node_op(n)->packet, "aten.copy") == 0 && from != AOT_NO_NODE && s->values[from].n == 1;
+    bool whole = strcmp(aot_node_op(n)->packet, "aten.copy") == 0 && from != AOT_NO_NODE &&
+                 s->values[from].n == 1;
     bool scatter = from != AOT_NO_NODE && is_scatter(n);
     s->values[id] = (aot_sim_value){(uint32_t)s->held.n, 1};
     s->offset[id] = 0;
     if ((whole || scatter) && !aot_fake_call_repeats(s, id)) {
         aot_dtype d = (aot_dtype)aot_meta_get(s->g->ctx, n->meta)->dtype;
         int64_t reach;
-        reach = __builtin_mul_overflow(s->offset[from], aot_dtype_get(d)->bytes, &reach) ? MOST_STORAGE : reach;
+        reach = __builtin_mul_overflow(s->offset[from], aot_dtype_get(d)->bytes, &reach)
+                    ? MOST_STORAGE
+                    : reach;
         bytes = whole ? s->storages.d[s->held.d[s->values[from].first]].bytes
                       : aot_sum(bytes, reach < MOST_STORAGE ? reach : MOST_STORAGE);
         s->offset[id] = s->offset[from];
@@ -231,7 +243,8 @@ void aot_sim_make_value(aot_sim *s, aot_node_id id)
         s->offset[id] = view_offset(s, id, from);
     } else if (aot_meta_get(s->g->ctx, n->meta)->val == AOT_VAL_TENSOR) {
         make_tensor(s, id, from);
-    } else if (n->kind == AOT_CALL_FUNCTION && aot_meta_get(s->g->ctx, n->meta)->val == AOT_VAL_NONE) {
+    } else if (n->kind == AOT_CALL_FUNCTION &&
+               aot_meta_get(s->g->ctx, n->meta)->val == AOT_VAL_NONE) {
         if (saves_rng_state(n)) {
             make_saved_state(s, id);
         } else {

@@ -1,15 +1,17 @@
 /* Sixteen and more normal numbers at once, as PyTorch's CPU kernels make them from uniform ones.
  *
- * Box and Muller on sixteen: eight radii and eight angles give the cosines, then the sines. f32 is bit-equal
- * with PyTorch's AVX2 kernels: single-precision polynomials of Cephes (Moshier, public domain), in which each
- * product that is added to something at once is fused with the sum. f64 uses the C library.
+ * Box and Muller on sixteen: eight radii and eight angles give the cosines, then the sines. f32 is
+ * bit-equal with PyTorch's AVX2 kernels: single-precision polynomials of Cephes (Moshier, public
+ * domain), in which each product that is added to something at once is fused with the sum. f64 uses
+ * the C library.
  *
  *     log x   = e ln 2 + log(1 + f),  x = 2^e (1 + f),  sqrt(1/2) <= 1 + f < sqrt 2
  *     sin, cos of the rest r of x by pi/4, |r| <= pi/4, by octant
  *
- * Mirrors: aten/src/ATen/native/cpu/DistributionTemplates.h (normal_fill, normal_fill_AVX2), avx_mathfun.h.
- * Differs: a PyTorch that runs without AVX2 (ATEN_CPU_CAPABILITY=default, other processors) calls its C
- * library's functions for f32 too; its numbers differ from these in the last bits. */
+ * Mirrors: aten/src/ATen/native/cpu/DistributionTemplates.h (normal_fill, normal_fill_AVX2),
+ * avx_mathfun.h. Differs: a PyTorch that runs without AVX2 (ATEN_CPU_CAPABILITY=default, other
+ * processors) calls its C library's functions for f32 too; its numbers differ from these in the
+ * last bits. */
 #include <math.h>
 #include <string.h>
 
@@ -29,9 +31,11 @@ static float poly(const float *c, int n, float x)
 /* x > 0. Smaller than the least normal number counts as it. */
 static float log_f32(float x)
 {
-    static const float c[LOG_TERMS] = {7.0376836292e-2f,  -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f, 1.4249322787e-1f,
-                                       -1.6668057665e-1f, 2.0000714765e-1f,  -2.4999993993e-1f, 3.3333331174e-1f};
-    const float sqrt_half = 0.707106781186547524f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
+    static const float c[LOG_TERMS] = {7.0376836292e-2f,  -1.1514610310e-1f, 1.1676998740e-1f,
+                                       -1.2420140846e-1f, 1.4249322787e-1f,  -1.6668057665e-1f,
+                                       2.0000714765e-1f,  -2.4999993993e-1f, 3.3333331174e-1f};
+    const float sqrt_half = 0.707106781186547524f, ln2_high = 0.693359375f,
+                ln2_low = -2.12194440e-4f;
     uint32_t bits;
     x = x < 0x1p-126f ? 0x1p-126f : x;
     memcpy(&bits, &x, sizeof bits);
@@ -48,8 +52,11 @@ static float log_f32(float x)
 static void sin_cos_f32(float x, float *s, float *c)
 {
     static const float sin_c[SIN_TERMS] = {-1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f};
-    static const float cos_c[SIN_TERMS] = {2.443315711809948e-5f, -1.388731625493765e-3f, 4.166664568298827e-2f};
-    static const float parts[] = {-0.78515625f, -2.4187564849853515625e-4f, -3.77489497744594108e-8f}; // of -pi/4
+    static const float cos_c[SIN_TERMS] = {2.443315711809948e-5f, -1.388731625493765e-3f,
+                                           4.166664568298827e-2f};
+    // of -pi/4
+    static const float parts[] = {-0.78515625f, -2.4187564849853515625e-4f,
+                                  -3.77489497744594108e-8f};
     const float four_by_pi = 1.27323954473516f;
     int32_t octant = ((int32_t)(x * four_by_pi) + 1) & ~1;
     for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {

@@ -65,7 +65,8 @@ static void run_blocks(void *arg, char *const *ptr, const int64_t *stride, int64
     }
 }
 
-/* A number or 0-dim operand keeps the precision that PyTorch computes in; others the dtype itself. */
+/* A number or 0-dim operand keeps the precision that PyTorch computes in; others the dtype
+ * itself. */
 static bool must_round(const aot_array *x, aot_dtype as, aot_dtype *to)
 {
     *to = x->ndim == 0 ? aot_opmath(as) : as;
@@ -77,8 +78,9 @@ static bool must_round(const aot_array *x, aot_dtype as, aot_dtype *to)
            aot_array_item_bytes(x) >= aot_dtype_get(*to)->bytes;
 }
 
-static void run_job(aot_kern *k, aot_loop_fn *loop, aot_array *out, aot_class out_class, aot_dtype as, unsigned n,
-                    aot_array *const *in, aot_block_fn *fn, const void *arg)
+static void run_job(aot_kern *k, aot_loop_fn *loop, aot_array *out, aot_class out_class,
+                    aot_dtype as, unsigned n, aot_array *const *in, aot_block_fn *fn,
+                    const void *arg)
 {
     job j = {.fn = fn, .arg = arg, .out = (aot_dtype)out->dtype, .as = as, .out_class = out_class,
              .class = aot_dtype_class(as), .n = n};
@@ -94,15 +96,16 @@ static void run_job(aot_kern *k, aot_loop_fn *loop, aot_array *out, aot_class ou
     aot_iter_run(&it, loop, &j);
 }
 
-void k_pointwise(aot_kern *k, aot_array *out, aot_class out_class, aot_dtype as, unsigned n, aot_array *const *in,
-                 aot_block_fn *fn, const void *arg)
+void k_pointwise(aot_kern *k, aot_array *out, aot_class out_class, aot_dtype as, unsigned n,
+                 aot_array *const *in, aot_block_fn *fn, const void *arg)
 {
     run_job(k, run_blocks, out, out_class, as, n, in, fn, arg);
 }
 
-/* ---- in floats ---------------------------------------------------------------------------------- */
+/* ---- in floats ------------------------------------------------------------------------------- */
 
-static const float *load_f32(float *room, const job *j, unsigned k, const char *p, int64_t stride, int64_t n)
+static const float *load_f32(float *room, const job *j, unsigned k, const char *p, int64_t stride,
+                             int64_t n)
 {
     aot_dtype d = j->in[k];
     if (d == AOT_F32 && stride == (int64_t)sizeof(float)) {
@@ -139,7 +142,9 @@ static void run_f32(void *arg, char *const *ptr, const int64_t *stride, int64_t 
     const job *j = arg;
     float in[AOT_ITER_MAX - 1][AOT_BLOCK], out[AOT_BLOCK];
     void *blocks[AOT_ITER_MAX];
-    bool direct = j->out_class == AOT_CLASS_INT ? stride[0] == 1 : j->out == AOT_F32 && stride[0] == (int64_t)sizeof(float);
+    bool direct = j->out_class == AOT_CLASS_INT
+                      ? stride[0] == 1
+                      : j->out == AOT_F32 && stride[0] == (int64_t)sizeof(float);
     bool whole = direct;
     for (unsigned k = 0; k < j->n; k++) {
         whole &= j->in[k] == AOT_F32 && stride[k + 1] == (int64_t)sizeof(float);
@@ -149,8 +154,9 @@ static void run_f32(void *arg, char *const *ptr, const int64_t *stride, int64_t 
         int64_t m = n - at < step ? n - at : step;
         for (unsigned k = 0; k < j->n; k++) {
             bool same = stride[k + 1] == 0 && at > 0; // one number for all: the block has it
-            blocks[k] = same ? blocks[k] : (void *)(uintptr_t)load_f32(in[k], j, k, ptr[k + 1] + at * stride[k + 1],
-                                                                        stride[k + 1], m);
+            blocks[k] = same ? blocks[k]
+                             : (void *)(uintptr_t)load_f32(
+                                   in[k], j, k, ptr[k + 1] + at * stride[k + 1], stride[k + 1], m);
         }
         char *to = ptr[0] + at * stride[0];
         j->fn(j->arg, direct ? (void *)to : out, blocks, m);
@@ -164,10 +170,11 @@ static void run_f32(void *arg, char *const *ptr, const int64_t *stride, int64_t 
     }
 }
 
-void k_pointwise_f32(aot_kern *k, aot_array *out, aot_dtype as, unsigned n, aot_array *const *in, aot_block_fn *fn,
-                     const void *arg)
+void k_pointwise_f32(aot_kern *k, aot_array *out, aot_dtype as, unsigned n, aot_array *const *in,
+                     aot_block_fn *fn, const void *arg)
 {
-    run_job(k, run_f32, out, out->dtype == AOT_B8 ? AOT_CLASS_INT : AOT_CLASS_REAL, as, n, in, fn, arg);
+    run_job(k, run_f32, out, out->dtype == AOT_B8 ? AOT_CLASS_INT : AOT_CLASS_REAL, as, n, in, fn,
+            arg);
 }
 
 aot_array *k_broadcast_out(aot_kern *k, aot_dtype d, unsigned n, aot_array *const *in)
@@ -182,7 +189,7 @@ aot_array *k_broadcast_out(aot_kern *k, aot_dtype d, unsigned n, aot_array *cons
     return k_out_empty(k, 0, d, ndim, size);
 }
 
-/* ---- dtypes ---------------------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 aot_dtype k_to_float(aot_dtype d)
 {
@@ -196,13 +203,18 @@ aot_dtype k_real_of(aot_dtype d)
 
 aot_dtype k_complex_of(aot_dtype d)
 {
-    return d == AOT_F64 ? AOT_C128 : d == AOT_F16 ? AOT_C32 : aot_dtype_class(d) == AOT_CLASS_COMPLEX ? d : AOT_C64;
+    return d == AOT_F64                              ? AOT_C128
+           : d == AOT_F16                            ? AOT_C32
+           : aot_dtype_class(d) == AOT_CLASS_COMPLEX ? d
+                                                     : AOT_C64;
 }
 
 static aot_dtype number_dtype(const aot_xval *v)
 {
-    return v->kind == AOT_X_COMPLEX ? AOT_C64 : v->kind == AOT_X_REAL ? AOT_F32 : v->kind == AOT_X_INT ? AOT_I64
-                                                                                                     : AOT_B8;
+    return v->kind == AOT_X_COMPLEX ? AOT_C64
+           : v->kind == AOT_X_REAL  ? AOT_F32
+           : v->kind == AOT_X_INT   ? AOT_I64
+                                    : AOT_B8;
 }
 
 aot_dtype k_promote(aot_kern *k, uint32_t positions)
@@ -226,5 +238,7 @@ aot_dtype k_promote(aot_kern *k, uint32_t positions)
             number = aot_promote_types(number, number_dtype(v));
         }
     }
-    return n > 0 && all_same && number == AOT_NO_DTYPE ? same : aot_mixed_dtype(in, n, number, AOT_PROMOTE_DEFAULT);
+    return n > 0 && all_same && number == AOT_NO_DTYPE
+               ? same
+               : aot_mixed_dtype(in, n, number, AOT_PROMOTE_DEFAULT);
 }

@@ -1,4 +1,5 @@
-/* Python's operators on numbers, as graphs with symbolic sizes have them: operator.add, torch.sym_max. */
+/* Python's operators on numbers, as graphs with symbolic sizes have them: operator.add,
+ * torch.sym_max. */
 #include <math.h>
 #include <string.h>
 
@@ -49,14 +50,14 @@ static int64_t int_pow(int64_t a, int64_t n)
     X("operator.eq", ==) X("operator.ne", !=) X("operator.lt", <) X("operator.le", <=)             \
     X("operator.gt", >) X("operator.ge", >=)
 #define UNARY(X)                                                                                   \
-    X("operator.neg", aot_xv_int(-v->u.i), aot_xv_real(-x))                                          \
+    X("operator.neg", aot_xv_int(-v->u.i), aot_xv_real(-x))                                        \
     X("operator.pos", *v, *v)                                                                      \
-    X("torch.sym_not", aot_xv_bool(v->u.i == 0), aot_xv_bool(x == 0))                                \
-    X("torch.sym_int", *v, aot_xv_int((int64_t)x))                                                  \
-    X("math.trunc", *v, aot_xv_int((int64_t)x))                                                     \
-    X("math.floor", *v, aot_xv_int((int64_t)floor(x)))                                              \
-    X("math.ceil", *v, aot_xv_int((int64_t)ceil(x)))                                                \
-    X("torch.sym_float", aot_xv_real(x), *v)                                                        \
+    X("torch.sym_not", aot_xv_bool(v->u.i == 0), aot_xv_bool(x == 0))                              \
+    X("torch.sym_int", *v, aot_xv_int((int64_t)x))                                                 \
+    X("math.trunc", *v, aot_xv_int((int64_t)x))                                                    \
+    X("math.floor", *v, aot_xv_int((int64_t)floor(x)))                                             \
+    X("math.ceil", *v, aot_xv_int((int64_t)ceil(x)))                                               \
+    X("torch.sym_float", aot_xv_real(x), *v)                                                       \
     X("torch.sym_sqrt", aot_xv_real(sqrt(x)), aot_xv_real(sqrt(x)))
 
 static bool binary(const char *name, const aot_xval *v, aot_xval *out)
@@ -70,14 +71,14 @@ static bool binary(const char *name, const aot_xval *v, aot_xval *out)
     }
 #define X(text, with_ints, with_reals)                                                             \
     if (strcmp(name, text) == 0) {                                                                 \
-        *out = ints ? aot_xv_int(with_ints) : aot_xv_real(with_reals);                               \
+        *out = ints ? aot_xv_int(with_ints) : aot_xv_real(with_reals);                             \
         return true;                                                                               \
     }
     ARITHMETIC(X)
 #undef X
 #define X(text, op)                                                                                \
     if (strcmp(name, text) == 0) {                                                                 \
-        *out = aot_xv_bool(ints ? a op b : x op y);                                                 \
+        *out = aot_xv_bool(ints ? a op b : x op y);                                                \
         return true;                                                                               \
     }
     COMPARISONS(X)
@@ -115,7 +116,8 @@ bool ex_python(aot_exec *x, const char *name, unsigned n, const aot_xval *args, 
     if (!numbers) {
         return false;
     }
-    if (n == 2 && (strcmp(name, "operator.floordiv") == 0 || strcmp(name, "operator.mod") == 0) && real(&args[1]) == 0) {
+    if (n == 2 && (strcmp(name, "operator.floordiv") == 0 || strcmp(name, "operator.mod") == 0) &&
+        real(&args[1]) == 0) {
         ex_fail(x, AOT_E_RANGE, "%s by zero", name);
     }
     return n == 2 ? binary(name, args, out) : unary(name, args, out);

@@ -1,4 +1,5 @@
-/* Kernels that compute in double on plain memory: arguments as doubles, results brought to their dtype. */
+/* Kernels that compute in double on plain memory: arguments as doubles, results brought to their
+ * dtype. */
 #ifndef AOT_EXEC_REALS_H
 #define AOT_EXEC_REALS_H
 
@@ -22,7 +23,8 @@ static inline int64_t *ints_of(aot_kern *k, aot_array *x)
 static inline void need_reals(aot_kern *k, const aot_array *x)
 {
     if (aot_array_kind(x) == 'c') {
-        k_fail(k, AOT_E_UNSUPPORTED, "not implemented for %s", aot_dtype_get((aot_dtype)x->dtype)->torch_name);
+        k_fail(k, AOT_E_UNSUPPORTED, "not implemented for %s",
+               aot_dtype_get((aot_dtype)x->dtype)->torch_name);
     }
 }
 

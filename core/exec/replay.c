@@ -238,7 +238,11 @@ static bool after_node(void *arg, const aot_graph *g, aot_node_id id, const aot_
 static void run(aot_replay *r)
 {
     aot_exec *x = aot_exec_new();
-    aot_exec_options o = {.observer = after_node, .arg = r, .before = before_node, .inputs = true, .bodies = r->s.bodies};
+    aot_exec_options o = {.observer = after_node,
+                          .arg = r,
+                          .before = before_node,
+                          .inputs = true,
+                          .bodies = r->s.bodies};
     aot_err err = {0};
     r->i = 0;
     r->n_in_bodies = 0;
@@ -303,7 +307,8 @@ size_t aot_replay_find(const aot_replay *r, aot_replay_side side, const char *na
     aot_node_id id = g != NULL ? aot_graph_find(g, name) : AOT_NO_NODE;
     uint32_t f = id != AOT_NO_NODE ? r->frame_of[side][id] : 0;
     for (size_t i = 0; strchr(name, '/') != NULL && f == 0 && i < r->frames.n; i++) { // of a body
-        f = r->frames.d[i].side == side && strcmp(r->frames.d[i].name, name) == 0 ? (uint32_t)i + 1 : 0;
+        f = r->frames.d[i].side == side && strcmp(r->frames.d[i].name, name) == 0 ? (uint32_t)i + 1
+                                                                                  : 0;
     }
     return f > 0 ? f - 1 : AOT_REPLAY_NONE;
 }
@@ -361,8 +366,8 @@ bool aot_replay_next(aot_replay *r)
     while (aot_replay_step(r, 1)) {
         const aot_replay_frame *a = from != AOT_REPLAY_NONE ? &r->frames.d[from] : NULL,
                                *b = &r->frames.d[r->at];
-        if (a == NULL || a->side != b->side ||
-            a->graph != b->graph || aot_node_at(a->graph, a->node)->src != aot_node_at(b->graph, b->node)->src) {
+        if (a == NULL || a->side != b->side || a->graph != b->graph ||
+            aot_node_at(a->graph, a->node)->src != aot_node_at(b->graph, b->node)->src) {
             return true;
         }
     }

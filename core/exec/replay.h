@@ -84,9 +84,11 @@ typedef struct aot_replay_source {
                      unsigned value, const aot_array *x);
     /* Whether a selection means a node; made by `select`. NULL: selections are not understood. */
     void *(*select)(void *arg, const char *text, aot_err *err);
-    bool (*selected)(void *arg, const void *selection, aot_replay_side side, const aot_graph *g, aot_node_id id);
+    bool (*selected)(void *arg, const void *selection, aot_replay_side side, const aot_graph *g,
+                     aot_node_id id);
     void (*select_free)(void *selection);
-    bool bodies; /* nodes of graphs that higher-order operators run have frames too, before the operator's own */
+    /* nodes of graphs that higher-order operators run have frames too, before the operator's own */
+    bool bodies;
     void *arg;
 } aot_replay_source;
 

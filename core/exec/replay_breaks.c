@@ -83,7 +83,8 @@ static bool in_its_body(const aot_replay *r, size_t frame, condition *holds)
 {
     const aot_replay_frame *f = &r->frames.d[frame], *last = frame > 0 ? f - 1 : NULL;
     size_t n = strlen(f->name);
-    bool inside = last != NULL && last->graph != f->graph && strncmp(last->name, f->name, n) == 0 && last->name[n] == '/';
+    bool inside = last != NULL && last->graph != f->graph && strncmp(last->name, f->name, n) == 0 &&
+                  last->name[n] == '/';
     for (size_t i = frame; inside && i-- > 0;) {
         const aot_replay_frame *b = &r->frames.d[i];
         if (strncmp(b->name, f->name, n) != 0 || b->name[n] != '/') {
@@ -148,8 +149,9 @@ static bool holds_RANDOM(const aot_replay *r, const replay_break *b, size_t i)
 static bool holds_SELECT(const aot_replay *r, const replay_break *b, size_t i)
 {
     const aot_replay_frame *f = &r->frames.d[i];
-    return !f->is_input && (strcmp(b->text, f->name) == 0 ||
-                           r->s.selected(r->s.arg, b->selection, (aot_replay_side)f->side, f->graph, f->node));
+    return !f->is_input &&
+           (strcmp(b->text, f->name) == 0 ||
+            r->s.selected(r->s.arg, b->selection, (aot_replay_side)f->side, f->graph, f->node));
 }
 
 bool aot_replay_holds(const aot_replay *r, size_t i, size_t frame)
@@ -210,10 +212,11 @@ static aot_status selects_none(const char *text, aot_err *err)
     for (int k = 0; k < AOT_BREAK_SELECT; k++) {
         aot_sb_addf(&kinds, "%s%s, ", infos[k].name, infos[k].arg != NULL ? infos[k].arg : "");
     }
-    aot_status s = AOT_FAIL(err, AOT_E_RANGE,
-                            "break %.80s: no node that is run is selected by it; there are %sor a selection such "
-                            "as op:mm, node:NAME",
-                            text, aot_sb_text(&kinds));
+    aot_status s = AOT_FAIL(
+        err, AOT_E_RANGE,
+        "break %.80s: no node that is run is selected by it; there are %sor a selection such "
+        "as op:mm, node:NAME",
+        text, aot_sb_text(&kinds));
     aot_sb_free(&kinds);
     return s;
 }

@@ -13,7 +13,8 @@ typedef struct replay_break {
     void *selection; /* SELECT */
 } replay_break;
 
-/* A graph that is being run, the node of it that is or was last, and the generator before that node. */
+/* A graph that is being run, the node of it that is or was last, and the generator before that
+ * node. */
 typedef struct replay_level {
     const aot_graph *g;
     aot_node_id node;
@@ -32,7 +33,8 @@ typedef struct replay_place {
 } replay_place;
 
 /* Called around each node; `now` is kept for its `after`, NULL: not needed. */
-void replay_place_before(replay_place *p, const aot_graph *g, aot_node_id id, const aot_generator *now);
+void replay_place_before(replay_place *p, const aot_graph *g, aot_node_id id,
+                         const aot_generator *now);
 const aot_generator *replay_place_after(replay_place *p, const aot_graph *g);
 void replay_place_end(replay_place *p);
 uint32_t *replay_body_frames(replay_place *p, const aot_graph *g);

@@ -1,13 +1,16 @@
-/* Where a run is: the node of the graph that is replayed, and within it the nodes of the bodies that it runs. A body is
- * entered by its first node while the node that runs it is not done; "cond/true_graph_0/add" names one. */
+/* Where a run is: the node of the graph that is replayed, and within it the nodes of the bodies
+ * that it runs. A body is entered by its first node while the node that runs it is not done;
+ * "cond/true_graph_0/add" names one. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec/replay_internal.h"
 
-void replay_place_before(replay_place *p, const aot_graph *g, aot_node_id id, const aot_generator *now)
+void replay_place_before(replay_place *p, const aot_graph *g, aot_node_id id,
+                         const aot_generator *now)
 {
-    while (p->levels.n > 0 && p->levels.d[p->levels.n - 1].done && p->levels.d[p->levels.n - 1].g != g) {
+    while (p->levels.n > 0 && p->levels.d[p->levels.n - 1].done &&
+           p->levels.d[p->levels.n - 1].g != g) {
         p->levels.n--; // a body that ended
     }
     if (p->levels.n == 0 || p->levels.d[p->levels.n - 1].g != g) {
@@ -58,7 +61,8 @@ static const char *name_in(const aot_graph *outer, const aot_graph *body)
 {
     for (aot_node_id id = 0; id < outer->nodes.n; id++) {
         const aot_node *n = aot_node_at(outer, id);
-        if (n->kind == AOT_GET_ATTR && n->subgraph != 0 && outer->subgraphs.d[n->subgraph - 1] == body) {
+        if (n->kind == AOT_GET_ATTR && n->subgraph != 0 &&
+            outer->subgraphs.d[n->subgraph - 1] == body) {
             return aot_text(outer->ctx, n->target);
         }
     }

@@ -1,4 +1,5 @@
-/* What reductions, scans and sorts share: an array as rows along the dimensions that are worked on. */
+/* What reductions, scans and sorts share: an array as rows along the dimensions that are worked
+ * on. */
 #ifndef AOT_EXEC_ROWS_H
 #define AOT_EXEC_ROWS_H
 

@@ -30,8 +30,8 @@ const aot_wrapper_gap_info *aot_wrapper_gap_get(aot_wrapper_gap g)
 
 aot_status wr_gap(const aot_wrapped *c, aot_wrapper_gap g)
 {
-    return AOT_FAIL(c->err, AOT_E_UNSUPPORTED, "%s: %s: not run, since %s", aot_wrapper_get(gaps[g].wrapper)->name, gaps[g].what,
-                    gaps[g].reason);
+    return AOT_FAIL(c->err, AOT_E_UNSUPPORTED, "%s: %s: not run, since %s",
+                    aot_wrapper_get(gaps[g].wrapper)->name, gaps[g].what, gaps[g].reason);
 }
 
 bool wr_makes(const aot_wrapped *c, aot_fault f)
@@ -48,7 +48,7 @@ bool wr_runs(const aot_wrapped *c, aot_wrapper w)
     return (aot_wrapper_get(w)->paths >> path & 1) != 0;
 }
 
-/* ---- lists ----------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 aot_xval *wr_new_list(unsigned n)
 {
@@ -69,7 +69,7 @@ void wr_set_returned(aot_wrapped *c, aot_xval *values, unsigned n)
     c->n_returned = n;
 }
 
-/* ---- the trace ------------------------------------------------------------------------------------------- */
+/* ---- the trace ------------------------------------------------------------------------------- */
 
 static bool is_traced(const aot_wrapped *c)
 {
@@ -126,12 +126,14 @@ const char *wr_input_named(const aot_wrapped *c, int inner)
     aot_sb b = {0};
     bool base = false;
     for (int i = 0; i < how->n_outer; i++) {
-        if (how->outer[i].inner == inner && !how->outer[i].duplicate && (b.n == 0 || how->outer[i].is_view)) {
+        if (how->outer[i].inner == inner && !how->outer[i].duplicate &&
+            (b.n == 0 || how->outer[i].is_view)) {
             aot_sb_addf(&b, "%s%s", b.n > 0 ? " and " : "", wr_outer_named(c, i));
             base |= how->outer[i].is_view;
         }
     }
-    const char *text = aot_arena_printf(c->in->graph->ctx->arena, "%s%s", base ? "the base of " : "", aot_sb_text(&b));
+    const char *text = aot_arena_printf(c->in->graph->ctx->arena, "%s%s",
+                                        base ? "the base of " : "", aot_sb_text(&b));
     aot_sb_free(&b);
     return text;
 }
@@ -147,10 +149,12 @@ static int64_t bytes_of(const aot_xval *v)
     for (unsigned i = 0; v->kind == AOT_X_LIST && i < v->n; i++) {
         sum += bytes_of(&v->u.items[i]);
     }
-    return v->kind == AOT_X_ARRAY ? aot_array_numel(v->u.array) * aot_array_item_bytes(v->u.array) : sum;
+    return v->kind == AOT_X_ARRAY ? aot_array_numel(v->u.array) * aot_array_item_bytes(v->u.array)
+                                  : sum;
 }
 
-void wr_note(aot_wrapped *c, aot_wrapper_event_kind kind, const aot_xval *value, const char *went, const char *what, ...)
+void wr_note(aot_wrapped *c, aot_wrapper_event_kind kind, const aot_xval *value, const char *went,
+             const char *what, ...)
 {
     char buf[500];
     va_list ap;
@@ -160,14 +164,15 @@ void wr_note(aot_wrapped *c, aot_wrapper_event_kind kind, const aot_xval *value,
     va_start(ap, what);
     vsnprintf(buf, sizeof buf, what, ap);
     va_end(ap);
-    aot_wrapper_trace_add(c->in->trace, &(aot_wrapper_event){.kind = (uint8_t)kind,
-                                                             .wrapper = (uint8_t)c->at,
-                                                             .backward = c->backward,
-                                                             .call = c->number,
-                                                             .what = buf,
-                                                             .came = value != NULL ? wr_type(c, value) : "",
-                                                             .went = went,
-                                                             .bytes = value != NULL ? bytes_of(value) : 0});
+    aot_wrapper_trace_add(c->in->trace,
+                          &(aot_wrapper_event){.kind = (uint8_t)kind,
+                                               .wrapper = (uint8_t)c->at,
+                                               .backward = c->backward,
+                                               .call = c->number,
+                                               .what = buf,
+                                               .came = value != NULL ? wr_type(c, value) : "",
+                                               .went = went,
+                                               .bytes = value != NULL ? bytes_of(value) : 0});
 }
 
 /* "3 values: f32[4], f32[4], 7" */
@@ -189,7 +194,7 @@ static void note_list(aot_wrapped *c, aot_wrapper_event_kind kind, const aot_xva
     aot_sb_free(&b);
 }
 
-/* ---- the graph ------------------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 static void find_placeholders(aot_wrapped *c)
 {
@@ -202,7 +207,8 @@ static void find_placeholders(aot_wrapped *c)
     }
 }
 
-/* The forward may take fewer inputs than the joint graph, by the same names; seed and offset it takes last. */
+/* The forward may take fewer inputs than the joint graph, by the same names; seed and offset it
+ * takes last. */
 aot_xval *wr_graph_inputs(const aot_wrapped *c, const aot_graph *g, unsigned *n)
 {
     const aot_graph *joint = c->in->graph;
@@ -237,7 +243,8 @@ static aot_status run_forward(aot_wrapped *c)
     if (wr_makes(c, AOT_FAULT_LOST_COPY)) {
         kept = aot_clone_values(given, n, false);
     }
-    aot_status s = aot_exec_run(&c->returned, &c->n_returned, c->x, g, n, given, c->in->options, c->err);
+    aot_status s =
+        aot_exec_run(&c->returned, &c->n_returned, c->x, g, n, given, c->in->options, c->err);
     for (unsigned i = 0; kept != NULL && i < n; i++) { // what the graph itself wrote is lost
         aot_ulps u;
         aot_ulps_compare(&u, &given[i], &kept[i], NULL);
@@ -247,13 +254,16 @@ static aot_status run_forward(aot_wrapped *c)
         }
     }
     for (unsigned i = 0; i < c->n_inner; i++) {
-        bool written = c->m->inputs[i].mutation == AOT_MUTATED_IN_GRAPH && c->inner[i].kind == AOT_X_ARRAY;
+        bool written =
+            c->m->inputs[i].mutation == AOT_MUTATED_IN_GRAPH && c->inner[i].kind == AOT_X_ARRAY;
         if (written) {
             c->inner[i].u.array->storage->version++; // before anything is saved
         }
     }
-    wr_note(c, AOT_EVENT_RUN, NULL, wr_text(c, "%u value%s", c->n_returned, c->n_returned == 1 ? "" : "s"), "the %s graph, %u value%s in",
-            c->in->cut != NULL ? "forward" : "inference", n, n == 1 ? "" : "s");
+    wr_note(c, AOT_EVENT_RUN, NULL,
+            wr_text(c, "%u value%s", c->n_returned, c->n_returned == 1 ? "" : "s"),
+            "the %s graph, %u value%s in", c->in->cut != NULL ? "forward" : "inference", n,
+            n == 1 ? "" : "s");
     aot_free_values(kept, n);
     free(given);
     c->n_forward = c->in->cut != NULL && (unsigned)c->in->cut->n_forward_outputs < c->n_returned
@@ -262,7 +272,7 @@ static aot_status run_forward(aot_wrapped *c)
     return s;
 }
 
-/* ---- the call -------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static aot_wrapped *new_call(aot_exec *x, aot_run_out *out, const aot_run_in *in, aot_err *err)
 {
@@ -316,7 +326,8 @@ static void note_mutated(aot_wrapped *c)
     }
 }
 
-aot_status aot_wrapped_forward(aot_wrapped **call, aot_run_out *out, aot_exec *x, const aot_run_in *in, aot_err *err)
+aot_status aot_wrapped_forward(aot_wrapped **call, aot_run_out *out, aot_exec *x,
+                               const aot_run_in *in, aot_err *err)
 {
     unsigned n = (unsigned)in->calling->n_outer;
     *out = (aot_run_out){.n_outer = n,
@@ -395,7 +406,8 @@ aot_held_bytes aot_wrapped_held(const aot_wrapped *c)
     unsigned n;
     size_t n_saved, n_inputs;
     const aot_xval *v = aot_wrapped_saved(c, &n);
-    const aot_storage **saved = storages_of(v, n, &n_saved), **inputs = storages_of(c->inner, c->n_inner, &n_inputs);
+    const aot_storage **saved = storages_of(v, n, &n_saved),
+                      **inputs = storages_of(c->inner, c->n_inner, &n_inputs);
     aot_held_bytes h = {.n = n};
     for (size_t i = 0; i < n_saved; i++) {
         bool input = bsearch(&saved[i], inputs, n_inputs, sizeof *inputs, by_address) != NULL;

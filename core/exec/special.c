@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ---- error function ------------------------------------------------------------------------------------- */
+/* ---- error function -------------------------------------------------------------------------- */
 
 double sf_erfcx(double x)
 {
@@ -39,15 +39,17 @@ double sf_ndtri(double p)
         return p == 0 ? -INFINITY : p == 1 ? INFINITY : NAN;
     }
     double tail = p < 0.5 ? p : 1 - p, t = sqrt(-2 * log(tail));
-    double x = t - (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t)); /* upper quantile of tail */
+    /* upper quantile of tail */
+    double x = t - (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t));
     for (int i = 0; i < 4; i++) {
-        double e = 0.5 * erfc(x / M_SQRT2) - tail, d = exp(-x * x / 2) / sqrt(2 * M_PI), step = e / d;
+        double e = 0.5 * erfc(x / M_SQRT2) - tail, d = exp(-x * x / 2) / sqrt(2 * M_PI),
+               step = e / d;
         x += step / (1 - x * step / 2);
     }
     return p < 0.5 ? -x : x;
 }
 
-/* ---- gamma and zeta ---------------------------------------------------------------------------------------- */
+/* ---- gamma and zeta -------------------------------------------------------------------------- */
 
 double sf_digamma(double x)
 {
@@ -64,13 +66,17 @@ double sf_digamma(double x)
     }
     double y = 1 / (x * x);
     return s + log(x) - 0.5 / x -
-           y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y * (1.0 / 132 - y * (691.0 / 32760 - y / 12))))));
+           y * (1.0 / 12 -
+                y * (1.0 / 120 -
+                     y * (1.0 / 252 -
+                          y * (1.0 / 240 - y * (1.0 / 132 - y * (691.0 / 32760 - y / 12))))));
 }
 
 /* Euler and Maclaurin. */
 double sf_zeta(double s, double q)
 {
-    static const double b[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510};
+    static const double b[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                               5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
     if (s == 1) {
         return INFINITY;
     }
@@ -184,7 +190,7 @@ double sf_gamma_q(double a, double x)
     return isinf(x) ? 0 : x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
 }
 
-/* ---- Bessel functions ---------------------------------------------------------------------------------------- */
+/* ---- Bessel functions ------------------------------------------------------------------------ */
 
 /* exp(-x) I_order(x), x >= 0: all terms of the series are positive. */
 static double scaled_i(int order, double x)
@@ -304,7 +310,7 @@ double sf_airy(double x)
     return (sin(zeta + M_PI / 4) * p - cos(zeta + M_PI / 4) * q) / (sqrt(M_PI) * pow(a, 0.25));
 }
 
-/* ---- polynomials by their recurrences --------------------------------------------------------------------------- */
+/* ---- polynomials by their recurrences -------------------------------------------------------- */
 
 /* p0 = 1, p1 given, next = (a x + b) p1 - c p0 with coefficients by degree. */
 #define POLYNOMIAL(name, first, next)                                                              \

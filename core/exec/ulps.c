@@ -1,5 +1,5 @@
-/* Comparison of values. Units of the last place are counted as steps between neighbouring numbers of the dtype:
- * the bits of a float, as sign and magnitude, are in the order of the numbers. */
+/* Comparison of values. Units of the last place are counted as steps between neighbouring numbers
+ * of the dtype: the bits of a float, as sign and magnitude, are in the order of the numbers. */
 #include "exec/ulps.h"
 
 #include <inttypes.h>
@@ -13,7 +13,9 @@ aot_tolerance aot_tolerance_of(aot_dtype d)
     case AOT_F32: case AOT_C64: return (aot_tolerance){1.3e-6, 1e-5};
     case AOT_F16: return (aot_tolerance){1e-3, 1e-5};
     case AOT_BF16: return (aot_tolerance){1.6e-2, 1e-5};
-    default: return aot_dtype_class(d) == AOT_CLASS_REAL ? (aot_tolerance){0.125, 1e-3} : (aot_tolerance){0, 0};
+    default:
+        return aot_dtype_class(d) == AOT_CLASS_REAL ? (aot_tolerance){0.125, 1e-3}
+                                                    : (aot_tolerance){0, 0};
     }
 }
 
@@ -109,19 +111,22 @@ static void compare_arrays(walk *w, const aot_array *a, const aot_array *b)
     }
 }
 
-static void compare_tensors(aot_ulps *u, const aot_array *a, const aot_array *b, const aot_tolerance *t)
+static void compare_tensors(aot_ulps *u, const aot_array *a, const aot_array *b,
+                            const aot_tolerance *t)
 {
     u->n = aot_array_numel(a);
     u->ndim = a->ndim;
     u->what = a->dtype != b->dtype ? "dtype" : "shape";
-    u->differs = a->dtype != b->dtype || a->ndim != b->ndim || memcmp(a->size, b->size, a->ndim * sizeof *a->size) != 0;
+    u->differs = a->dtype != b->dtype || a->ndim != b->ndim ||
+                 memcmp(a->size, b->size, a->ndim * sizeof *a->size) != 0;
     if (u->differs) {
         return;
     }
     u->what = "value";
     bool exact = aot_dtype_class((aot_dtype)a->dtype) == AOT_CLASS_INT;
     walk w = {u, a, t != NULL && !exact ? *t : aot_tolerance_of((aot_dtype)a->dtype), -1, false};
-    aot_array *x = aot_array_flat(a, (aot_dtype)a->dtype), *y = aot_array_flat(b, (aot_dtype)b->dtype);
+    aot_array *x = aot_array_flat(a, (aot_dtype)a->dtype),
+              *y = aot_array_flat(b, (aot_dtype)b->dtype);
     compare_arrays(&w, x, y);
     aot_array_unref(x);
     aot_array_unref(y);
@@ -177,8 +182,9 @@ void aot_ulps_print(aot_sb *out, const aot_ulps *u)
         aot_sb_addz(out, "the same");
         return;
     }
-    aot_sb_addf(out, "%" PRId64 " of %" PRId64 " element%s differ%s, most at [", u->n_beyond > 0 ? u->n_beyond : u->n_unequal,
-                u->n, u->n == 1 ? "" : "s", u->n == 1 ? "s" : "");
+    aot_sb_addf(out, "%" PRId64 " of %" PRId64 " element%s differ%s, most at [",
+                u->n_beyond > 0 ? u->n_beyond : u->n_unequal, u->n, u->n == 1 ? "" : "s",
+                u->n == 1 ? "s" : "");
     for (unsigned i = 0; i < u->ndim; i++) {
         aot_sb_addf(out, "%s%" PRId64, i > 0 ? ", " : "", u->index[i]);
     }

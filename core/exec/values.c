@@ -22,7 +22,8 @@ aot_status aot_values_read(json_t **out, const char *file, aot_err *err)
     if (j == NULL) {
         bool missing = json_error_code(&e) == json_error_cannot_open_file;
         aot_status s = missing ? AOT_FAIL(err, AOT_E_IO, "cannot be read: %s", e.text)
-                               : AOT_FAIL_POS(err, AOT_E_PARSE, ((aot_pos){(uint32_t)e.line, (uint32_t)e.column}),
+                               : AOT_FAIL_POS(err, AOT_E_PARSE,
+                                              ((aot_pos){(uint32_t)e.line, (uint32_t)e.column}),
                                               "not JSON: %s", e.text);
         aot_err_in_file(err, file);
         return s;
@@ -44,7 +45,8 @@ static aot_status fault(const reader *r, const char *fmt, ...)
     return s;
 }
 
-static aot_status read_dims(const reader *r, const json_t *j, const char *field, unsigned *n, int64_t *out)
+static aot_status read_dims(const reader *r, const json_t *j, const char *field, unsigned *n,
+                            int64_t *out)
 {
     const json_t *list = json_object_get(j, field), *item;
     size_t i;
@@ -65,19 +67,25 @@ static aot_status read_dims(const reader *r, const json_t *j, const char *field,
 static bool number_of(const json_t *j, double *f, int64_t *i)
 {
     char *end = NULL;
-    *f = json_is_string(j) ? strtod(json_string_value(j), &end) : json_is_boolean(j) ? json_is_true(j) : json_number_value(j);
+    *f = json_is_string(j)    ? strtod(json_string_value(j), &end)
+         : json_is_boolean(j) ? json_is_true(j)
+                              : json_number_value(j);
     *i = json_is_integer(j) ? json_integer_value(j) : json_is_boolean(j) ? json_is_true(j) : 0;
-    return json_is_string(j) ? *end == '\0' && end != json_string_value(j) && !isfinite(*f) : json_is_number(j) || json_is_boolean(j);
+    return json_is_string(j) ? *end == '\0' && end != json_string_value(j) && !isfinite(*f)
+                             : json_is_number(j) || json_is_boolean(j);
 }
 
 /* Elements in row-major order into x, which is contiguous. */
 static aot_status read_data(const reader *r, const json_t *data, aot_array *x)
 {
     aot_dtype d = (aot_dtype)x->dtype;
-    int64_t n = aot_array_numel(x), per = aot_dtype_class(d) == AOT_CLASS_COMPLEX ? 2 : 1, bytes = aot_array_item_bytes(x);
+    int64_t n = aot_array_numel(x), per = aot_dtype_class(d) == AOT_CLASS_COMPLEX ? 2 : 1,
+            bytes = aot_array_item_bytes(x);
     if (!json_is_array(data) || (int64_t)json_array_size(data) != n * per) {
-        return fault(r, "data must be a list of %" PRId64 " numbers (shape has %" PRId64 " elements%s), not %zu", n * per, n,
-                     per == 2 ? ", each a pair" : "", json_array_size(data));
+        return fault(r,
+                     "data must be a list of %" PRId64 " numbers (shape has %" PRId64
+                     " elements%s), not %zu",
+                     n * per, n, per == 2 ? ", each a pair" : "", json_array_size(data));
     }
     for (int64_t i = 0; i < n; i++) {
         double f[2] = {0};
@@ -86,8 +94,11 @@ static aot_status read_data(const reader *r, const json_t *data, aot_array *x)
         for (int64_t c = 0; c < per; c++) {
             item = json_array_get(data, (size_t)(i * per + c));
             if (!number_of(item, &f[c], &v)) {
-                return fault(r, "data[%" PRId64 "] is no number; NaN and infinities are written \"nan\", \"inf\", \"-inf\"",
-                             i * per + c);
+                return fault(
+                    r,
+                    "data[%" PRId64
+                    "] is no number; NaN and infinities are written \"nan\", \"inf\", \"-inf\"",
+                    i * per + c);
             }
         }
         char *p = aot_array_data(x) + i * bytes;
@@ -100,7 +111,8 @@ static aot_status read_data(const reader *r, const json_t *data, aot_array *x)
             aot_store_real(&f[0], d, p, 0, 1);
         }
         bool whole = aot_dtype_class(d) == AOT_CLASS_INT;
-        bool holds = json_is_integer(item) || json_is_boolean(item) ? aot_get_int(d, p) == v : aot_get_real(d, p) == f[0];
+        bool holds = json_is_integer(item) || json_is_boolean(item) ? aot_get_int(d, p) == v
+                                                                    : aot_get_real(d, p) == f[0];
         if (whole && !holds) {
             return fault(r, "data[%" PRId64 "] = %.17g is no number of its dtype", i * per, f[0]);
         }
@@ -119,8 +131,9 @@ static aot_status read_array(const reader *r, const json_t *j, aot_array **out)
     snprintf(name, sizeof name, "torch.%s", text == NULL ? "" : text);
     aot_dtype d = aot_dtype_of_torch(name, strlen(name));
     if (d == AOT_NO_DTYPE) {
-        return fault(r, "dtype must be one of PyTorch's, such as \"float32\", not %s%s%s", text == NULL ? "missing" : "\"",
-                     text == NULL ? "" : text, text == NULL ? "" : "\"");
+        return fault(r, "dtype must be one of PyTorch's, such as \"float32\", not %s%s%s",
+                     text == NULL ? "missing" : "\"", text == NULL ? "" : text,
+                     text == NULL ? "" : "\"");
     }
     AOT_TRY(read_dims(r, j, "shape", &ndim, size));
     aot_strides_contiguous(stride, ndim, size);
@@ -139,8 +152,9 @@ static aot_status read_array(const reader *r, const json_t *j, aot_array **out)
     }
     int64_t bytes = aot_extent(ndim, size, stride) * aot_dtype_get(d)->bytes;
     if (bytes > MOST_BYTES) {
-        return fault(r, "stride reaches over %" PRId64 " bytes; the storage of a value has at most %d MiB", bytes,
-                     MOST_BYTES >> 20);
+        return fault(
+            r, "stride reaches over %" PRId64 " bytes; the storage of a value has at most %d MiB",
+            bytes, MOST_BYTES >> 20);
     }
     aot_array *flat = aot_array_new(NULL, d, ndim, size);
     aot_status s = read_data(r, json_object_get(j, "data"), flat);
@@ -157,7 +171,8 @@ static aot_status read_inner(const reader *r, const json_t *list, aot_xval *out)
 {
     unsigned n = (unsigned)json_array_size(list), k = 0;
     aot_xval *items = aot_xcalloc(n + 1u, sizeof *items);
-    aot_status s = n > 0 ? AOT_OK : fault(r, "inner must be a list of the subclass's inner tensors");
+    aot_status s =
+        n > 0 ? AOT_OK : fault(r, "inner must be a list of the subclass's inner tensors");
     for (; s == AOT_OK && k < n; k++) {
         aot_array *x = NULL;
         s = read_array(r, json_array_get(list, k), &x);
@@ -171,7 +186,8 @@ static aot_status read_inner(const reader *r, const json_t *list, aot_xval *out)
     return s;
 }
 
-aot_status aot_value_of_json(aot_xval *out, const json_t *j, const char *file, const char *key, aot_err *err)
+aot_status aot_value_of_json(aot_xval *out, const json_t *j, const char *file, const char *key,
+                             aot_err *err)
 {
     reader r = {file, key, err};
     aot_array *x = NULL;
@@ -188,12 +204,14 @@ aot_status aot_value_of_json(aot_xval *out, const json_t *j, const char *file, c
     if (!number_of(j, &f, &i)) {
         return fault(&r, "must be a number or {\"dtype\", \"shape\", \"data\"}");
     }
-    *out = json_is_boolean(j) ? aot_xv_bool(i != 0) : json_is_integer(j) ? aot_xv_int(i) : aot_xv_real(f);
+    *out = json_is_boolean(j)   ? aot_xv_bool(i != 0)
+           : json_is_integer(j) ? aot_xv_int(i)
+                                : aot_xv_real(f);
     return AOT_OK;
 }
 
-aot_status aot_view_of_json(aot_xval *out, const aot_array *of, const json_t *j, const char *file, const char *key,
-                            aot_err *err)
+aot_status aot_view_of_json(aot_xval *out, const aot_array *of, const json_t *j, const char *file,
+                            const char *key, aot_err *err)
 {
     reader r = {file, key, err};
     int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
@@ -207,21 +225,26 @@ aot_status aot_view_of_json(aot_xval *out, const aot_array *of, const json_t *j,
             return fault(&r, "stride has %u numbers, shape has %u", n_strides, ndim);
         }
     }
-    aot_array *v = offset < 0 || offset > INT32_MAX ? NULL : aot_array_view(of, (aot_dtype)of->dtype, ndim, size, stride, offset);
+    aot_array *v = offset < 0 || offset > INT32_MAX
+                       ? NULL
+                       : aot_array_view(of, (aot_dtype)of->dtype, ndim, size, stride, offset);
     if (v == NULL || !aot_array_fits(v)) {
         aot_array_unref(v);
-        return fault(&r, "the view reaches beyond the %" PRId64 " elements of the memory that it is of",
+        return fault(&r,
+                     "the view reaches beyond the %" PRId64 " elements of the memory that it is of",
                      of->storage->bytes / aot_array_item_bytes(of));
     }
     *out = aot_xv_array(v);
     return AOT_OK;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 json_t *aot_real_json(double x)
 {
-    return x != x ? json_string("nan") : isinf(x) ? json_string(x > 0 ? "inf" : "-inf") : json_real(x);
+    return x != x     ? json_string("nan")
+           : isinf(x) ? json_string(x > 0 ? "inf" : "-inf")
+                      : json_real(x);
 }
 
 static json_t *dims_json(unsigned n, const int64_t *v)
@@ -250,9 +273,11 @@ static json_t *data_json(const aot_array *x)
             json_array_append_new(list, aot_real_json(cimag(z)));
         } else if (c == AOT_CLASS_INT) {
             int64_t v = aot_get_int(d, p);
-            json_array_append_new(list, d == AOT_B8              ? json_boolean(v)
-                                        : d == AOT_U64 && v < 0 ? json_real((double)(uint64_t)v) // beyond Jansson's integers
-                                                                : json_integer(v));
+            json_array_append_new(list,
+                                  d == AOT_B8 ? json_boolean(v)
+                                  : d == AOT_U64 && v < 0
+                                      ? json_real((double)(uint64_t)v) // beyond Jansson's integers
+                                      : json_integer(v));
         } else {
             json_array_append_new(list, aot_real_json(aot_get_real(d, p)));
         }
@@ -265,7 +290,8 @@ static json_t *array_json(const aot_array *x)
 {
     return json_pack("{s:s, s:o, s:o, s:o}", "dtype",
                      aot_dtype_get((aot_dtype)x->dtype)->torch_name + strlen("torch."), "shape",
-                     dims_json(x->ndim, x->size), "stride", dims_json(x->ndim, x->stride), "data", data_json(x));
+                     dims_json(x->ndim, x->size), "stride", dims_json(x->ndim, x->stride), "data",
+                     data_json(x));
 }
 
 json_t *aot_value_json(const aot_xval *v)
@@ -280,7 +306,8 @@ json_t *aot_value_json(const aot_xval *v)
         list = json_array();
         for (unsigned i = 0; i < v->n; i++) {
             const aot_xval *item = &v->u.items[i];
-            json_array_append_new(list, item->kind == AOT_X_ARRAY ? array_json(item->u.array) : json_null());
+            json_array_append_new(list, item->kind == AOT_X_ARRAY ? array_json(item->u.array)
+                                                                  : json_null());
         }
         return json_pack("{s:o}", "inner", list);
     default: return json_null();

@@ -1,5 +1,5 @@
-/* The three runs and what is compared. Values of forward and backward are kept by name; the joint graph's are
- * compared as they are made. */
+/* The three runs and what is compared. Values of forward and backward are kept by name; the joint
+ * graph's are compared as they are made. */
 #include "exec/verify.h"
 
 #include <stdarg.h>
@@ -24,7 +24,7 @@ const char *aot_verify_kind_name(aot_verify_kind k)
     return kinds[k];
 }
 
-/* ---- words --------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 unsigned vf_n_outer(const verify *v)
 {
@@ -55,8 +55,8 @@ void vf_note(verify *v, const char *fmt, ...)
     va_end(ap);
 }
 
-void vf_finding(verify *v, aot_verify_kind kind, const char *stage, const char *name, uint32_t order, const aot_ulps *diff,
-                const char *fmt, ...)
+void vf_finding(verify *v, aot_verify_kind kind, const char *stage, const char *name,
+                uint32_t order, const aot_ulps *diff, const char *fmt, ...)
 {
     va_list ap;
     aot_sb b = {0};
@@ -68,8 +68,10 @@ void vf_finding(verify *v, aot_verify_kind kind, const char *stage, const char *
         aot_ulps_print(&b, diff);
     }
     const aot_ulps none = {.what = "value"};
-    aot_vec_push(&v->out->findings, ((aot_verify_finding){(uint8_t)kind, stage, name, order, diff != NULL ? *diff : none,
-                                                          aot_arena_strndup(v->out->arena, b.d, b.n)}));
+    aot_vec_push(
+        &v->out->findings,
+        ((aot_verify_finding){(uint8_t)kind, stage, name, order, diff != NULL ? *diff : none,
+                              aot_arena_strndup(v->out->arena, b.d, b.n)}));
     aot_sb_free(&b);
 }
 
@@ -86,14 +88,15 @@ void vf_fill_normal(aot_array *x, uint64_t *state)
     int64_t n = aot_array_numel(x), bytes = aot_array_item_bytes(x);
     for (int64_t i = 0; i < n; i++) {
         aot_complex z = aot_splitmix_normal(state);
-        z = aot_dtype_class(d) == AOT_CLASS_COMPLEX ? CMPLX(creal(z), aot_splitmix_normal(state)) : z;
+        z = aot_dtype_class(d) == AOT_CLASS_COMPLEX ? CMPLX(creal(z), aot_splitmix_normal(state))
+                                                    : z;
         aot_store_complex(&z, d, aot_array_data(flat) + i * bytes, 0, 1);
     }
     aot_array_assign(x, flat);
     aot_array_unref(flat);
 }
 
-/* ---- what is kept of a run ------------------------------------------------------------------------------ */
+/* ---- what is kept of a run ------------------------------------------------------------------- */
 
 static bool is_of(const aot_xval *v, const aot_storage *s)
 {
@@ -115,7 +118,8 @@ static bool is_of_inputs(const aot_xval *outer, unsigned n, const aot_storage *s
 }
 
 /* Memory that is written again is copied: inputs; and all of it where the graph writes in place. */
-static void keep_value(vf_slot *slots, const aot_graph *g, aot_node_id id, const aot_xval *value, uint32_t order, bool copy)
+static void keep_value(vf_slot *slots, const aot_graph *g, aot_node_id id, const aot_xval *value,
+                       uint32_t order, bool copy)
 {
     const aot_node *n = aot_node_at(g, id);
     vf_slot *s = &slots[n->name];
@@ -127,7 +131,8 @@ static void keep_value(vf_slot *slots, const aot_graph *g, aot_node_id id, const
     s->is_input = n->kind == AOT_PLACEHOLDER;
 }
 
-static bool see_eager(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value, const aot_live_bytes *live)
+static bool see_eager(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value,
+                      const aot_live_bytes *live)
 {
     verify *v = arg;
     (void)live;
@@ -140,12 +145,14 @@ static const char *described(verify *v, const aot_graph *g, aot_node_id id)
 {
     const aot_node *n = aot_node_at(g, id);
     const aot_arg *args = aot_node_args(g, n);
-    if (aot_is_getitem(g, n) && n->n_args == 2 && args[0].kind == AOT_ARG_NODE && args[1].kind == AOT_ARG_INT) {
+    if (aot_is_getitem(g, n) && n->n_args == 2 && args[0].kind == AOT_ARG_NODE &&
+        args[1].kind == AOT_ARG_INT) {
         return vf_text(v, "%s (item %lld of %s, %s)", aot_node_name(g, id), (long long)args[1].u.i,
                        aot_node_name(g, args[0].u.node), aot_node_target(g, args[0].u.node));
     }
-    return n->kind == AOT_PLACEHOLDER ? aot_node_name(g, id)
-                                      : vf_text(v, "%s (%s)", aot_node_name(g, id), aot_node_target(g, id));
+    return n->kind == AOT_PLACEHOLDER
+               ? aot_node_name(g, id)
+               : vf_text(v, "%s (%s)", aot_node_name(g, id), aot_node_target(g, id));
 }
 
 static void free_slots(vf_slot *s, uint32_t n)
@@ -156,7 +163,7 @@ static void free_slots(vf_slot *s, uint32_t n)
     free(s);
 }
 
-/* ---- the call ------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static bool is_backward(const verify *v, const aot_graph *g)
 {
@@ -179,9 +186,10 @@ static const uint8_t *needed_in_backward(verify *v)
     return v->needed;
 }
 
-/* Results that nobody takes of what is computed again may differ: new running statistics, written once too often. */
-static void compare_taken(const verify *v, aot_ulps *u, const aot_graph *g, aot_node_id id, const aot_xval *value,
-                          const aot_xval *was)
+/* Results that nobody takes of what is computed again may differ: new running statistics, written
+ * once too often. */
+static void compare_taken(const verify *v, aot_ulps *u, const aot_graph *g, aot_node_id id,
+                          const aot_xval *value, const aot_xval *was)
 {
     if (value->kind != AOT_X_LIST || was->kind != AOT_X_LIST || value->n != was->n) {
         aot_ulps_compare(u, value, was, v->in->tolerance);
@@ -195,23 +203,27 @@ static void compare_taken(const verify *v, aot_ulps *u, const aot_graph *g, aot_
     }
 }
 
-static bool see_call(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value, const aot_live_bytes *live)
+static bool see_call(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value,
+                     const aot_live_bytes *live)
 {
     verify *v = arg;
     const aot_node *n = aot_node_at(g, id);
     bool back = is_backward(v, g);
-    bool copy = value->kind == AOT_X_ARRAY && is_of_inputs(v->call_outer, vf_n_outer(v), value->u.array->storage);
+    bool copy = value->kind == AOT_X_ARRAY &&
+                is_of_inputs(v->call_outer, vf_n_outer(v), value->u.array->storage);
     (void)live;
     keep_value(back ? v->backward : v->forward, g, id, value, ++v->order, copy);
     const vf_slot *f = &v->forward[n->name];
-    bool again = back && n->kind != AOT_PLACEHOLDER && f->there && !f->is_input && f->target == n->target;
+    bool again =
+        back && n->kind != AOT_PLACEHOLDER && f->there && !f->is_input && f->target == n->target;
     if (again && needed_in_backward(v)[id]) {
         aot_ulps u;
         compare_taken(v, &u, g, id, value, &f->value);
         v->out->n_recomputed++;
         if (u.differs) {
             vf_finding(v, AOT_VERIFY_RECOMPUTED, "backward", aot_node_name(g, id), v->order, &u,
-                       "%s, computed again in the backward, is not what the forward computed", described(v, g, id));
+                       "%s, computed again in the backward, is not what the forward computed",
+                       described(v, g, id));
         }
     }
     return true;
@@ -251,7 +263,8 @@ static void flatten_outputs(verify *v)
         bool list = o->kind == AOT_X_LIST;
         for (unsigned k = 0; k < (list ? o->n : 1); k++) {
             v->flat[v->n_flat] = aot_xv_keep(list ? o->u.items[k] : *o);
-            v->flat_names[v->n_flat++] = list ? vf_text(v, "output %u (inner tensor %u)", i, k) : vf_text(v, "output %u", i);
+            v->flat_names[v->n_flat++] =
+                list ? vf_text(v, "output %u (inner tensor %u)", i, k) : vf_text(v, "output %u", i);
         }
     }
 }
@@ -286,21 +299,30 @@ static aot_status run_call(verify *v, aot_err *err)
     aot_exec_options o = {.observer = see_call, .arg = v, .before = before_call, .inputs = true};
     AOT_TRY(make_tangents(v, err));
     v->call_outer = aot_clone_values(in->outer, vf_n_outer(v), false);
-    aot_run_in call = {.calling = in->calling, .graph = in->joint, .cut = in->cut, .outer = v->call_outer, .names = in->names,
-                       .tangents = in->cut != NULL ? v->tangents : NULL, .n_tangents = v->n_tangents, .options = &o,
-                       .fault = in->fault, .debug_assert = in->debug_assert, .trace = in->trace};
+    aot_run_in call = {.calling = in->calling,
+                       .graph = in->joint,
+                       .cut = in->cut,
+                       .outer = v->call_outer,
+                       .names = in->names,
+                       .tangents = in->cut != NULL ? v->tangents : NULL,
+                       .n_tangents = v->n_tangents,
+                       .options = &o,
+                       .fault = in->fault,
+                       .debug_assert = in->debug_assert,
+                       .trace = in->trace};
     aot_generator_seed(aot_exec_generator(v->x), in->seed);
     AOT_TRY(aot_run_unit(&v->call, v->x, &call, err));
     flatten_outputs(v);
     v->behind_call = *aot_exec_generator(v->x);
     v->behind_forward = v->saw_backward ? v->behind_forward : v->behind_call;
     if (in->fault != AOT_NO_FAULT && !v->call.made_fault) {
-        return AOT_FAIL(err, AOT_E_USAGE, "--fault %s: the unit has nothing that it would break", aot_fault_get(in->fault)->name);
+        return AOT_FAIL(err, AOT_E_USAGE, "--fault %s: the unit has nothing that it would break",
+                        aot_fault_get(in->fault)->name);
     }
     return AOT_OK;
 }
 
-/* ---- one graph in one piece ----------------------------------------------------------------------------- */
+/* ---- one graph in one piece ------------------------------------------------------------------ */
 
 /* Tangents as the backward was given them; one that it does not take is zeros. */
 static aot_xval joint_tangent(const verify *v, const aot_graph *g, const aot_node *n)
@@ -317,8 +339,8 @@ static aot_xval joint_tangent(const verify *v, const aot_graph *g, const aot_nod
     return aot_xv_array(aot_array_new(NULL, (aot_dtype)m->dtype, m->ndim, size));
 }
 
-/* Where autograd is to see the writes, the graph writes a copy of the input and returns it before the outputs: eager
- * writes the input itself, and its views are the input's. */
+/* Where autograd is to see the writes, the graph writes a copy of the input and returns it before
+ * the outputs: eager writes the input itself, and its views are the input's. */
 static void write_input(aot_array *to, const aot_array *from, aot_xval *outputs, unsigned n)
 {
     const aot_storage *copy = from->storage;
@@ -337,7 +359,8 @@ static void write_input(aot_array *to, const aot_array *from, aot_xval *outputs,
         if (x == NULL || x->storage != copy) {
             continue;
         }
-        aot_array *view = aot_array_view(to, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, x->offset + shift);
+        aot_array *view =
+            aot_array_view(to, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, x->offset + shift);
         if (aot_array_fits(view)) {
             aot_xv_drop(&outputs[i]);
             outputs[i] = aot_xv_array(view);
@@ -350,9 +373,11 @@ static void write_input(aot_array *to, const aot_array *from, aot_xval *outputs,
 static void take_mutated(const verify *v, const aot_xval *args, aot_xval *out, unsigned *n)
 {
     const aot_fw_metadata *m = &v->in->calling->meta;
-    unsigned first = (unsigned)m->n_mutated_returned < *n ? (unsigned)m->n_mutated_returned : *n, k = 0;
+    unsigned first = (unsigned)m->n_mutated_returned < *n ? (unsigned)m->n_mutated_returned : *n,
+             k = 0;
     bool flat = m->subclass_in.n == 0 || m->n_inputs == m->subclass_in.n;
-    if (v->in->calling->path == AOT_PATH_EXPORT) { // the program writes its inputs itself and returns the user's outputs
+    // the program writes its inputs itself and returns the user's outputs
+    if (v->in->calling->path == AOT_PATH_EXPORT) {
         return;
     }
     for (int i = 0; i < m->n_inputs && k < first && flat; i++) {
@@ -371,19 +396,23 @@ static void take_mutated(const verify *v, const aot_xval *args, aot_xval *out, u
     memmove(out, out + first, *n * sizeof *out);
 }
 
-aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer, const aot_exec_options *o, aot_xval **out,
-                        unsigned *n, aot_err *err)
+aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer,
+                        const aot_exec_options *o, aot_xval **out, unsigned *n, aot_err *err)
 {
     const aot_verify_in *in = v->in;
     const aot_graph *g = joint ? in->joint : in->aten;
-    aot_run_in call = {.calling = in->calling, .graph = in->joint, .outer = outer, .names = in->names};
+    aot_run_in call = {
+        .calling = in->calling, .graph = in->joint, .outer = outer, .names = in->names};
     aot_xval *args = NULL, *given = aot_xcalloc(g->nodes.n + 1, sizeof *given);
     unsigned n_args = 0, at = 0;
     aot_status s = aot_run_args(&args, &n_args, &call, err);
-    for (aot_node_id id = 0; s == AOT_OK && id < g->nodes.n; id++) { // of the aten graph, nobody reads tangents
+    // of the aten graph, nobody reads tangents
+    for (aot_node_id id = 0; s == AOT_OK && id < g->nodes.n; id++) {
         const aot_node *node = aot_node_at(g, id);
         if (node->kind == AOT_PLACEHOLDER) {
-            given[at] = at < n_args ? aot_xv_keep(args[at]) : joint ? joint_tangent(v, g, node) : aot_xv_none();
+            given[at] = at < n_args ? aot_xv_keep(args[at])
+                        : joint     ? joint_tangent(v, g, node)
+                                    : aot_xv_none();
             at++;
         }
     }
@@ -397,7 +426,7 @@ aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer, con
     return s;
 }
 
-/* ---- eager ---------------------------------------------------------------------------------------------- */
+/* ---- eager ----------------------------------------------------------------------------------- */
 
 bool vf_same_state(const aot_generator *a, const aot_generator *b)
 {
@@ -411,17 +440,20 @@ static aot_status run_eager(verify *v, aot_err *err)
 {
     aot_exec_options o = {.observer = see_eager, .arg = v, .inputs = true};
     v->eager_outer = aot_clone_values(v->in->outer, vf_n_outer(v), false);
-    AOT_TRY(vf_run_graph(v, v->x, false, v->eager_outer, &o, &v->eager_outputs, &v->n_eager_outputs, err));
+    AOT_TRY(vf_run_graph(v, v->x, false, v->eager_outer, &o, &v->eager_outputs, &v->n_eager_outputs,
+                         err));
     v->same_draws = vf_same_state(aot_exec_generator(v->x), &v->behind_forward);
     if (!v->same_draws) {
-        vf_note(v, "outputs are not compared with eager's: the decompositions draw other random numbers from the same seed");
+        vf_note(v, "outputs are not compared with eager's: the decompositions draw other random "
+                   "numbers from the same seed");
     }
     return AOT_OK;
 }
 
-/* ---- the joint graph ------------------------------------------------------------------------------------ */
+/* ---- the joint graph ------------------------------------------------------------------------- */
 
-static void compare_slot(verify *v, const aot_graph *g, aot_node_id id, const aot_xval *value, const vf_slot *s, bool back)
+static void compare_slot(verify *v, const aot_graph *g, aot_node_id id, const aot_xval *value,
+                         const vf_slot *s, bool back)
 {
     const aot_node *n = aot_node_at(g, id);
     bool saved = back && s->is_input, same = s->target == n->target;
@@ -432,7 +464,8 @@ static void compare_slot(verify *v, const aot_graph *g, aot_node_id id, const ao
     if (back && !saved && v->forward[n->name].there && !v->forward[n->name].is_input) {
         return; // compared with the forward's
     }
-    aot_node_id in_backward = saved ? aot_graph_find(v->in->cut->backward, aot_node_name(g, id)) : AOT_NO_NODE;
+    aot_node_id in_backward =
+        saved ? aot_graph_find(v->in->cut->backward, aot_node_name(g, id)) : AOT_NO_NODE;
     if (in_backward != AOT_NO_NODE && !needed_in_backward(v)[in_backward]) {
         return;
     }
@@ -442,18 +475,21 @@ static void compare_slot(verify *v, const aot_graph *g, aot_node_id id, const ao
     if (u.differs) {
         const char *stage = back ? "backward" : "forward", *name = aot_node_name(g, id);
         vf_finding(v, saved ? AOT_VERIFY_SAVED : AOT_VERIFY_NODE, stage, name, s->order, &u,
-                   saved ? "%s, which the backward is given, is not the value of the joint graph"
-                         : back ? "%s of the backward is not the joint graph's" : "%s of the forward is not the joint graph's",
+                   saved  ? "%s, which the backward is given, is not the value of the joint graph"
+                   : back ? "%s of the backward is not the joint graph's"
+                          : "%s of the forward is not the joint graph's",
                    described(v, g, id));
     }
 }
 
-static bool see_joint(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value, const aot_live_bytes *live)
+static bool see_joint(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value,
+                      const aot_live_bytes *live)
 {
     verify *v = arg;
     const aot_node *n = aot_node_at(g, id);
     aot_node_id above = v->in->of_aten != NULL ? v->in->of_aten[id] : AOT_NO_NODE;
-    const vf_slot *e = above != AOT_NO_NODE ? &v->eager[aot_node_at(v->in->aten, above)->name] : NULL;
+    const vf_slot *e =
+        above != AOT_NO_NODE ? &v->eager[aot_node_at(v->in->aten, above)->name] : NULL;
     (void)live;
     compare_slot(v, g, id, value, &v->forward[n->name], false);
     compare_slot(v, g, id, value, &v->backward[n->name], true);
@@ -475,7 +511,7 @@ static aot_status run_joint(verify *v, aot_err *err)
     return s;
 }
 
-/* ---- against eager --------------------------------------------------------------------------------------- */
+/* ---- against eager --------------------------------------------------------------------------- */
 
 static const char *where_eager_differs(verify *v)
 {
@@ -498,7 +534,8 @@ static void compare_results(verify *v)
         aot_ulps_compare(&u, &v->flat[i], &v->eager_outputs[i], v->in->tolerance);
         v->out->n_outputs++;
         if (u.differs) {
-            vf_finding(v, AOT_VERIFY_OUTPUT, "call", name, UINT32_MAX - 4, &u, "%s is not eager's%s", name, where_eager_differs(v));
+            vf_finding(v, AOT_VERIFY_OUTPUT, "call", name, UINT32_MAX - 4, &u,
+                       "%s is not eager's%s", name, where_eager_differs(v));
         }
     }
     for (unsigned i = 0; i < vf_n_outer(v) && v->same_draws; i++) {
@@ -506,15 +543,16 @@ static void compare_results(verify *v)
         aot_ulps_compare(&u, &v->call_outer[i], &v->eager_outer[i], v->in->tolerance);
         if (u.differs) {
             vf_finding(v, AOT_VERIFY_MUTATION, "call", v->in->names[i], UINT32_MAX - 3, &u,
-                       "%s behind the call is not what eager leaves in it%s", v->in->names[i], where_eager_differs(v));
+                       "%s behind the call is not what eager leaves in it%s", v->in->names[i],
+                       where_eager_differs(v));
         }
     }
 }
 
 static bool together(const aot_xval *a, const aot_xval *b)
 {
-    return a->kind == AOT_X_ARRAY && b->kind == AOT_X_ARRAY && a->u.array->storage == b->u.array->storage &&
-           a->u.array->storage->bytes > 0;
+    return a->kind == AOT_X_ARRAY && b->kind == AOT_X_ARRAY &&
+           a->u.array->storage == b->u.array->storage && a->u.array->storage->bytes > 0;
 }
 
 /* Outputs against inputs and earlier outputs: the same pairs share memory. */
@@ -527,17 +565,19 @@ static void compare_aliases(verify *v)
             bool input = k < vf_n_outer(v);
             unsigned at = input ? k : k - vf_n_outer(v);
             bool here = together(&v->flat[i], input ? &v->call_outer[at] : &v->flat[at]);
-            bool there = together(&v->eager_outputs[i], input ? &v->eager_outer[at] : &v->eager_outputs[at]);
+            bool there =
+                together(&v->eager_outputs[i], input ? &v->eager_outer[at] : &v->eager_outputs[at]);
             if (here != there) {
-                vf_finding(v, AOT_VERIFY_ALIAS, "call", name, UINT32_MAX - 2, NULL, "%s %s memory with %s, in eager it %s", name,
-                           here ? "shares" : "shares no", input ? v->in->names[at] : v->flat_names[at],
-                           there ? "does" : "does not");
+                vf_finding(
+                    v, AOT_VERIFY_ALIAS, "call", name, UINT32_MAX - 2, NULL,
+                    "%s %s memory with %s, in eager it %s", name, here ? "shares" : "shares no",
+                    input ? v->in->names[at] : v->flat_names[at], there ? "does" : "does not");
             }
         }
     }
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static aot_status verify_all(verify *v, aot_err *err)
 {
@@ -561,7 +601,10 @@ static aot_status verify_all(verify *v, aot_err *err)
 
 aot_status aot_verify(aot_verify_out *out, const aot_verify_in *in, aot_err *err)
 {
-    verify v = {.in = in, .out = out, .x = aot_exec_new(), .n_names = aot_strtab_count(in->joint->ctx->strs)};
+    verify v = {.in = in,
+                .out = out,
+                .x = aot_exec_new(),
+                .n_names = aot_strtab_count(in->joint->ctx->strs)};
     *out = (aot_verify_out){.arena = aot_arena_new()};
     v.eager = aot_xcalloc(v.n_names + 1, sizeof *v.eager);
     v.forward = aot_xcalloc(v.n_names + 1, sizeof *v.forward);

@@ -1,12 +1,13 @@
 /* A unit run three ways from the same inputs and generator state, and where they first differ:
  *
- *   eager   the aten graph, node by node as the user's program dispatches it; its gradients as finite
- *           differences, in double
+ *   eager   the aten graph, node by node as the user's program dispatches it; its gradients
+ *           as finite differences, in double
  *   joint   the joint graph in one piece
  *   call    forward and backward through the runtime wrappers (run_unit.h)
  *
- * Values of the call are compared with the joint graph's by their names, those that the backward computes again with
- * the forward's; outputs, mutated inputs and who shares memory with eager's; gradients with finite differences. */
+ * Values of the call are compared with the joint graph's by their names, those that the backward
+ * computes again with the forward's; outputs, mutated inputs and who shares memory with eager's;
+ * gradients with finite differences. */
 #ifndef AOT_EXEC_VERIFY_H
 #define AOT_EXEC_VERIFY_H
 
@@ -24,9 +25,11 @@ const char *aot_verify_kind_name(aot_verify_kind k);
 typedef struct aot_verify_in {
     const aot_calling *calling;
     const aot_graph *aten;    /* NULL: not compared with eager */
-    const bool *stops;        /* by node of aten: no gradient goes through it (detach, no_grad); NULL: through all */
-    const aot_node_id *of_aten; /* by node of joint: the node of aten whose value it has; AOT_NO_NODE: none; NULL: none of
-                                 * them is known */
+    /* by node of aten: no gradient goes through it (detach, no_grad); NULL: through all */
+    const bool *stops;
+    /* by node of joint: the node of aten whose value it has; AOT_NO_NODE: none; NULL: none of them
+     * is known */
+    const aot_node_id *of_aten;
     const aot_graph *joint;   /* or forward-only; all graphs are of one context */
     const aot_partition *cut; /* NULL: no backward */
     const aot_xval *outer;    /* one for each input of the user's function; not written */
@@ -57,8 +60,8 @@ typedef struct aot_verify_out {
     double max_fd;       /* largest relative deviation of a finite difference that is within it */
 } aot_verify_out;
 
-/* Free with aot_verify_free, also after an error. Errors: of the operators and wrappers (the unit cannot be run);
- * E_USAGE (the fault has nothing to break here). */
+/* Free with aot_verify_free, also after an error. Errors: of the operators and wrappers (the unit
+ * cannot be run); E_USAGE (the fault has nothing to break here). */
 AOT_NODISCARD aot_status aot_verify(aot_verify_out *out, const aot_verify_in *in, aot_err *err);
 void aot_verify_free(aot_verify_out *v);
 

@@ -1,8 +1,9 @@
 /* Gradients against finite differences, in double.
  *
- * With tangents t the gradient g of L = <t, outputs> must satisfy <g, d> = dL along any direction d: first one
- * direction over all inputs, and only where that fails input by input and element by element, to say which. For
- * complex values <a, b> is the real part of the sum of conj(a) b, as PyTorch's convention of gradients has it. */
+ * With tangents t the gradient g of L = <t, outputs> must satisfy <g, d> = dL along any direction
+ * d: first one direction over all inputs, and only where that fails input by input and element by
+ * element, to say which. For complex values <a, b> is the real part of the sum of conj(a) b, as
+ * PyTorch's convention of gradients has it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,16 @@ typedef struct grads {
     aot_xval *direction; /* by outer input; None: not moved */
     aot_run_out call;    /* in double */
     bool same_draws;     /* the call drew the same numbers in double */
-    aot_xval *held;      /* by node of aten that stops gradients: its value where nothing is moved; NULL */
+    /* by node of aten that stops gradients: its value where nothing is moved; NULL */
+    aot_xval *held;
     bool is_written;     /* such a value is written later, or a write is where gradients stop */
     aot_err *err;
 } grads;
 
 static double dot(const aot_array *a, const aot_array *b, double *scale)
 {
-    aot_array *x = aot_array_flat(a, AOT_C128), *y = aot_array_new(NULL, AOT_C128, a->ndim, a->size);
+    aot_array *x = aot_array_flat(a, AOT_C128),
+              *y = aot_array_new(NULL, AOT_C128, a->ndim, a->size);
     double sum = 0;
     aot_array_assign(y, b); // in a's shape
     const aot_complex *p = (const void *)aot_array_data(x), *q = (const void *)aot_array_data(y);
@@ -44,7 +47,8 @@ static double dot(const aot_array *a, const aot_array *b, double *scale)
 /* x += h * d, element by element of a plain array (or of a view of one). */
 static void move(aot_array *x, const aot_array *d, double h)
 {
-    aot_array *sum = aot_array_new(NULL, AOT_C128, x->ndim, x->size), *step = aot_array_flat(d, AOT_C128);
+    aot_array *sum = aot_array_new(NULL, AOT_C128, x->ndim, x->size),
+              *step = aot_array_flat(d, AOT_C128);
     aot_array_assign(sum, x);
     aot_complex *p = (void *)aot_array_data(sum);
     const aot_complex *q = (const void *)aot_array_data(step);
@@ -56,10 +60,10 @@ static void move(aot_array *x, const aot_array *d, double h)
     aot_array_unref(step);
 }
 
-/* ---- where gradients stop --------------------------------------------------------------------------------- */
+/* ---- where gradients stop -------------------------------------------------------------------- */
 
-/* No gradient goes through a detach or what is computed under no_grad: a finite difference sees it no more if that
- * value stays as it is where nothing is moved. A write cannot be held so. */
+/* No gradient goes through a detach or what is computed under no_grad: a finite difference sees it
+ * no more if that value stays as it is where nothing is moved. A write cannot be held so. */
 static bool writes(const aot_graph *g, aot_node_id id)
 {
     bool w = false, aliases;
@@ -70,7 +74,8 @@ static bool writes(const aot_graph *g, aot_node_id id)
     return w;
 }
 
-static bool hold(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value, const aot_live_bytes *live)
+static bool hold(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value,
+                 const aot_live_bytes *live)
 {
     grads *v = arg;
     (void)live;
@@ -80,7 +85,8 @@ static bool hold(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *
     bool stops = v->v->in->stops[id];
     if (writes(g, id)) {
         const aot_arg *args = aot_node_args(g, aot_node_at(g, id));
-        bool of_held = aot_node_at(g, id)->n_args > 0 && args[0].kind == AOT_ARG_NODE && v->v->in->stops[args[0].u.node];
+        bool of_held = aot_node_at(g, id)->n_args > 0 && args[0].kind == AOT_ARG_NODE &&
+                       v->v->in->stops[args[0].u.node];
         v->is_written |= stops || of_held;
     } else if (stops && value->kind == AOT_X_ARRAY) {
         aot_xv_drop(&v->held[id]);
@@ -122,13 +128,15 @@ static aot_status loss(grads *g, double h, int only, double *out)
         }
         s = vf_run_graph(v, g->x, false, outer, &o, &values, &n_out, g->err);
     } else {
-        aot_run_in in = {.calling = v->in->calling, .graph = v->in->joint, .cut = v->in->cut, .outer = outer};
+        aot_run_in in = {
+            .calling = v->in->calling, .graph = v->in->joint, .cut = v->in->cut, .outer = outer};
         aot_generator_seed(aot_exec_generator(g->x), v->in->seed);
         s = aot_run_unit(&call, g->x, &in, g->err);
     }
     const aot_xval *got = eager ? values : call.outputs;
     *out = 0;
-    for (unsigned i = 0; s == AOT_OK && i < (eager ? n_out : call.n_outputs) && k < v->n_tangents; i++) {
+    for (unsigned i = 0; s == AOT_OK && i < (eager ? n_out : call.n_outputs) && k < v->n_tangents;
+         i++) {
         if (v->in->calling->meta.outputs[i].requires_grad && got[i].kind == AOT_X_ARRAY) {
             double scale = 0;
             *out += dot(g->tangents[k++].u.array, got[i].u.array, &scale);
@@ -148,13 +156,14 @@ enum { N_STEPS = 5 };
 static const double steps[N_STEPS] = {1e-5, 1e-6, 1e-4, 1e-8, 1e-9};
 static const double MOST_DEVIATION = 1e-4;
 
-/* The best of a few steps: too long a step bends, too short a one rounds. Of thousands of sorted numbers some change
- * places within all but the shortest. */
+/* The best of a few steps: too long a step bends, too short a one rounds. Of thousands of sorted
+ * numbers some change places within all but the shortest. */
 static aot_status slope_of(grads *g, int only, slope *out)
 {
     double scale = 0, sum = 0;
     for (unsigned i = 0; i < vf_n_outer(g->v); i++) {
-        if (g->direction[i].kind == AOT_X_ARRAY && (only < 0 || (unsigned)only == i) && g->call.grads[i].kind == AOT_X_ARRAY) {
+        if (g->direction[i].kind == AOT_X_ARRAY && (only < 0 || (unsigned)only == i) &&
+            g->call.grads[i].kind == AOT_X_ARRAY) {
             sum += dot(g->call.grads[i].u.array, g->direction[i].u.array, &scale);
         }
     }
@@ -174,12 +183,13 @@ static aot_status slope_of(grads *g, int only, slope *out)
     return AOT_OK;
 }
 
-/* The element of a gradient that is furthest off; of long ones the first 256 are looked at. agree: all were, and none is
- * off: then it was the direction that led across a bend. */
+/* The element of a gradient that is furthest off; of long ones the first 256 are looked at. agree:
+ * all were, and none is off: then it was the direction that led across a bend. */
 static aot_status worst_element(grads *g, unsigned i, aot_ulps *u, bool *agree)
 {
     enum { MOST = 256 };
-    aot_array *d = g->direction[i].u.array, *zero = aot_array_new(NULL, (aot_dtype)d->dtype, d->ndim, d->size);
+    aot_array *d = g->direction[i].u.array,
+              *zero = aot_array_new(NULL, (aot_dtype)d->dtype, d->ndim, d->size);
     int64_t n = aot_array_numel(d), bytes = aot_array_item_bytes(zero);
     aot_status s = AOT_OK;
     *u = (aot_ulps){.differs = true, .what = "value", .n = n < MOST ? n : MOST, .ndim = d->ndim};
@@ -233,13 +243,14 @@ static aot_status name_input(grads *g)
             continue;
         }
         vf_finding(v, AOT_VERIFY_GRADIENT, "call", v->in->names[i], UINT32_MAX - 1, &u,
-                   "the gradient of %s is not the finite difference of eager: along one direction %.9g, not %.9g; of its elements",
+                   "the gradient of %s is not the finite difference of eager: along one direction "
+                   "%.9g, not %.9g; of its elements",
                    v->in->names[i], sl.by_gradient, sl.by_difference);
     }
     return AOT_OK;
 }
 
-/* ---- precision -------------------------------------------------------------------------------------------- */
+/* ---- precision ------------------------------------------------------------------------------- */
 
 static bool has_half(const aot_graph *g)
 {
@@ -269,7 +280,8 @@ static double largest(const aot_array *x)
 static void compare_precision(grads *g)
 {
     verify *v = g->v;
-    double rel = has_half(v->in->joint) ? 0.2 : 2e-3, most = 0; // of all: where terms cancel, one may be zero
+    // of all: where terms cancel, one may be zero
+    double rel = has_half(v->in->joint) ? 0.2 : 2e-3, most = 0;
     for (unsigned i = 0; i < vf_n_outer(v); i++) {
         const aot_xval *b = &g->call.grads[i];
         most = b->kind == AOT_X_ARRAY ? fmax(most, largest(b->u.array)) : most;
@@ -287,13 +299,15 @@ static void compare_precision(grads *g)
         aot_array_unref(wide);
         u.max_ulps = 0; // of double
         if (u.differs) {
-            vf_finding(v, AOT_VERIFY_PRECISION, "call", v->in->names[i], UINT32_MAX, &u,
-                       "the gradient of %s is further from the one in double than rounding explains", v->in->names[i]);
+            vf_finding(
+                v, AOT_VERIFY_PRECISION, "call", v->in->names[i], UINT32_MAX, &u,
+                "the gradient of %s is further from the one in double than rounding explains",
+                v->in->names[i]);
         }
     }
 }
 
-/* ---- all ---------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static bool make_directions(grads *g)
 {
@@ -323,7 +337,8 @@ static aot_status compare_slopes(grads *g)
     AOT_TRY(loss(g, 0, -1, &at));
     if (!isfinite(at)) {
         g->v->out->not_finite = true;
-        vf_note(g->v, "gradients are not compared with finite differences: outputs hold NaN or infinities for these inputs");
+        vf_note(g->v, "gradients are not compared with finite differences: outputs hold NaN or "
+                      "infinities for these inputs");
         return AOT_OK;
     }
     for (unsigned i = 0; i < vf_n_outer(g->v); i++) {
@@ -338,7 +353,8 @@ static aot_status compare_slopes(grads *g)
         return AOT_OK;
     }
     if (g->is_written) {
-        vf_note(g->v, "gradients are not compared with finite differences: a value is written where autograd does not see it (detach, no_grad)");
+        vf_note(g->v, "gradients are not compared with finite differences: a value is written "
+                      "where autograd does not see it (detach, no_grad)");
         g->v->out->n_gradients = 0;
         return AOT_OK;
     }
@@ -358,7 +374,8 @@ void vf_gradients(verify *v)
 {
     unsigned n = vf_n_outer(v);
     if (has_subclass(v)) {
-        vf_note(v, "gradients are not compared with finite differences: a tensor subclass has them one by one");
+        vf_note(v, "gradients are not compared with finite differences: a tensor subclass has them "
+                   "one by one");
         return;
     }
     aot_err own = {0};
@@ -370,15 +387,20 @@ void vf_gradients(verify *v)
     g.tangents = aot_clone_values(v->tangents, v->n_tangents, true);
     bool any = make_directions(&g);
     aot_xval *outer = aot_clone_values(g.outer, n, false);
-    aot_run_in in = {.calling = v->in->calling, .graph = v->in->joint, .cut = v->in->cut, .outer = outer,
-                     .tangents = g.tangents, .n_tangents = v->n_tangents,
+    aot_run_in in = {.calling = v->in->calling,
+                     .graph = v->in->joint,
+                     .cut = v->in->cut,
+                     .outer = outer,
+                     .tangents = g.tangents,
+                     .n_tangents = v->n_tangents,
                      .fault = v->in->fault};
     aot_generator_seed(aot_exec_generator(g.x), v->in->seed);
     aot_status s = any ? aot_run_unit(&g.call, g.x, &in, &own) : AOT_OK;
     g.same_draws = vf_same_state(aot_exec_generator(g.x), &v->behind_call);
     s = s == AOT_OK && any ? compare_slopes(&g) : s;
     if (s != AOT_OK) {
-        vf_note(v, "gradients are not compared with finite differences: in double, %.300s", own.msg);
+        vf_note(v, "gradients are not compared with finite differences: in double, %.300s",
+                own.msg);
     }
     aot_free_values(outer, n);
     aot_free_values(g.outer, n);

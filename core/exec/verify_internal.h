@@ -23,7 +23,8 @@ typedef struct verify {
     uint8_t *needed;      /* by node of the backward: aot_needed_nodes */
     bool saw_backward;
     aot_run_out call;
-    aot_xval *flat;         /* outputs of the call, those of a tensor subclass one by one, as the graphs have them */
+    /* outputs of the call, those of a tensor subclass one by one, as the graphs have them */
+    aot_xval *flat;
     const char **flat_names;
     unsigned n_flat;
     aot_xval *call_outer;   /* written by the call */
@@ -40,15 +41,16 @@ unsigned vf_n_outer(const verify *v);
 const char *vf_text(verify *v, const char *fmt, ...) AOT_PRINTF(2, 3);
 void vf_note(verify *v, const char *fmt, ...) AOT_PRINTF(2, 3);
 /* text is made of what the caller says and of the comparison. */
-void vf_finding(verify *v, aot_verify_kind kind, const char *stage, const char *name, uint32_t order, const aot_ulps *diff,
-                const char *fmt, ...) AOT_PRINTF(7, 8);
-/* Runs the joint graph, or the aten graph as eager does, on these inputs of the user's function, which it may write. */
-aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer, const aot_exec_options *o, aot_xval **out,
-                        unsigned *n, aot_err *err);
+void vf_finding(verify *v, aot_verify_kind kind, const char *stage, const char *name,
+                uint32_t order, const aot_ulps *diff, const char *fmt, ...) AOT_PRINTF(7, 8);
+/* Runs the joint graph, or the aten graph as eager does, on these inputs of the user's function,
+ * which it may write. */
+aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer,
+                        const aot_exec_options *o, aot_xval **out, unsigned *n, aot_err *err);
 /* Whether two generators go on with the same numbers. */
 bool vf_same_state(const aot_generator *a, const aot_generator *b);
-/* Gradients of the call against finite differences. What fails is noted: in double the unit may fail where it runs as
- * it is. */
+/* Gradients of the call against finite differences. What fails is noted: in double the unit may
+ * fail where it runs as it is. */
 void vf_gradients(verify *v);
 
 void vf_fill_normal(aot_array *x, uint64_t *state);

@@ -1,6 +1,6 @@
-/* Functions of double as straight-line arithmetic, for loops over floats: a compiler makes vectors of them, which
- * it cannot of calls. Rounded to float they give what the C library's functions of double give: all floats but one
- * in a million. NaN stays NaN. Not for results in double.
+/* Functions of double as straight-line arithmetic, for loops over floats: a compiler makes vectors
+ * of them, which it cannot of calls. Rounded to float they give what the C library's functions of
+ * double give: all floats but one in a million. NaN stays NaN. Not for results in double.
  *
  * The F_ forms give what their argument is: float by these functions, double by the C library's. */
 #ifndef AOT_EXEC_VMATH_H
@@ -26,7 +26,8 @@ AOT_IN_LOOPS double vm_with_sign(double x, double sign)
     return vm_of_bits((vm_bits(x) & INT64_MAX) | (vm_bits(sign) & INT64_MIN));
 }
 
-/* x = k log 2 + r with |r| <= log(2) / 2. *scale = 2^k; k is read from the low bits of a sum. |x| <= 700. */
+/* x = k log 2 + r with |r| <= log(2) / 2. *scale = 2^k; k is read from the low bits of a sum. |x|
+ * <= 700. */
 AOT_IN_LOOPS double vm_reduce(double x, double *scale)
 {
     const double shift = 0x1.8p52, log2_hi = 0x1.62e42fefap-1, log2_lo = 0x1.cf79abc9e3b39p-40;
@@ -72,9 +73,11 @@ AOT_IN_LOOPS double vm_sigmoid(double x)
 /* 2^k m with m from sqrt(1/2) to sqrt(2); log m = 2 atanh((m - 1) / (m + 1)). */
 AOT_IN_LOOPS double vm_log(double x)
 {
-    uint64_t bits = (uint64_t)vm_bits(x), e = (bits - 0x3fe6a09e667f3bcd) & ~(uint64_t)0xfffffffffffff;
+    uint64_t bits = (uint64_t)vm_bits(x),
+             e = (bits - 0x3fe6a09e667f3bcd) & ~(uint64_t)0xfffffffffffff;
     double m = vm_of_bits((int64_t)(bits - e)), s = (m - 1) / (m + 1), z = s * s, p = 1 / 19.0;
-    uint64_t biased = e + ((uint64_t)1023 << 52); // shifted without a sign: vectors have no other shift
+    // shifted without a sign: vectors have no other shift
+    uint64_t biased = e + ((uint64_t)1023 << 52);
     double k = vm_of_bits((int64_t)(biased >> 52 | 0x4330000000000000)) - (0x1p52 + 1023);
     p = p * z + 1 / 17.0;
     p = p * z + 1 / 15.0;
@@ -89,13 +92,14 @@ AOT_IN_LOOPS double vm_log(double x)
     p = x < 0 ? NAN : p;
     return x == INFINITY || x != x ? x : p;
 }
-/* Below 1 an odd polynomial; above, 1 - exp(-x^2) q(1 / (x + 2)); from 4 on a float is 1. Both are Chebyshev
- * interpolations. */
+/* Below 1 an odd polynomial; above, 1 - exp(-x^2) q(1 / (x + 2)); from 4 on a float is 1. Both are
+ * Chebyshev interpolations. */
 AOT_IN_LOOPS double vm_erf(double x)
 {
     double y = fabs(x);
     y = y > 4 ? 4 : y;
-    double u = 2 * y * y - 1, p = -0x1.c1a515de8637ap-33, t = 12 / (y + 2) - 3, q = 0x1.b528f32695db8p-32;
+    double u = 2 * y * y - 1, p = -0x1.c1a515de8637ap-33, t = 12 / (y + 2) - 3,
+           q = 0x1.b528f32695db8p-32;
     p = p * u + 0x1.1c6a2a4908255p-28;
     p = p * u - 0x1.429da96fb5181p-24;
     p = p * u + 0x1.4864d6bda3458p-20;

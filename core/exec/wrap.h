@@ -31,20 +31,22 @@ struct aot_wrapped {
 /* The error of a call that needs it. */
 aot_status wr_gap(const aot_wrapped *c, aot_wrapper_gap g);
 
-/* What each row of runtime/wrappers.def does before and behind the graph: changes args and returned. */
+/* What each row of runtime/wrappers.def does before and behind the graph: changes args and
+ * returned. */
 #define WRAPPER(id, name, paths, function, sentence)                                               \
-    aot_status wr_before_##function(aot_wrapped *c);                                                  \
+    aot_status wr_before_##function(aot_wrapped *c);                                               \
     aot_status wr_behind_##function(aot_wrapped *c);
 #include "runtime/wrappers.def"
 #undef WRAPPER
 /* AOTDispatchAutograd's backward. */
 aot_status wr_backward(aot_wrapped *c, bool retain);
 
-/* ---- for the trace: nothing is made where nobody looks --------------------------------------------------- */
+/* ---- for the trace: nothing is made where nobody looks --------------------------------------- */
 
-/* One event of the wrapper that works now; value gives type and bytes, NULL: none. went may be "". */
-void wr_note(aot_wrapped *c, aot_wrapper_event_kind kind, const aot_xval *value, const char *went, const char *what, ...)
-    AOT_PRINTF(5, 6);
+/* One event of the wrapper that works now; value gives type and bytes, NULL: none. went may be
+ * "". */
+void wr_note(aot_wrapped *c, aot_wrapper_event_kind kind, const aot_xval *value, const char *went,
+             const char *what, ...) AOT_PRINTF(5, 6);
 /* As text in the trace's arena; "" where there is none. */
 const char *wr_text(const aot_wrapped *c, const char *fmt, ...) AOT_PRINTF(2, 3);
 const char *wr_type(const aot_wrapped *c, const aot_xval *v);
@@ -56,7 +58,7 @@ const char *wr_input(const aot_wrapped *c, int inner);
 const char *wr_outer_named(const aot_wrapped *c, int outer);
 const char *wr_input_named(const aot_wrapped *c, int inner);
 
-/* ---- of several wrappers --------------------------------------------------------------------------------- */
+/* ---- of several wrappers --------------------------------------------------------------------- */
 
 bool wr_makes(const aot_wrapped *c, aot_fault f);
 bool wr_runs(const aot_wrapped *c, aot_wrapper w); /* on this path */

@@ -1,13 +1,13 @@
-/* The wrappers next to the compiled forward: strides of what it returns, the generator's seed and offset, tensor subclasses
- * and tokens of side effects.
- * Mirrors: runtime_wrappers.py:FakifiedOutWrapper, FunctionalizedRngRuntimeWrapper, AOTDispatchSubclassWrapper,
- * EffectTokensWrapper. */
+/* The wrappers next to the compiled forward: strides of what it returns, the generator's seed and
+ * offset, tensor subclasses and tokens of side effects.
+ * Mirrors: runtime_wrappers.py:FakifiedOutWrapper, FunctionalizedRngRuntimeWrapper,
+ * AOTDispatchSubclassWrapper, EffectTokensWrapper. */
 #include <string.h>
 
 #include "exec/clones.h"
 #include "exec/wrap.h"
 
-/* ---- FakifiedOutWrapper ---------------------------------------------------------------------------------- */
+/* ---- FakifiedOutWrapper ---------------------------------------------------------------------- */
 
 aot_status wr_before_fakified_out(aot_wrapped *c)
 {
@@ -19,7 +19,8 @@ aot_status wr_before_fakified_out(aot_wrapped *c)
 static bool laid_out(const aot_ctx *ctx, const aot_meta *m, const aot_array *x, int64_t *stride)
 {
     bool same = true;
-    if (m->val != AOT_VAL_TENSOR || !m->has_stride || m->ndim != x->ndim || aot_array_numel(x) == 0) {
+    if (m->val != AOT_VAL_TENSOR || !m->has_stride || m->ndim != x->ndim ||
+        aot_array_numel(x) == 0) {
         return true;
     }
     for (unsigned i = 0; i < x->ndim; i++) {
@@ -30,17 +31,22 @@ static bool laid_out(const aot_ctx *ctx, const aot_meta *m, const aot_array *x, 
         stride[i] = step->value;
         same &= x->size[i] == 1 || stride[i] == x->stride[i];
     }
-    return same || aot_array_possible(NULL, (aot_dtype)x->dtype, x->ndim, x->size, stride, NULL) != AOT_OK;
+    return same ||
+           aot_array_possible(NULL, (aot_dtype)x->dtype, x->ndim, x->size, stride, NULL) != AOT_OK;
 }
 
-/* What the compiler promised of strides holds of what was computed: a value whose memory is its own is laid out so. */
+/* What the compiler promised of strides holds of what was computed: a value whose memory is its own
+ * is laid out so. */
 aot_status wr_behind_fakified_out(aot_wrapped *c)
 {
     const aot_graph *g = c->in->cut != NULL ? c->in->cut->forward : c->in->graph;
     aot_node_id id = aot_graph_output(g);
-    const aot_arg *list = id != AOT_NO_NODE && aot_node_at(g, id)->n_args > 0 ? aot_node_args(g, aot_node_at(g, id)) : NULL;
+    const aot_arg *list = id != AOT_NO_NODE && aot_node_at(g, id)->n_args > 0
+                              ? aot_node_args(g, aot_node_at(g, id))
+                              : NULL;
     unsigned n_tokens = (unsigned)c->m->n_tokens;
-    if (list == NULL || (list->kind != AOT_ARG_LIST && list->kind != AOT_ARG_TUPLE) || list->n != c->n_returned + n_tokens) {
+    if (list == NULL || (list->kind != AOT_ARG_LIST && list->kind != AOT_ARG_TUPLE) ||
+        list->n != c->n_returned + n_tokens) {
         return AOT_OK; // values of subclasses have no place of their own there
     }
     for (unsigned i = 0; i < c->n_returned; i++) {
@@ -48,11 +54,13 @@ aot_status wr_behind_fakified_out(aot_wrapped *c)
         aot_xval *v = &c->returned[i];
         int64_t stride[AOT_ARRAY_MAX_NDIM];
         if (a->kind != AOT_ARG_NODE || v->kind != AOT_X_ARRAY || v->u.array->storage->refs != 1 ||
-            laid_out(g->ctx, aot_meta_get(g->ctx, aot_node_at(g, a->u.node)->meta), v->u.array, stride)) {
+            laid_out(g->ctx, aot_meta_get(g->ctx, aot_node_at(g, a->u.node)->meta), v->u.array,
+                     stride)) {
             continue;
         }
         const aot_array *x = v->u.array;
-        aot_xval made = aot_xv_array(aot_array_new_strided(aot_exec_live(c->x), (aot_dtype)x->dtype, x->ndim, x->size, stride));
+        aot_xval made = aot_xv_array(aot_array_new_strided(aot_exec_live(c->x), (aot_dtype)x->dtype,
+                                                           x->ndim, x->size, stride));
         aot_array_assign(made.u.array, x);
         wr_note(c, AOT_EVENT_STRIDES, v, wr_type(c, &made), "returned value %u", i);
         aot_xv_drop(v);
@@ -61,7 +69,7 @@ aot_status wr_behind_fakified_out(aot_wrapped *c)
     return AOT_OK;
 }
 
-/* ---- FunctionalizedRngRuntimeWrapper --------------------------------------------------------------------- */
+/* ---- FunctionalizedRngRuntimeWrapper --------------------------------------------------------- */
 
 static aot_xval number(int64_t v)
 {
@@ -70,7 +78,8 @@ static aot_xval number(int64_t v)
     return aot_xv_array(x);
 }
 
-/* The numbers themselves would be a CUDA device's: a graph that draws some meets an operator without a kernel. */
+/* The numbers themselves would be a CUDA device's: a graph that draws some meets an operator
+ * without a kernel. */
 aot_status wr_before_functionalized_rng(aot_wrapped *c)
 {
     if (!c->m->is_rng_op_functionalized) {
@@ -101,7 +110,7 @@ aot_status wr_behind_functionalized_rng(aot_wrapped *c)
     return AOT_OK;
 }
 
-/* ---- AOTDispatchSubclassWrapper -------------------------------------------------------------------------- */
+/* ---- AOTDispatchSubclassWrapper -------------------------------------------------------------- */
 
 static unsigned parts_of(const aot_value_places *p, unsigned i)
 {
@@ -135,10 +144,13 @@ aot_status wr_before_subclass(aot_wrapped *c)
         }
         if (v->kind != AOT_X_LIST || v->n != parts) {
             aot_free_values(args, n);
-            return AOT_FAIL(c->err, AOT_E_SHAPE, "AOTDispatchSubclassWrapper: %s is a tensor subclass of %u inner tensors: give {\"inner\": [...]}",
+            return AOT_FAIL(c->err, AOT_E_SHAPE,
+                            "AOTDispatchSubclassWrapper: %s is a tensor subclass of %u inner "
+                            "tensors: give {\"inner\": [...]}",
                             wr_input_named(c, (int)i), parts);
         }
-        wr_note(c, AOT_EVENT_UNWRAP, v, wr_text(c, "values %u to %u", at, at + parts - 1), "%s", wr_input(c, (int)i));
+        wr_note(c, AOT_EVENT_UNWRAP, v, wr_text(c, "values %u to %u", at, at + parts - 1), "%s",
+                wr_input(c, (int)i));
         for (unsigned k = 0; k < parts; k++) {
             args[at++] = aot_xv_keep(v->u.items[k]);
         }
@@ -157,9 +169,11 @@ aot_status wr_behind_subclass(aot_wrapped *c)
     aot_xval *values = wr_new_list(c->n_returned);
     for (unsigned i = 0, at = 0; i < n_out; i++) {
         unsigned parts = parts_of(p, i);
-        values[n] = aot_xv_keep(parts == 0 ? c->returned[at] : aot_xv_list(parts, &c->returned[at]));
+        values[n] =
+            aot_xv_keep(parts == 0 ? c->returned[at] : aot_xv_list(parts, &c->returned[at]));
         if (parts > 0) {
-            wr_note(c, AOT_EVENT_WRAP, &values[n], "", "returned values %u to %u", at, at + parts - 1);
+            wr_note(c, AOT_EVENT_WRAP, &values[n], "", "returned values %u to %u", at,
+                    at + parts - 1);
         }
         at += parts > 0 ? parts : 1;
         n++;
@@ -172,7 +186,7 @@ aot_status wr_behind_subclass(aot_wrapped *c)
     return AOT_OK;
 }
 
-/* ---- EffectTokensWrapper --------------------------------------------------------------------------------- */
+/* ---- EffectTokensWrapper --------------------------------------------------------------------- */
 
 aot_status wr_before_effect_tokens(aot_wrapped *c)
 {

@@ -1,14 +1,15 @@
-/* The outermost wrappers, which change what the compiled function is called with: tensors that are given twice are passed
- * once, inputs that overlap in memory as one base. Both were found when the unit was compiled, and are held against what
- * is given now.
- * Mirrors: runtime_wrappers.py:AOTDedupeWrapper, AOTSyntheticBaseWrapper, merge_view_inputs, DebugAssertWrapper. */
+/* The outermost wrappers, which change what the compiled function is called with: tensors that are
+ * given twice are passed once, inputs that overlap in memory as one base. Both were found when the
+ * unit was compiled, and are held against what is given now.
+ * Mirrors: runtime_wrappers.py:AOTDedupeWrapper, AOTSyntheticBaseWrapper, merge_view_inputs,
+ * DebugAssertWrapper. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec/clones.h"
 #include "exec/wrap.h"
 
-/* ---- AOTDedupeWrapper ------------------------------------------------------------------------------------ */
+/* ---- AOTDedupeWrapper ------------------------------------------------------------------------ */
 
 static bool same_tensor(const aot_xval *a, const aot_xval *b)
 {
@@ -31,11 +32,12 @@ aot_status wr_before_dedupe(aot_wrapped *c)
         if (!same_tensor(&c->args[i], &c->args[o->same_as])) {
             aot_free_values(args, n);
             return AOT_FAIL(c->err, AOT_E_USAGE,
-                            "AOTDedupeWrapper: compiled under the assumption that %s would be a duplicate of %s, but now it is another tensor",
+                            "AOTDedupeWrapper: compiled under the assumption that %s would be a "
+                            "duplicate of %s, but now it is another tensor",
                             wr_outer_named(c, i), wr_outer_named(c, o->same_as));
         }
-        wr_note(c, AOT_EVENT_DROP_DUPLICATE, &c->args[i], wr_text(c, "%s, the same tensor", wr_outer(c, o->same_as)), "%s",
-                wr_outer(c, i));
+        wr_note(c, AOT_EVENT_DROP_DUPLICATE, &c->args[i],
+                wr_text(c, "%s, the same tensor", wr_outer(c, o->same_as)), "%s", wr_outer(c, i));
     }
     wr_set_args(c, args, n);
     return AOT_OK;
@@ -47,7 +49,7 @@ aot_status wr_behind_dedupe(aot_wrapped *c)
     return AOT_OK;
 }
 
-/* ---- AOTSyntheticBaseWrapper ----------------------------------------------------------------------------- */
+/* ---- AOTSyntheticBaseWrapper ----------------------------------------------------------------- */
 
 /* The base that views were merged into, over their storage, as the graph takes it. */
 static aot_xval base_of(const aot_wrapped *c, const aot_array *view, unsigned inner)
@@ -77,17 +79,22 @@ static aot_status merge_view(aot_wrapped *c, aot_xval *to, int outer, const aot_
     if (to->kind == AOT_X_NONE) {
         *to = base_of(c, view->u.array, (unsigned)o->inner);
         if (to->kind == AOT_X_NONE) {
-            return AOT_FAIL(c->err, AOT_E_SHAPE, "the memory of input %s does not hold its base", wr_outer_named(c, outer));
+            return AOT_FAIL(c->err, AOT_E_SHAPE, "the memory of input %s does not hold its base",
+                            wr_outer_named(c, outer));
         }
         wr_note(c, AOT_EVENT_MAKE_BASE, to, "", "%s", wr_input(c, o->inner));
     }
     if (to->u.array->storage != view->u.array->storage) {
         return AOT_FAIL(c->err, AOT_E_USAGE,
-                        "AOTSyntheticBaseWrapper: compiled for inputs that overlap in memory (%s), but now %s has memory of its own: PyTorch finds no base to make (synthetic_base_info must not be None)",
+                        "AOTSyntheticBaseWrapper: compiled for inputs that overlap in memory (%s), "
+                        "but now %s has memory of its own: PyTorch finds no base to make "
+                        "(synthetic_base_info must not be None)",
                         wr_input_named(c, o->inner), wr_outer_named(c, outer));
     }
-    wr_note(c, AOT_EVENT_SPLIT_BASE, view, wr_text(c, "in the graph, from element %lld of the base", (long long)view->u.array->offset), "%s",
-            wr_outer(c, outer));
+    wr_note(
+        c, AOT_EVENT_SPLIT_BASE, view,
+        wr_text(c, "in the graph, from element %lld of the base", (long long)view->u.array->offset),
+        "%s", wr_outer(c, outer));
     return AOT_OK;
 }
 
@@ -119,7 +126,7 @@ aot_status wr_behind_synthetic_base(aot_wrapped *c)
     return AOT_OK;
 }
 
-/* ---- DebugAssertWrapper ---------------------------------------------------------------------------------- */
+/* ---- DebugAssertWrapper ---------------------------------------------------------------------- */
 
 /* Whether the input that comes now wants a gradient: of a base, one of its views. */
 static bool wants_gradient(const aot_wrapped *c, int inner)
@@ -127,8 +134,9 @@ static bool wants_gradient(const aot_wrapped *c, int inner)
     const aot_calling *how = c->in->calling;
     bool any = false;
     for (int i = 0; i < how->n_outer; i++) {
-        any |= how->outer[i].inner == inner &&
-               (c->in->requires_grad != NULL ? c->in->requires_grad[i] : how->outer[i].requires_grad);
+        any |=
+            how->outer[i].inner == inner &&
+            (c->in->requires_grad != NULL ? c->in->requires_grad[i] : how->outer[i].requires_grad);
     }
     return any;
 }
@@ -144,10 +152,12 @@ aot_status wr_before_debug_assert(aot_wrapped *c)
         }
         if (c->in->requires_grad != NULL && wants_gradient(c, (int)i)) {
             return AOT_FAIL(c->err, AOT_E_USAGE,
-                            "DebugAssertWrapper: compiled under the assumption that %s would not require grad, but now it does",
+                            "DebugAssertWrapper: compiled under the assumption that %s would not "
+                            "require grad, but now it does",
                             wr_input_named(c, (int)i));
         }
-        wr_note(c, AOT_EVENT_CHECK, &c->args[i], "requires no grad, as compiled", "%s", wr_input(c, (int)i));
+        wr_note(c, AOT_EVENT_CHECK, &c->args[i], "requires no grad, as compiled", "%s",
+                wr_input(c, (int)i));
     }
     return AOT_OK;
 }

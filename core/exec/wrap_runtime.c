@@ -1,5 +1,5 @@
-/* RuntimeWrapper: before the graph it tells autograd what will be written and detaches inputs; behind it, mutated inputs
- * are written and aliased outputs made again.
+/* RuntimeWrapper: before the graph it tells autograd what will be written and detaches inputs;
+ * behind it, mutated inputs are written and aliased outputs made again.
  * Mirrors: runtime_wrappers.py:_create_runtime_wrapper, make_output_handler. */
 #include <string.h>
 
@@ -17,19 +17,22 @@ aot_status wr_before_runtime_wrapper(aot_wrapped *c)
     for (unsigned i = 0; i < c->n_args; i++) {
         const aot_input_info *x = &c->m->inputs[i];
         c->inner[i] = aot_xv_keep(c->args[i]);
-        if (c->m->keep_input_mutations && x->mutation == AOT_MUTATED_IN_GRAPH && !x->mutations_hidden_from_autograd) {
-            wr_note(c, AOT_EVENT_RAISE_VERSION, &c->args[i], "the graph writes it", "%s", wr_input(c, (int)i));
+        if (c->m->keep_input_mutations && x->mutation == AOT_MUTATED_IN_GRAPH &&
+            !x->mutations_hidden_from_autograd) {
+            wr_note(c, AOT_EVENT_RAISE_VERSION, &c->args[i], "the graph writes it", "%s",
+                    wr_input(c, (int)i));
         }
     }
     for (int i = 0; i < c->m->n_detached; i++) {
         int at = c->m->detached[i];
         wr_note(c, AOT_EVENT_DETACH, &c->args[at], "it gets no gradient", "%s", wr_input(c, at));
     }
-    wr_note(c, AOT_EVENT_GRAD_MODE, NULL, "", "%s", c->in->cut != NULL ? "gradients enabled" : "gradients disabled");
+    wr_note(c, AOT_EVENT_GRAD_MODE, NULL, "", "%s",
+            c->in->cut != NULL ? "gradients enabled" : "gradients disabled");
     return AOT_OK;
 }
 
-/* ---- mutated inputs -------------------------------------------------------------------------------------- */
+/* ---- mutated inputs -------------------------------------------------------------------------- */
 
 static void take_geometry(aot_array *to, const aot_array *from, int64_t offset)
 {
@@ -42,7 +45,8 @@ static void take_geometry(aot_array *to, const aot_array *from, int64_t offset)
 /* set_: the storage itself is another. */
 static void take_storage(aot_array *to, const aot_array *from)
 {
-    aot_array *v = aot_array_view(from, (aot_dtype)from->dtype, from->ndim, from->size, from->stride, from->offset);
+    aot_array *v = aot_array_view(from, (aot_dtype)from->dtype, from->ndim, from->size,
+                                  from->stride, from->offset);
     aot_storage *old = to->storage;
     to->storage = v->storage;
     v->storage = old;
@@ -61,16 +65,20 @@ static void write_one(aot_wrapped *c, unsigned i, unsigned k)
         return;
     }
     if (x->mutates_storage_metadata) {
-        wr_note(c, AOT_EVENT_SET_STORAGE, &c->inner[i], wr_text(c, "%s, returned value %u", wr_type(c, v), k), "%s", name);
+        wr_note(c, AOT_EVENT_SET_STORAGE, &c->inner[i],
+                wr_text(c, "%s, returned value %u", wr_type(c, v), k), "%s", name);
         take_storage(to, from);
         return;
     }
     if (x->mutates_metadata) {
-        wr_note(c, AOT_EVENT_SET_SIZES, &c->inner[i], wr_text(c, "%s, returned value %u", wr_type(c, v), k), "%s", name);
+        wr_note(c, AOT_EVENT_SET_SIZES, &c->inner[i],
+                wr_text(c, "%s, returned value %u", wr_type(c, v), k), "%s", name);
         take_geometry(to, from, from->offset);
     }
     if (x->mutates_data && to->storage != from->storage) {
-        wr_note(c, AOT_EVENT_COPY_BACK, v, wr_text(c, "%s%s", name, aot_copies_back_detached(c->in->calling, (int)i) ? ", detached" : ""),
+        wr_note(c, AOT_EVENT_COPY_BACK, v,
+                wr_text(c, "%s%s", name,
+                        aot_copies_back_detached(c->in->calling, (int)i) ? ", detached" : ""),
                 "returned value %u", k);
         aot_array_assign(to, from);
         to->storage->version++;
@@ -93,13 +101,14 @@ static void write_back(aot_wrapped *c)
     }
 }
 
-/* ---- aliased outputs ------------------------------------------------------------------------------------- */
+/* ---- aliased outputs ------------------------------------------------------------------------- */
 
 /* A lazily conjugated view is a copy here: over the base's memory its values would be others. */
 static bool same_values(const aot_array *out, const aot_array *view)
 {
     aot_ulps u;
-    aot_xval a = aot_xv_array((aot_array *)(uintptr_t)out), b = aot_xv_array((aot_array *)(uintptr_t)view);
+    aot_xval a = aot_xv_array((aot_array *)(uintptr_t)out),
+             b = aot_xv_array((aot_array *)(uintptr_t)view);
     if (aot_dtype_class((aot_dtype)out->dtype) != AOT_CLASS_COMPLEX) {
         return true;
     }
@@ -113,7 +122,8 @@ static aot_xval again(const aot_array *out, aot_array *base)
     if (out->storage == base->storage) {
         return aot_xv_none();
     }
-    aot_array *v = aot_array_view(base, (aot_dtype)out->dtype, out->ndim, out->size, out->stride, out->offset);
+    aot_array *v =
+        aot_array_view(base, (aot_dtype)out->dtype, out->ndim, out->size, out->stride, out->offset);
     if (!aot_array_fits(v) || !same_values(out, v)) {
         aot_array_unref(v);
         return aot_xv_none();
@@ -133,7 +143,8 @@ aot_array *wr_base_of_output(const aot_wrapped *c, unsigned i)
     case AOT_OUT_IS_INPUT:
     case AOT_OUT_ALIAS_OF_INPUT: v = at < (int)c->n_inner ? &c->inner[at] : NULL; break;
     case AOT_OUT_ALIAS_OF_INTERMEDIATE:
-    case AOT_OUT_ALIAS_OF_INTERMEDIATE_SAVE_AS_OUTPUT: at += first + c->m->n_outputs; // fall through
+    case AOT_OUT_ALIAS_OF_INTERMEDIATE_SAVE_AS_OUTPUT:
+        at += first + c->m->n_outputs; // fall through
     case AOT_OUT_ALIAS_OF_INTERMEDIATE_BASE_IS_USER_OUTPUT:
         at += o->type == AOT_OUT_ALIAS_OF_INTERMEDIATE_BASE_IS_USER_OUTPUT ? first : 0;
         v = at < (int)c->n_returned ? &c->returned[at] : NULL;
@@ -165,7 +176,8 @@ static void take_output(aot_wrapped *c, unsigned i, const aot_xval *v)
             made = aot_copy_value(v);
             c->out->made_fault = true;
         } else if (input) {
-            wr_note(c, AOT_EVENT_RETURN_INPUT, &made, wr_text(c, "%s", wr_input(c, o->base_idx)), "output %u", i);
+            wr_note(c, AOT_EVENT_RETURN_INPUT, &made, wr_text(c, "%s", wr_input(c, o->base_idx)),
+                    "output %u", i);
         } else {
             wr_note(c, AOT_EVENT_MAKE_AGAIN, v, base_text(c, o), "output %u", i);
         }

@@ -46,7 +46,7 @@ void aot_wrapper_trace_add(aot_wrapper_trace *t, const aot_wrapper_event *e)
     aot_vec_push(&t->events, own);
 }
 
-/* ---- types ----------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static void print_dims(aot_sb *out, unsigned n, const int64_t *v)
 {
@@ -113,11 +113,12 @@ static bool is_list(const aot_wrapper_event *e)
 /* The types of the values that are taken or given, unless they stand in the list before. */
 static void add_list(aot_sb *out, const aot_wrapper_event *e, const aot_wrapper_event *before)
 {
-    bool same = before != NULL && strcmp(before->what, e->what) == 0 && strcmp(before->went, e->went) == 0;
+    bool same =
+        before != NULL && strcmp(before->what, e->what) == 0 && strcmp(before->went, e->went) == 0;
     aot_sb_addf(out, ": %s", same ? "the same" : e->went);
 }
 
-/* ---- telling --------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 void aot_wrapper_trace_print(aot_sb *out, const aot_wrapper_trace *t, unsigned indent)
 {
@@ -126,11 +127,13 @@ void aot_wrapper_trace_print(aot_sb *out, const aot_wrapper_trace *t, unsigned i
         const aot_wrapper_event *e = &t->events.d[i], *last = i > 0 ? &t->events.d[i - 1] : NULL;
         bool new_call = last == NULL || last->call != e->call || last->backward != e->backward;
         if (new_call) {
-            aot_sb_addf(out, "%*scall %u, %s\n", (int)indent, "", e->call, e->backward ? "backward" : "forward");
+            aot_sb_addf(out, "%*scall %u, %s\n", (int)indent, "", e->call,
+                        e->backward ? "backward" : "forward");
             list = NULL;
         }
         bool other = new_call || last->wrapper != e->wrapper;
-        aot_sb_addf(out, "%*s%-32s%-15s%s", (int)indent + 2, "", other ? aot_wrapper_get((aot_wrapper)e->wrapper)->name : "",
+        aot_sb_addf(out, "%*s%-32s%-15s%s", (int)indent + 2, "",
+                    other ? aot_wrapper_get((aot_wrapper)e->wrapper)->name : "",
                     kinds[e->kind].name, e->what);
         if (e->came[0] != '\0') {
             aot_sb_addf(out, "%s%s", e->what[0] != '\0' ? ": " : "", e->came);
@@ -156,11 +159,12 @@ json_t *aot_wrapper_trace_json(const aot_wrapper_trace *t)
     json_t *list = json_array();
     for (size_t i = 0; i < t->events.n; i++) {
         const aot_wrapper_event *e = &t->events.d[i];
-        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I}", "call", (int)e->call, "side",
-                                              e->backward ? "backward" : "forward", "wrapper",
-                                              aot_wrapper_get((aot_wrapper)e->wrapper)->name, "event", kinds[e->kind].name,
-                                              "what", e->what, "came", e->came, "went", e->went, "bytes",
-                                              (json_int_t)e->bytes));
+        json_array_append_new(list,
+                              json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:I}", "call",
+                                        (int)e->call, "side", e->backward ? "backward" : "forward",
+                                        "wrapper", aot_wrapper_get((aot_wrapper)e->wrapper)->name,
+                                        "event", kinds[e->kind].name, "what", e->what, "came",
+                                        e->came, "went", e->went, "bytes", (json_int_t)e->bytes));
     }
     return list;
 }

@@ -1,5 +1,5 @@
-/* What each runtime wrapper did in a call: one event for each thing, in the order in which it happened, so outermost
- * wrapper first on the way in and innermost first on the way out. */
+/* What each runtime wrapper did in a call: one event for each thing, in the order in which it
+ * happened, so outermost wrapper first on the way in and innermost first on the way out. */
 #ifndef AOT_EXEC_WRAPPER_TRACE_H
 #define AOT_EXEC_WRAPPER_TRACE_H
 
@@ -36,7 +36,8 @@ typedef struct aot_wrapper_trace {
 void aot_wrapper_trace_free(aot_wrapper_trace *t);
 /* Adds an event; texts are copied. */
 void aot_wrapper_trace_add(aot_wrapper_trace *t, const aot_wrapper_event *e);
-/* "f32[4, 3]", with strides where they are not those of a contiguous array; "None", "7", "(f32[4], f32[4])". */
+/* "f32[4, 3]", with strides where they are not those of a contiguous array; "None", "7", "(f32[4],
+ * f32[4])". */
 void aot_value_type_print(aot_sb *out, const aot_xval *v);
 /* A line for each event behind its wrapper, indented by `indent`. */
 void aot_wrapper_trace_print(aot_sb *out, const aot_wrapper_trace *t, unsigned indent);

@@ -81,7 +81,8 @@ void aot_grad_run(aot_vjp *b, const aot_grad_call *c)
     got = aot_call_op(aot_vjp_tracer(b), c->op, c->n, args);
     for (unsigned i = 0; i < c->sets.n; i++) {
         if (aot_vjp_needs(b, c->sets.d[i])) {
-            aot_vjp_set(b, c->sets.d[i], aot_v_is_list(got) ? aot_v_item(got, i) : aot_v_first(got));
+            aot_vjp_set(b, c->sets.d[i],
+                        aot_v_is_list(got) ? aot_v_item(got, i) : aot_v_first(got));
         }
     }
 }

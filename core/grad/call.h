@@ -19,7 +19,8 @@ enum {
     AOT_CALL_CONTIGUOUS = 2 << 8, /* the same, made contiguous */
     AOT_CALL_ARG = 3 << 8,        /* argument */
     AOT_CALL_OUT = 4 << 8,        /* saved output */
-    AOT_CALL_SIZES = 5 << 8,      /* sizes of a tensor argument; [0] if it is None, as PyTorch has it */
+    /* sizes of a tensor argument; [0] if it is None, as PyTorch has it */
+    AOT_CALL_SIZES = 5 << 8,
     AOT_CALL_INT = 6 << 8,        /* the number itself */
     AOT_CALL_NONE = 7 << 8,
     AOT_CALL_MASK = 8 << 8,       /* which arguments of SETS need a gradient, a list of bools */

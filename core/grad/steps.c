@@ -1,6 +1,7 @@
 #include "grad/steps.h"
 
-aot_tensor *aot_grad_narrow(aot_tracer *t, aot_tensor *x, int64_t dim, aot_dim start, aot_dim length)
+aot_tensor *aot_grad_narrow(aot_tracer *t, aot_tensor *x, int64_t dim, aot_dim start,
+                            aot_dim length)
 {
     return AOT(t, aten_slice_Tensor, x, dim, start, aot_trace_dim(t, '+', start, length), 1);
 }

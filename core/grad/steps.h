@@ -17,14 +17,16 @@ static inline aot_tensor *aot_grad_neg(aot_tracer *t, aot_tensor *x)
     return x == NULL ? NULL : AOT(t, aten_neg, x);
 }
 /* x.narrow(dim, start, length): a slice. */
-aot_tensor *aot_grad_narrow(aot_tracer *t, aot_tensor *x, int64_t dim, aot_dim start, aot_dim length);
+aot_tensor *aot_grad_narrow(aot_tracer *t, aot_tensor *x, int64_t dim, aot_dim start,
+                            aot_dim length);
 /* What zeros_like(saved argument) is made by when only the argument's type was saved:
  * zeros(sizes, dtype, layout, device). */
 aot_tensor *aot_grad_zeros_of(aot_tracer *t, const aot_tensor *like);
 /* grad.new_zeros(like.sizes(), like.options()). */
 aot_tensor *aot_grad_new_zeros(aot_tracer *t, aot_tensor *grad, const aot_tensor *like);
 /* torch.where with a number as one branch: a scalar tensor of x's type is made first. */
-aot_tensor *aot_grad_where_number(aot_tracer *t, aot_tensor *condition, aot_tensor *x, double other);
+aot_tensor *aot_grad_where_number(aot_tracer *t, aot_tensor *condition, aot_tensor *x,
+                                  double other);
 aot_tensor *aot_grad_number_where(aot_tracer *t, aot_tensor *condition, double self, aot_tensor *x);
 /* x.conj(): nothing for real tensors. */
 static inline aot_tensor *aot_grad_conj(aot_tracer *t, aot_tensor *x)

@@ -15,12 +15,16 @@ GRAD_UNARY(vjp_softshrink, AOT(t, aten_softshrink_backward, g, x, aot_each_num(e
 GRAD_UNARY(vjp_threshold, AOT(t, aten_threshold_backward, g, x, aot_each_num(e, 1)))
 GRAD_UNARY(vjp_logit, AOT(t, aten_logit_backward, g, x, aot_each_num(e, 1)))
 GRAD_UNARY(vjp_leaky_relu, AOT(t, aten_leaky_relu_backward, g, x, aot_each_num(e, 1), false))
-GRAD_UNARY(vjp_hardtanh, AOT(t, aten_hardtanh_backward, g, x, aot_each_num(e, 1), aot_each_num(e, 2)))
-GRAD_UNARY(vjp_softplus, AOT(t, aten_softplus_backward, g, x, aot_each_num(e, 1), aot_each_num(e, 2)))
-GRAD_UNARY(vjp_elu, AOT(t, aten_elu_backward, g, aot_each_num(e, 1), aot_each_num(e, 2), aot_each_num(e, 3), false, x))
+GRAD_UNARY(vjp_hardtanh,
+           AOT(t, aten_hardtanh_backward, g, x, aot_each_num(e, 1), aot_each_num(e, 2)))
+GRAD_UNARY(vjp_softplus,
+           AOT(t, aten_softplus_backward, g, x, aot_each_num(e, 1), aot_each_num(e, 2)))
+GRAD_UNARY(vjp_elu, AOT(t, aten_elu_backward, g, aot_each_num(e, 1), aot_each_num(e, 2),
+                        aot_each_num(e, 3), false, x))
 /* In place these read what they wrote. */
 GRAD_UNARY_RESULT(vjp_leaky_relu_, AOT(t, aten_leaky_relu_backward, g, r, aot_each_num(e, 1), true))
-GRAD_UNARY_RESULT(vjp_elu_, AOT(t, aten_elu_backward, g, aot_each_num(e, 1), aot_each_num(e, 2), aot_each_num(e, 3), true, r))
+GRAD_UNARY_RESULT(vjp_elu_, AOT(t, aten_elu_backward, g, aot_each_num(e, 1), aot_each_num(e, 2),
+                                aot_each_num(e, 3), true, r))
 /* clang-format on */
 
 static aot_tensor *celu(const aot_each *e, bool is_result, aot_tensor *x)
@@ -83,8 +87,8 @@ void vjp_prelu_kernel(aot_vjp *b)
 /* (self, noise, lower, upper, training): the noise is what the forward wrote. */
 static aot_tensor *rrelu(const aot_each *e, aot_tensor *x, bool is_result)
 {
-    return AOT(e->t, aten_rrelu_with_noise_backward, e->g, x, aot_each_in(e, 1), aot_vjp_arg(e->b, 2),
-               aot_vjp_arg(e->b, 3), aot_vjp_arg(e->b, 4), is_result);
+    return AOT(e->t, aten_rrelu_with_noise_backward, e->g, x, aot_each_in(e, 1),
+               aot_vjp_arg(e->b, 2), aot_vjp_arg(e->b, 3), aot_vjp_arg(e->b, 4), is_result);
 }
 
 static aot_tensor *rrelu_self(const aot_each *e)

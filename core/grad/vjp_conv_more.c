@@ -83,8 +83,10 @@ static aot_value padding_to(aot_vjp *b, const geometry *g, const aot_tensor *gra
 
     (void)g;
     for (unsigned i = 0; i < old.n && i < AOT_GRAD_MAX_DIMS; i++) {
-        aot_dim kernel = aot_dim_mul(c, aot_dim_sub(c, aot_size(weight, 2 + i), one), dilation.d[i]);
-        aot_dim steps = aot_dim_mul(c, stride.d[i], aot_dim_sub(c, aot_size(grad_output, 2 + i), one));
+        aot_dim kernel =
+            aot_dim_mul(c, aot_dim_sub(c, aot_size(weight, 2 + i), one), dilation.d[i]);
+        aot_dim steps =
+            aot_dim_mul(c, stride.d[i], aot_dim_sub(c, aot_size(grad_output, 2 + i), one));
         aot_dim cut = aot_dim_mul(c, aot_dim_of(2), padding.d[i]);
         aot_dim size = aot_dim_add(c, aot_dim_sub(c, aot_dim_add(c, kernel, steps), cut), one);
         aot_dim want = aot_size(input, 2 + i);

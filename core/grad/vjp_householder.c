@@ -1,4 +1,5 @@
-/* Gradients of products of Householder reflectors (householder_product_backward, ormqr_backward). */
+/* Gradients of products of Householder reflectors (householder_product_backward,
+ * ormqr_backward). */
 #include "grad/linalg.h"
 
 enum { MAX_REFLECTORS = 256 };
@@ -121,7 +122,8 @@ static void product_grad(aot_tracer *t, aot_tensor *grad, aot_tensor *result, ao
     }
     r.n = (unsigned)aot_size(tau, -1).value;
     if (r.n == 0 || r.n > MAX_REFLECTORS) {
-        aot_trace_fail(t, AOT_E_UNSUPPORTED, "a product of %u reflectors has no gradient rule", r.n);
+        aot_trace_fail(t, AOT_E_UNSUPPORTED, "a product of %u reflectors has no gradient rule",
+                       r.n);
     }
     prepare(&r, input);
     r.k = aot_grad_mm(t, result, aot_grad_mh(t, grad));

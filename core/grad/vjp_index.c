@@ -50,8 +50,9 @@ void vjp_index_select(aot_vjp *b)
     aot_tracer *t = aot_vjp_tracer(b);
     aot_tensor *grad = aot_vjp_grad(b, 0), *zeros;
 
-    zeros = AOT(t, aten_new_zeros, grad, aot_sizes(aot_vjp_in(b, 0)), aot_v_dtype(aot_dtype_of(grad)),
-                aot_v_name(t, "torch.strided"), aot_v_device(aot_device_of(grad)));
+    zeros =
+        AOT(t, aten_new_zeros, grad, aot_sizes(aot_vjp_in(b, 0)), aot_v_dtype(aot_dtype_of(grad)),
+            aot_v_name(t, "torch.strided"), aot_v_device(aot_device_of(grad)));
     aot_vjp_set(b, 0, AOT(t, aten_index_add, zeros, aot_vjp_arg(b, 1), aot_vjp_in(b, 2), grad));
 }
 
@@ -213,8 +214,10 @@ static aot_dims broadcast(aot_tracer *t, const aot_tensor *x, const aot_tensor *
     aot_dim *d = aot_arena_alloc(aot_tracer_arena(t), (n + 1) * sizeof *d);
 
     for (unsigned i = 0; i < n; i++) {
-        aot_dim a = i + aot_ndim(x) >= n ? aot_size(x, (int64_t)(i + aot_ndim(x) - n)) : aot_dim_of(1);
-        aot_dim c = i + aot_ndim(y) >= n ? aot_size(y, (int64_t)(i + aot_ndim(y) - n)) : aot_dim_of(1);
+        aot_dim a =
+            i + aot_ndim(x) >= n ? aot_size(x, (int64_t)(i + aot_ndim(x) - n)) : aot_dim_of(1);
+        aot_dim c =
+            i + aot_ndim(y) >= n ? aot_size(y, (int64_t)(i + aot_ndim(y) - n)) : aot_dim_of(1);
         d[i] = aot_dim_is(a, 1) ? c : a;
     }
     return (aot_dims){d, n};

@@ -1,4 +1,5 @@
-/* Gradients of factorizations and solvers: Cholesky, inverse, determinants, systems, exponential. */
+/* Gradients of factorizations and solvers: Cholesky, inverse, determinants, systems,
+ * exponential. */
 #include "grad/call.h"
 #include "grad/linalg.h"
 

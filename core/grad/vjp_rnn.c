@@ -20,7 +20,8 @@ static void set_all(aot_vjp *b, unsigned n, aot_value got)
     }
 }
 
-/* _thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias) -> (hy, workspace) */
+/* _thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias) -> (hy,
+ * workspace) */
 void vjp_fused_gru_cell(aot_vjp *b)
 {
     aot_tracer *t = aot_vjp_tracer(b);

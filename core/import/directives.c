@@ -382,7 +382,8 @@ bool aot_directive_apply(aot_unit *u, const char *text, char *why, size_t size)
         snprintf(why, size, "expected: requires_grad NAME");
         return any;
     }
-    snprintf(why, size, "%.30s is not known; known are input, storage, same, op, requires_grad, hint, set",
+    snprintf(why, size,
+             "%.30s is not known; known are input, storage, same, op, requires_grad, hint, set",
              verb);
     return false;
 }

@@ -11,8 +11,8 @@
 /* Reads the first ViewAndMutationMeta(...) in the text. False if there is none; a text that breaks
  * off gives what was read. Arrays are in a. */
 bool aot_fw_metadata_parse(aot_fw_metadata *out, aot_arena *a, const char *text, size_t n);
-/* Its keep_input_mutations alone, which is what the backend asked for as keep_inference_input_mutations. False: not
- * said, *keeps stays. */
+/* Its keep_input_mutations alone, which is what the backend asked for as
+ * keep_inference_input_mutations. False: not said, *keeps stays. */
 bool aot_fw_metadata_keeps(bool *keeps, const char *text, size_t n);
 
 #endif

@@ -172,7 +172,8 @@ static void on_graph(void *arg, aot_block *b)
     aot_stage stage = t->export_heading ? AOT_STAGE_EXPORT : stage_of_heading(b->heading);
     if (stage == AOT_N_STAGES || (stage == AOT_STAGE_FORWARD && has_numbered_arg(text, n) &&
                                   !has(text, n, "primals_"))) {
-        stage = stage == AOT_N_STAGES ? aot_import_stage_of_text(text, n, t->previous) : AOT_STAGE_INFERENCE;
+        stage = stage == AOT_N_STAGES ? aot_import_stage_of_text(text, n, t->previous)
+                                      : AOT_STAGE_INFERENCE;
     }
     t->export_heading = false;
     t->run->stats->records++;

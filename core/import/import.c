@@ -71,7 +71,8 @@ static const char *expected(char *buf, size_t size)
 static const char *other_kind(const char *d, size_t n)
 {
     if (n >= 16 && memcmp(d, "SQLite format 3", 16) == 0) {
-        return "it is a session within a compressed file or a pipe, and a session is read in place: "
+        return "it is a session within a compressed file or a pipe, and a session is read in "
+               "place: "
                "unpack it, then open what comes out";
     }
     return NULL;

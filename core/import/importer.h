@@ -28,9 +28,9 @@ typedef struct aot_importer {
 bool aot_import_line(aot_import_run *run, aot_line *line);
 /* Notes that the input is cut off if its last line has no end. */
 void aot_import_check_end(aot_import_run *run, const aot_line *last);
-/* Makes a text safe for screens and sessions: bytes that are no UTF-8, and control characters but for tabs
- * and line ends, become U+FFFD.
- * Returns how many were replaced; out is untouched if none. */
+/* Makes a text safe for screens and sessions: bytes that are no UTF-8, and control characters but
+ * for tabs and line ends, become U+FFFD. Returns how many were replaced; out is untouched if
+ * none. */
 size_t aot_import_clean(aot_sb *out, const char *s, size_t n);
 /* Rank in a file name ("..._rank_3_abc.log"); -1. */
 int aot_import_rank_of_name(const char *path);

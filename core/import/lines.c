@@ -174,7 +174,8 @@ static size_t first_bad(const unsigned char *s, size_t n, size_t i)
         while (i + 8 <= n) { // eight ASCII bytes at once
             memcpy(&w, s + i, 8);
             uint64_t delete = w ^ 0x7f7f7f7f7f7f7f7fu;
-            if (((w | (w - 0x2020202020202020u) | (delete - 0x0101010101010101u)) & 0x8080808080808080u) != 0) {
+            if (((w | (w - 0x2020202020202020u) | (delete -0x0101010101010101u)) &
+                 0x8080808080808080u) != 0) {
                 break; // beyond ASCII, below a blank, or DEL
             }
             i += 8;

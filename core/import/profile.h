@@ -1,5 +1,5 @@
-/* Where the time of a compile went, read from what PyTorch logs of it: chromium events (a begin and an
- * end for each step) and, where there are none, the totals of compilation_metrics. */
+/* Where the time of a compile went, read from what PyTorch logs of it: chromium events (a begin and
+ * an end for each step) and, where there are none, the totals of compilation_metrics. */
 #ifndef AOT_IMPORT_PROFILE_H
 #define AOT_IMPORT_PROFILE_H
 
@@ -50,8 +50,8 @@ aot_profile *aot_profile_new(void);
 void aot_profile_free(aot_profile *p); /* NULL is fine */
 /* Takes what a record tells of times; others are passed over. */
 void aot_profile_add(aot_profile *p, const aot_record *r);
-/* Seconds that a unit's own records tell of its compile; -1: none do. A backward that was compiled later
- * is beside them. */
+/* Seconds that a unit's own records tell of its compile; -1: none do. A backward that was compiled
+ * later is beside them. */
 double aot_profile_unit_seconds(const aot_unit *u);
 /* Ends what is open and adds up. */
 void aot_profile_finish(aot_profile *p);

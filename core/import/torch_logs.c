@@ -31,7 +31,8 @@ typedef struct log_stream {
     uint64_t prefix;  /* hash of time and place of the message at work */
     bool in_graph;    /* inside a message that began with TRACED GRAPH */
     bool bare;        /* lines without prefixes */
-    char place[96];   /* in PyTorch's source, of the message at work: "torch/x.py:276"; "" unknown */
+    /* in PyTorch's source, of the message at work: "torch/x.py:276"; "" unknown */
+    char place[96];
     aot_unit_key key; /* of the message at work */
     aot_block block;
 } log_stream;

@@ -31,7 +31,8 @@ void aot_unit_free(aot_unit *u)
     free(u);
 }
 
-/* "forward model.py:12": the line is the first operator's, and another attempt may begin elsewhere. */
+/* "forward model.py:12": the line is the first operator's, and another attempt may begin
+ * elsewhere. */
 static bool same_function(const char *a, const char *b)
 {
     const char *end = strrchr(a, ':');
@@ -42,9 +43,9 @@ static bool same_function(const char *a, const char *b)
 bool aot_unit_other_attempt(const aot_unit *u, const aot_unit *other)
 {
     const aot_unit_key *a = &u->key, *b = &other->key;
-    return a->frame >= 0 && a->rank == b->rank && a->frame == b->frame && a->compile == b->compile &&
-           a->compiled_autograd_id == b->compiled_autograd_id && a->attempt != b->attempt &&
-           same_function(u->title, other->title);
+    return a->frame >= 0 && a->rank == b->rank && a->frame == b->frame &&
+           a->compile == b->compile && a->compiled_autograd_id == b->compiled_autograd_id &&
+           a->attempt != b->attempt && same_function(u->title, other->title);
 }
 
 bool aot_unit_was_restarted(const aot_unit *u, const aot_unit *later)

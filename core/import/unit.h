@@ -51,7 +51,8 @@ typedef struct aot_symbol {
     int64_t hint;
     bool has_hint;
     int64_t told; /* the input's hint, where the reader's stands in its place */
-    enum { AOT_HINT_AS_TOLD, AOT_HINT_REPLACED, AOT_HINT_FILLED, AOT_HINT_ADDED } taken; /* session/hints.h */
+    /* session/hints.h */
+    enum { AOT_HINT_AS_TOLD, AOT_HINT_REPLACED, AOT_HINT_FILLED, AOT_HINT_ADDED } taken;
 } aot_symbol;
 
 typedef struct aot_import_note {
@@ -74,8 +75,10 @@ typedef struct aot_unit {
     AOT_VEC(aot_symbol) symbols;
     AOT_VEC(aot_import_note) notes;
     json_t *config;       /* torch._functorch.config dump; NULL if not logged */
-    AOT_VEC(const char *) set; /* of a session: "name=value" that it was made with on top of config */
-    const struct aot_unit_edits *edits; /* what is changed about it (partition/edits.h); borrowed; NULL: nothing */
+    /* of a session: "name=value" that it was made with on top of config */
+    AOT_VEC(const char *) set;
+    /* what is changed about it (partition/edits.h); borrowed; NULL: nothing */
+    const struct aot_unit_edits *edits;
     const char *fw_metadata; /* ViewAndMutationMeta text; NULL if not logged */
     int *static_inputs;   /* static_input_indices of fw_metadata */
     int n_static_inputs;  /* -1 if not known */
@@ -83,17 +86,19 @@ typedef struct aot_unit {
     const char *cache;    /* "hit", "miss", "bypass" or NULL */
     double seconds;       /* of the compile, from compilation_metrics; < 0 unknown */
     const char *backend;  /* best knowledge: "aot_eager", "inductor", "" */
-    bool given_up;        /* PyTorch compiled again, in a later attempt, before it cut this joint graph */
+    /* PyTorch compiled again, in a later attempt, before it cut this joint graph */
+    bool given_up;
 } aot_unit;
 
 aot_unit *aot_unit_new(void); /* empty: every fact unknown; for readers of sessions too */
 void aot_unit_free(aot_unit *u);
-/* Whether both are attempts at one compile: the same function under the same number (a recorder numbers all frames
- * 0/0). */
+/* Whether both are attempts at one compile: the same function under the same number (a recorder
+ * numbers all frames 0/0). */
 bool aot_unit_other_attempt(const aot_unit *u, const aot_unit *other);
 /* Whether later is the attempt after u, which did not finish: it has no forward. */
 bool aot_unit_was_restarted(const aot_unit *u, const aot_unit *later);
-/* The same of a u that has a joint graph: a float that cannot stay symbolic makes PyTorch start again so. */
+/* The same of a u that has a joint graph: a float that cannot stay symbolic makes PyTorch start
+ * again so. */
 bool aot_unit_was_given_up(const aot_unit *u, const aot_unit *later);
 /* First record of a stage; NULL if the unit has none. */
 const aot_record *aot_unit_stage(const aot_unit *u, aot_stage s);
@@ -118,7 +123,8 @@ typedef struct aot_import_sink {
     /* A record that belongs to no unit or came after its unit was delivered (backward metrics,
      * chromium events); may be NULL. key may be NULL. */
     void (*on_loose)(void *arg, const aot_unit_key *key, const aot_record *r);
-    void (*on_progress)(void *arg, uint64_t done, uint64_t total); /* bytes; total 0 = unknown; may be NULL */
+    /* bytes; total 0 = unknown; may be NULL */
+    void (*on_progress)(void *arg, uint64_t done, uint64_t total);
 } aot_import_sink;
 
 /* Reads a log, a graph text, a .gz of these, a folder of rank logs, or "-" (standard input); the

@@ -5,7 +5,8 @@
 #include "ir/graph.h"
 
 typedef struct aot_graph_difference {
-    const aot_graph *ga, *gb; /* the modules in which it is: the graphs or two of their submodules */
+    /* the modules in which it is: the graphs or two of their submodules */
+    const aot_graph *ga, *gb;
     aot_node_id a, b;         /* first nodes that differ; AOT_NO_NODE where one graph has ended */
 } aot_graph_difference;
 

@@ -37,7 +37,8 @@ void aot_graph_free(aot_graph *g)
     aot_ctx *c = g->ctx;
     for (size_t i = c->graphs.n; i-- > 0;) {
         if (c->graphs.d[i] == g) {
-            memmove(&c->graphs.d[i], &c->graphs.d[i + 1], (c->graphs.n - i - 1) * sizeof *c->graphs.d);
+            memmove(&c->graphs.d[i], &c->graphs.d[i + 1],
+                    (c->graphs.n - i - 1) * sizeof *c->graphs.d);
             c->graphs.n--;
             break;
         }
@@ -180,7 +181,8 @@ static unsigned parse_dims(aot_ctx *c, const char *p, size_t n)
 static aot_sym sym_kind_of(const char *s, size_t n)
 {
     static const char *const bools[] = {"Eq(", "Ne(", " < ", " > ", " <= ", " >= ", " == ", "Not("};
-    static const char *const floats[] = {"zf", "zuf", "ToFloat(", "IntTrueDiv(", "FloatTrueDiv(", "FloatPow("};
+    static const char *const floats[] = {"zf",          "zuf",           "ToFloat(",
+                                         "IntTrueDiv(", "FloatTrueDiv(", "FloatPow("};
     if ((n == 4 && memcmp(s, "True", n) == 0) || (n == 5 && memcmp(s, "False", n) == 0)) {
         return AOT_SYM_BOOL;
     }
@@ -300,7 +302,7 @@ static void add_dims(aot_sb *b, const aot_ctx *c, const aot_dim *d, unsigned n)
     aot_sb_addc(b, ']');
 }
 
-/* ---- types by their parts: most calls ask for one that is there, and need no text then ---------- */
+/* ---- types by their parts: most calls ask for one that is there, and need no text then ------- */
 
 typedef struct tensor_parts {
     const aot_dim *sizes, *strides; /* strides NULL: none */

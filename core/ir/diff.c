@@ -4,11 +4,11 @@
  * deep hashes. Nodes whose deep hash is alone in both graphs are the same computation from the
  * inputs on: the longest run of them in both orders holds the match. A change in one node changes
  * the deep hash of all below it, so stretches between anchors are matched by `own`, first where
- * that is unique, then by the shortest edit script. What is left is matched by `form`, the target and the
- * operands' forms without types and constants (the same program at another size), then by the target alone.
- * Whether a matched pair is the same is decided
- * at the end, from the match of its operands. Inputs and attributes start it all: they hash by name,
- * and those of b whose name a does not have by the name of the one of a that they stand for. */
+ * that is unique, then by the shortest edit script. What is left is matched by `form`, the target
+ * and the operands' forms without types and constants (the same program at another size), then by
+ * the target alone. Whether a matched pair is the same is decided at the end, from the match of its
+ * operands. Inputs and attributes start it all: they hash by name, and those of b whose name a does
+ * not have by the name of the one of a that they stand for. */
 #include "ir/diff.h"
 
 #include <stdlib.h>
@@ -81,7 +81,8 @@ static uint64_t hash_args(const aot_graph *g, const aot_arg *a, uint32_t n, cons
 }
 
 /* Operands alone: where they stand and what form they have. */
-static uint64_t hash_forms(const aot_graph *g, const aot_arg *a, uint32_t n, const uint64_t *form, uint64_t h)
+static uint64_t hash_forms(const aot_graph *g, const aot_arg *a, uint32_t n, const uint64_t *form,
+                           uint64_t h)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (a[i].kind == AOT_ARG_NODE) {
@@ -95,10 +96,12 @@ static uint64_t hash_forms(const aot_graph *g, const aot_arg *a, uint32_t n, con
 
 static uint64_t hash_name(const aot_graph *g, const aot_node *n)
 {
-    return n->kind == AOT_OUTPUT ? 0 : hash_text(g, n->kind == AOT_PLACEHOLDER ? n->name : n->target);
+    return n->kind == AOT_OUTPUT ? 0
+                                 : hash_text(g, n->kind == AOT_PLACEHOLDER ? n->name : n->target);
 }
 
-static uint64_t hash_node(const aot_graph *g, const aot_node *n, uint64_t name, const uint64_t *deep)
+static uint64_t hash_node(const aot_graph *g, const aot_node *n, uint64_t name,
+                          const uint64_t *deep)
 {
     uint64_t h = aot_hash_mix(n->kind, deep != NULL);
     h = aot_hash_mix(h, name);
@@ -120,12 +123,13 @@ static side side_of(const aot_graph *g)
     return s;
 }
 
-/* Inputs of one name at other sizes are one: with the same element type and as many dimensions. The names of
- * primals are numbers, so with one more on one side they mean others. */
+/* Inputs of one name at other sizes are one: with the same element type and as many dimensions. The
+ * names of primals are numbers, so with one more on one side they mean others. */
 static uint64_t hash_kind(const aot_graph *g, const aot_node *n)
 {
     const aot_meta *m = aot_meta_get(g->ctx, n->meta);
-    return n->kind == AOT_PLACEHOLDER ? aot_hash_mix((uint64_t)m->val << 32 | m->dtype, m->ndim) : 0;
+    return n->kind == AOT_PLACEHOLDER ? aot_hash_mix((uint64_t)m->val << 32 | m->dtype, m->ndim)
+                                      : 0;
 }
 
 static void hash_nodes(side *s)
@@ -135,9 +139,12 @@ static void hash_nodes(side *s)
         s->own[i] = hash_node(s->g, n, s->name[i], NULL);
         s->deep[i] = hash_node(s->g, n, s->name[i], s->deep);
         bool item = aot_is_getitem(s->g, n); // which of several results is no matter of size
-        uint64_t h = item ? hash_args(s->g, aot_node_args(s->g, n), n->n_args, NULL, s->name[i]) : s->name[i];
-        s->form[i] = hash_forms(s->g, aot_node_args(s->g, n), n->n_args, s->form, aot_hash_mix(n->kind + hash_kind(s->g, n), h));
-        s->form[i] = hash_forms(s->g, aot_node_kwargs(s->g, n), 2u * n->n_kwargs, s->form, s->form[i]);
+        uint64_t h = item ? hash_args(s->g, aot_node_args(s->g, n), n->n_args, NULL, s->name[i])
+                          : s->name[i];
+        s->form[i] = hash_forms(s->g, aot_node_args(s->g, n), n->n_args, s->form,
+                                aot_hash_mix(n->kind + hash_kind(s->g, n), h));
+        s->form[i] =
+            hash_forms(s->g, aot_node_kwargs(s->g, n), 2u * n->n_kwargs, s->form, s->form[i]);
     }
 }
 
@@ -319,13 +326,15 @@ static uint64_t *sorted_names(const side *s, aot_node_kind kind, uint32_t *n)
 }
 
 /* Nodes of a kind whose name the other side does not have: their types and ids. */
-static uint32_t strangers(const side *s, const side *other, aot_node_kind kind, uint64_t *types, uint32_t *ids)
+static uint32_t strangers(const side *s, const side *other, aot_node_kind kind, uint64_t *types,
+                          uint32_t *ids)
 {
     uint32_t n = 0, n_theirs;
     uint64_t *theirs = sorted_names(other, kind, &n_theirs);
     for (uint32_t i = 0; i < s->n; i++) {
         const aot_node *x = aot_node_at(s->g, i);
-        if (x->kind == kind && bsearch(&s->name[i], theirs, n_theirs, sizeof *theirs, by_value) == NULL) {
+        if (x->kind == kind &&
+            bsearch(&s->name[i], theirs, n_theirs, sizeof *theirs, by_value) == NULL) {
             types[n] = hash_text(s->g, aot_meta_get(s->g->ctx, x->meta)->text);
             ids[n++] = i;
         }
@@ -341,7 +350,8 @@ static void rename_kind(differ *d, aot_node_kind kind)
     uint32_t *ia = aot_xcalloc(d->a.n + 1, sizeof *ia), *ib = aot_xcalloc(d->b.n + 1, sizeof *ib);
     t.a.own = aot_xcalloc(d->a.n + 1, sizeof *t.a.own);
     t.b.own = aot_xcalloc(d->b.n + 1, sizeof *t.b.own);
-    uint32_t na = strangers(&d->a, &d->b, kind, t.a.own, ia), nb = strangers(&d->b, &d->a, kind, t.b.own, ib);
+    uint32_t na = strangers(&d->a, &d->b, kind, t.a.own, ia),
+             nb = strangers(&d->b, &d->a, kind, t.b.own, ib);
     t.match = aot_xmalloc((na + 1) * sizeof *t.match);
     memset(t.match, 0xff, (na + 1) * sizeof *t.match);
     if (na != 0 && nb != 0) {

@@ -1,6 +1,7 @@
 /* What changed between two graphs, matched by structure: names of intermediate values count for
- * nothing, so a renamed graph is the same graph. An input is the one of its name; those whose name the
- * other graph does not have are matched in their order by type (a redacted graph, renamed code). */
+ * nothing, so a renamed graph is the same graph. An input is the one of its name; those whose name
+ * the other graph does not have are matched in their order by type (a redacted graph, renamed
+ * code). */
 #ifndef AOT_IR_DIFF_H
 #define AOT_IR_DIFF_H
 
@@ -22,12 +23,13 @@ typedef AOT_VEC(aot_edit) aot_edits;
 
 typedef struct aot_diff_counts {
     uint32_t n[4];    /* by aot_edit_kind */
-    uint32_t renamed; /* inputs and attributes that have another name on each side, and are the same else */
+    /* inputs and attributes that have another name on each side, and are the same else */
+    uint32_t renamed;
 } aot_diff_counts;
 
-/* Appends one edit a node, in the order of a, added nodes where they stand in b. Contexts may differ;
- * submodules are not entered. Cost: n log n for graphs that are alike; where a stretch of more than
- * some thousand nodes has nothing in common it is given up as removed and added. */
+/* Appends one edit a node, in the order of a, added nodes where they stand in b. Contexts may
+ * differ; submodules are not entered. Cost: n log n for graphs that are alike; where a stretch of
+ * more than some thousand nodes has nothing in common it is given up as removed and added. */
 aot_diff_counts aot_graph_diff(aot_edits *out, const aot_graph *a, const aot_graph *b);
 static inline bool aot_diff_is_same(const aot_diff_counts *c)
 {

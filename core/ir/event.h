@@ -25,8 +25,8 @@ typedef struct aot_observer {
                     const char *text);
     /* A rule made `replacement` (a node of to) for `node` (of g); either may be AOT_NO_NODE: a node
      * that is gone, a node that stands for none. stage is to's; rule names what did it. */
-    void (*on_edit)(void *arg, const char *rule, unsigned stage, const aot_graph *g, aot_node_id node,
-                    const aot_graph *to, aot_node_id replacement);
+    void (*on_edit)(void *arg, const char *rule, unsigned stage, const aot_graph *g,
+                    aot_node_id node, const aot_graph *to, aot_node_id replacement);
 } aot_observer;
 
 #endif

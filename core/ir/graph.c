@@ -12,7 +12,8 @@ const char *aot_node_kind_name(aot_node_kind k)
     return names[k];
 }
 
-static const char *const policies[] = {"", "MUST_SAVE", "PREFER_SAVE", "MUST_RECOMPUTE", "PREFER_RECOMPUTE"};
+static const char *const policies[] = {"", "MUST_SAVE", "PREFER_SAVE", "MUST_RECOMPUTE",
+                                       "PREFER_RECOMPUTE"};
 
 const char *aot_policy_name(aot_policy p)
 {
@@ -110,7 +111,8 @@ uint32_t aot_graph_copy_args(aot_graph *g, const aot_graph *from, uint32_t first
     return out;
 }
 
-aot_node_id aot_graph_copy_node(aot_graph *g, const aot_graph *from, aot_node_id id, const aot_node_id *map)
+aot_node_id aot_graph_copy_node(aot_graph *g, const aot_graph *from, aot_node_id id,
+                                const aot_node_id *map)
 {
     aot_node n = from->nodes.d[id];
     n.args = aot_graph_copy_args(g, from, n.args, n.n_args, map);
@@ -131,8 +133,9 @@ const aot_arg *aot_node_kwarg(const aot_graph *g, const aot_node *n, const char 
 
 aot_node_id aot_graph_output(const aot_graph *g)
 {
-    return g->nodes.n != 0 && g->nodes.d[g->nodes.n - 1].kind == AOT_OUTPUT ? (aot_node_id)(g->nodes.n - 1)
-                                                                            : AOT_NO_NODE;
+    return g->nodes.n != 0 && g->nodes.d[g->nodes.n - 1].kind == AOT_OUTPUT
+               ? (aot_node_id)(g->nodes.n - 1)
+               : AOT_NO_NODE;
 }
 
 aot_node_id aot_graph_find(const aot_graph *g, const char *name)
@@ -147,7 +150,8 @@ aot_node_id aot_graph_find(const aot_graph *g, const char *name)
 }
 
 /* Arguments nest a few levels in practice; the parser bounds them (see MAX_NEST in parse.c). */
-static void each_in(const aot_graph *g, const aot_arg *a, uint32_t n, void (*fn)(void *, aot_node_id), void *arg)
+static void each_in(const aot_graph *g, const aot_arg *a, uint32_t n,
+                    void (*fn)(void *, aot_node_id), void *arg)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (a[i].kind == AOT_ARG_NODE) {
@@ -158,7 +162,8 @@ static void each_in(const aot_graph *g, const aot_arg *a, uint32_t n, void (*fn)
     }
 }
 
-void aot_node_each_input(const aot_graph *g, const aot_node *n, void (*fn)(void *, aot_node_id), void *arg)
+void aot_node_each_input(const aot_graph *g, const aot_node *n, void (*fn)(void *, aot_node_id),
+                         void *arg)
 {
     each_in(g, aot_node_args(g, n), n->n_args, fn, arg);
     each_in(g, aot_node_kwargs(g, n), (uint32_t)n->n_kwargs * 2, fn, arg);
@@ -220,7 +225,8 @@ void aot_graph_link(aot_graph *g)
 void aot_graph_link_once(const aot_graph *g)
 {
     if (g->user_off == NULL) {
-        aot_graph_link((aot_graph *)(uintptr_t)g); // users are an index of the graph, no part of what it says
+        // users are an index of the graph, no part of what it says
+        aot_graph_link((aot_graph *)(uintptr_t)g);
     }
 }
 

@@ -150,7 +150,8 @@ typedef struct aot_node {
     uint8_t policy;    /* aot_policy; starts as the comment's */
     aot_op_id op;      /* row of the operator table, if it has one */
     aot_str name;      /* the value's name, unique in the graph */
-    aot_str target;    /* "torch.ops.aten.mm.default", "operator.add", "sin" (method), attribute or placeholder name */
+    /* "torch.ops.aten.mm.default", "operator.add", "sin" (method), attribute or placeholder name */
+    aot_str target;
     uint32_t args;     /* first of n_args in graph->args */
     uint32_t kwargs;   /* first of n_kwargs pairs: NAME arg, value, NAME arg, value ... */
     uint16_t n_args, n_kwargs; /* n_kwargs counts pairs */
@@ -229,10 +230,11 @@ aot_meta_id aot_ctx_tensor_meta(aot_ctx *c, aot_dtype dtype, const aot_dim *size
 /* Value of a symbolic expression at the hints; AOT_HINT_NONE if it has an unhinted symbol or a
  * function that is not known. Mirrors symbolic_shapes.py:size_hint. */
 int64_t aot_sym_eval(const aot_ctx *c, const char *expr, size_t n);
-/* Whether a symbol ("s77") had a value when it was traced, told or not; unbacked ones (u0) have none. */
+/* Whether a symbol ("s77") had a value when it was traced, told or not; unbacked ones (u0) have
+ * none. */
 bool aot_symbol_is_backed(const char *name, size_t n);
-/* The size for weights and sums: the value; else that of the expression with AOT_HINT_ASSUMED for each backed
- * symbol without a hint; AOT_HINT_NONE if it has unbacked ones. */
+/* The size for weights and sums: the value; else that of the expression with AOT_HINT_ASSUMED for
+ * each backed symbol without a hint; AOT_HINT_NONE if it has unbacked ones. */
 int64_t aot_dim_assumed(const aot_ctx *c, const aot_dim *d);
 /* The same; AOT_HINT_ASSUMED for an expression with unbacked symbols, as PyTorch's fallback. */
 int64_t aot_dim_size(const aot_ctx *c, const aot_dim *d);
@@ -251,7 +253,8 @@ static inline const aot_dim *aot_meta_sizes(const aot_ctx *c, const aot_meta *m)
 {
     return c->dims.d + m->dims;
 }
-static inline const aot_dim *aot_meta_strides(const aot_ctx *c, const aot_meta *m) /* if has_stride */
+static inline const aot_dim *aot_meta_strides(const aot_ctx *c,
+                                              const aot_meta *m) /* if has_stride */
 {
     return c->dims.d + m->dims + m->ndim;
 }
@@ -264,7 +267,8 @@ int64_t aot_meta_bytes(const aot_ctx *c, aot_meta_id m);
 /* ---- building and reading graphs ----------------------------------------------------------- */
 
 aot_graph *aot_graph_new(aot_ctx *c); /* owned by c */
-/* Frees one graph before its context is; its submodules stay. Cost: that of finding it among c's. */
+/* Frees one graph before its context is; its submodules stay. Cost: that of finding it among
+ * c's. */
 void aot_graph_free(aot_graph *g);
 /* A graph without nodes that has the name, layout, comments and submodules of another. */
 aot_graph *aot_graph_like(const aot_graph *g);
@@ -288,7 +292,8 @@ static inline const aot_arg *aot_node_kwargs(const aot_graph *g, const aot_node 
 {
     return g->args.d + n->kwargs;
 }
-static inline const aot_arg *aot_arg_items(const aot_graph *g, const aot_arg *a) /* LIST, TUPLE, ... */
+static inline const aot_arg *aot_arg_items(const aot_graph *g,
+                                           const aot_arg *a) /* LIST, TUPLE, ... */
 {
     return g->args.d + a->u.first;
 }
@@ -296,12 +301,14 @@ static inline const aot_arg *aot_arg_items(const aot_graph *g, const aot_arg *a)
 const aot_arg *aot_node_kwarg(const aot_graph *g, const aot_node *n, const char *key);
 /* The output node's id (the last node); AOT_NO_NODE if the graph has none. */
 aot_node_id aot_graph_output(const aot_graph *g);
-aot_node_id aot_graph_find(const aot_graph *g, const char *name); /* linear; AOT_NO_NODE if absent */
+aot_node_id aot_graph_find(const aot_graph *g,
+                           const char *name); /* linear; AOT_NO_NODE if absent */
 
 /* Appends a node; args and kwargs are copied from items that are already in g->args
  * (use aot_graph_add_args). Returns its id. */
 aot_node_id aot_graph_add(aot_graph *g, const aot_node *n);
-uint32_t aot_graph_add_args(aot_graph *g, const aot_arg *items, uint32_t n); /* index of the first */
+uint32_t aot_graph_add_args(aot_graph *g, const aot_arg *items,
+                            uint32_t n); /* index of the first */
 /* Deep copy of n arguments of `from` into g, node ids sent through map (map[id] in g). */
 uint32_t aot_graph_copy_args(aot_graph *g, const aot_graph *from, uint32_t first, uint32_t n,
                              const aot_node_id *map);
@@ -315,9 +322,11 @@ void aot_node_each_input(const aot_graph *g, const aot_node *n, void (*fn)(void 
                          void *arg);
 /* Talks to other ranks: an operator of c10d. */
 bool aot_node_is_collective(const aot_graph *g, aot_node_id id);
-/* Fills in_off .. user; call again after appending. Inputs of node i: in[in_off[i] .. in_off[i+1]). */
+/* Fills in_off .. user; call again after appending. Inputs of node i: in[in_off[i] ..
+ * in_off[i+1]). */
 void aot_graph_link(aot_graph *g);
-/* The same of a graph that was not linked yet: those of a cut are linked when somebody asks for users. */
+/* The same of a graph that was not linked yet: those of a cut are linked when somebody asks for
+ * users. */
 void aot_graph_link_once(const aot_graph *g);
 static inline uint32_t aot_n_users(const aot_graph *g, aot_node_id id)
 {

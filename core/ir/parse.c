@@ -6,8 +6,9 @@
  *           sin: "f32[4][1]cpu" = torch.ops.aten.sin.default(x);  x = None
  *           return (sin,)
  *
- * One pass, line by line; a statement is a small recursive descent with bounded nesting. Both layouts
- * are read: one-line signatures (TORCH_LOGS) and expanded ones with descriptors (TORCH_TRACE).
+ * One pass, line by line; a statement is a small recursive descent with bounded nesting. Both
+ * layouts are read: one-line signatures (TORCH_LOGS) and expanded ones with descriptors
+ * (TORCH_TRACE).
  * Mirrors: the printer, torch/fx/graph.py:_gen_python_code. */
 #include "ir/parse_internal.h"
 
@@ -21,13 +22,16 @@
 
 static void source_facts(aot_ctx *c, aot_src *s, const char *p, const char *end)
 {
-#define FIND(from, text) ((const char *)memmem((from), (size_t)(end - (from)), text, sizeof(text) - 1))
-    const char *ac = FIND(p, "ac_graph_id: "), *file = FIND(p, "File: "), *rec = FIND(p, "recompute: ");
+#define FIND(from, text)                                                                           \
+    ((const char *)memmem((from), (size_t)(end - (from)), text, sizeof(text) - 1))
+    const char *ac = FIND(p, "ac_graph_id: "), *file = FIND(p, "File: "),
+               *rec = FIND(p, "recompute: ");
     s->is_backward = FIND(p, "Backward of forward node: ") != NULL;
     if (ac != NULL && (file == NULL || ac < file)) {
         char *after;
         char num[16] = "";
-        size_t n = (size_t)(end - ac - 13) < sizeof num - 1 ? (size_t)(end - ac - 13) : sizeof num - 1;
+        size_t n =
+            (size_t)(end - ac - 13) < sizeof num - 1 ? (size_t)(end - ac - 13) : sizeof num - 1;
         memcpy(num, ac + 13, n);
         s->ac_graph_id = (int32_t)strtol(num, &after, 10);
         const char *q = ac + 13 + (after - num);
@@ -231,7 +235,8 @@ static void switch_to_bindings(parser *ps)
     aot_sb_free(&names);
 }
 
-/* primals_1: "f32[4]"; primals_2: "..."; (one line) or primals_1: "..."  # descriptor (one each). */
+/* primals_1: "f32[4]"; primals_2: "..."; (one line) or primals_1: "..."  # descriptor (one
+ * each). */
 static aot_status parse_binding_line(parser *ps)
 {
     aot_node n;
@@ -336,7 +341,8 @@ static aot_status parse_return(parser *ps)
     n.name = n.target = aot_intern_z(ps->c->strs, "output");
     g->layout.out_spec = ps_take(ps, "pytree.tree_unflatten(");
     char open = ps->p < ps->end ? *ps->p : '\0';
-    if ((open == '(' || open == '[') && ps->p + 1 < ps->end && (ps->p[1] == '\n' || ps->p[1] == '\r')) {
+    if ((open == '(' || open == '[') && ps->p + 1 < ps->end &&
+        (ps->p[1] == '\n' || ps->p[1] == '\r')) {
         ps->p++;
         AOT_TRY(parse_described_output(ps, &v, open == '(' ? ')' : ']'));
     } else {
@@ -440,7 +446,8 @@ static aot_status parse_line(parser *ps, bool *stop)
         }
         return begin_module(ps, indent);
     }
-    if (ps->depth > 0 && indent <= ps->stack[0].indent && *ps->p != '#' && !ps_looking_at(ps, "def forward(")) {
+    if (ps->depth > 0 && indent <= ps->stack[0].indent && *ps->p != '#' &&
+        !ps_looking_at(ps, "def forward(")) {
         *stop = true; // what follows the graph: "Graph signature:", other output
         return AOT_OK;
     }
@@ -479,8 +486,8 @@ static aot_status parse_line(parser *ps, bool *stop)
     return is_binding_line(ps) ? parse_binding_line(ps) : ps_parse_statement(ps);
 }
 
-aot_status aot_parse_graph(aot_graph **out, aot_ctx *c, const char *text, size_t n, uint32_t first_line,
-                           aot_err *err)
+aot_status aot_parse_graph(aot_graph **out, aot_ctx *c, const char *text, size_t n,
+                           uint32_t first_line, aot_err *err)
 {
     parser *ps = aot_xcalloc(1, sizeof *ps);
     size_t first_graph = c->graphs.n;
@@ -501,15 +508,17 @@ aot_status aot_parse_graph(aot_graph **out, aot_ctx *c, const char *text, size_t
         link_subgraphs(c, c->graphs.d[i]);
         note_older_printer(ps, c->graphs.d[i]);
         if (aot_graph_output(c->graphs.d[i]) == AOT_NO_NODE) {
-            status = AOT_FAIL_POS(err, AOT_E_PARSE, ((aot_pos){ps->line, 0}),
-                                  "class %s: expected a return statement, found the end of the graph",
-                                  aot_text(c, c->graphs.d[i]->class_name));
+            status =
+                AOT_FAIL_POS(err, AOT_E_PARSE, ((aot_pos){ps->line, 0}),
+                             "class %s: expected a return statement, found the end of the graph",
+                             aot_text(c, c->graphs.d[i]->class_name));
         }
     }
     if (status == AOT_OK) {
         *out = c->graphs.d[first_graph];
     }
-    while (aot_progress_stopped() && status != AOT_OK && c->graphs.n > first_graph) { // it may be read again
+    // it may be read again
+    while (aot_progress_stopped() && status != AOT_OK && c->graphs.n > first_graph) {
         aot_graph_free(c->graphs.d[c->graphs.n - 1]);
     }
     aot_vec_free(&ps->names);

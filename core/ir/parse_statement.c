@@ -162,8 +162,9 @@ static bool parse_unary(parser *ps, aot_node *n, aot_status *status)
     size_t count;
     const aot_pyop *ops = aot_pyops(&count);
     for (size_t i = 0; i < count; i++) {
-        if (ops[i].operands == 1 && *ps->p == ops[i].before[0] && ps->p + 1 < ps->end && ps_ident_char(ps->p[1]) &&
-            !isdigit((unsigned char)ps->p[1]) && !ps_looking_at(ps, "-inf")) {
+        if (ops[i].operands == 1 && *ps->p == ops[i].before[0] && ps->p + 1 < ps->end &&
+            ps_ident_char(ps->p[1]) && !isdigit((unsigned char)ps->p[1]) &&
+            !ps_looking_at(ps, "-inf")) {
             char target[64];
             aot_arg a;
             ps->p++;
@@ -206,7 +207,8 @@ static aot_status parse_rhs(parser *ps, aot_node *n)
     aot_status status = AOT_OK;
     aot_sb path = {0};
     const char *start = ps->p;
-    if ((ps_looking_at(ps, "self") || ps_looking_at(ps, "getattr(")) && parse_self_path(ps, &path, 0) && path.n != 0) {
+    if ((ps_looking_at(ps, "self") || ps_looking_at(ps, "getattr(")) &&
+        parse_self_path(ps, &path, 0) && path.n != 0) {
         n->kind = ps_looking_at(ps, "(") ? AOT_CALL_MODULE : AOT_GET_ATTR;
         n->target = aot_intern(ps->c->strs, path.d, path.n);
         aot_sb_free(&path);
@@ -245,7 +247,8 @@ aot_status ps_add_node(parser *ps, aot_node *n)
 {
     if (n->kind != AOT_OUTPUT && ps_binding_of(ps, n->name)->scope == ps->scope) {
         aot_pos at = {ps->line, 0};
-        return AOT_FAIL_POS(ps->err, AOT_E_PARSE, at, "expected a new name, found '%s' a second time",
+        return AOT_FAIL_POS(ps->err, AOT_E_PARSE, at,
+                            "expected a new name, found '%s' a second time",
                             aot_text(ps->c, n->name));
     }
     n->src = n->kind == AOT_PLACEHOLDER || n->kind == AOT_OUTPUT ? 0 : ps->src;
@@ -272,7 +275,8 @@ aot_status ps_end_statement(parser *ps)
             end--;
         }
         ps->frees_unused |= (size_t)(end - ps->p) > len + 8 && memcmp(end - 7, " = None", 7) == 0 &&
-                            memcmp(end - 7 - len, aot_text(ps->c, n->name), len) == 0 && end[-8 - (ptrdiff_t)len] == ' ';
+                            memcmp(end - 7 - len, aot_text(ps->c, n->name), len) == 0 &&
+                            end[-8 - (ptrdiff_t)len] == ' ';
     }
     ps_next_line(ps);
     return AOT_OK;

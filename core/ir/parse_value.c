@@ -18,7 +18,8 @@ aot_status ps_fail(parser *ps, const char *expected)
     }
     aot_pos at = {ps->line, (uint32_t)(p - ps->line_start) + 1};
     if (n == 0) {
-        return AOT_FAIL_POS(ps->err, AOT_E_PARSE, at, "expected %s, found the end of the line", expected);
+        return AOT_FAIL_POS(ps->err, AOT_E_PARSE, at, "expected %s, found the end of the line",
+                            expected);
     }
     return AOT_FAIL_POS(ps->err, AOT_E_PARSE, at, "expected %s, found '%.*s'", expected, (int)n, p);
 }
@@ -141,7 +142,8 @@ void ps_bind(parser *ps, aot_str s, aot_node_id id)
 aot_node_id ps_lookup(const parser *ps, const char *s, size_t n)
 {
     aot_str id = aot_intern_find(ps->c->strs, s, n);
-    return id != 0 && id < ps->names.n && ps->names.d[id].scope == ps->scope ? ps->names.d[id].node : AOT_NO_NODE;
+    return id != 0 && id < ps->names.n && ps->names.d[id].scope == ps->scope ? ps->names.d[id].node
+                                                                             : AOT_NO_NODE;
 }
 
 /* ---- values ------------------------------------------------------------------------------ */
@@ -247,12 +249,15 @@ static aot_status parse_items(parser *ps, char close, aot_arg *out, bool *traili
         if (ps_take(ps, ",")) {
             *trailing_comma = true;
         } else if (ps->p >= ps->end || *ps->p != close) {
-            return ps_fail(ps, close == ')' ? "',' or ')'" : close == ']' ? "',' or ']'" : "',' or '}'");
+            return ps_fail(ps, close == ')'   ? "',' or ')'"
+                               : close == ']' ? "',' or ']'"
+                                              : "',' or '}'");
         }
     }
     ps->p++;
     out->n += (uint32_t)(ps->stack_args.n - base);
-    uint32_t first = aot_graph_add_args(ps->g, ps->stack_args.d + base, (uint32_t)(ps->stack_args.n - base));
+    uint32_t first =
+        aot_graph_add_args(ps->g, ps->stack_args.d + base, (uint32_t)(ps->stack_args.n - base));
     out->u.first = first;
     ps->stack_args.n = base;
     return AOT_OK;

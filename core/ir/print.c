@@ -4,8 +4,9 @@
  *
  * The part after the semicolon frees values after their last use: it follows from the graph and is
  * made here, never stored.
- * Mirrors: torch/fx/graph.py:_gen_python_code, _PyTreeCodeGen, torch/fx/graph_module.py:_print_readable.
- * Differs: a node whose comment was never seen prints none, where FX says that it found no stack. */
+ * Mirrors: torch/fx/graph.py:_gen_python_code, _PyTreeCodeGen,
+ * torch/fx/graph_module.py:_print_readable. Differs: a node whose comment was never seen prints
+ * none, where FX says that it found no stack. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -68,7 +69,8 @@ void aot_print_float(aot_sb *out, double v)
     aot_sb_addf(out, "%.*f", decimals > 0 ? decimals : 1, v);
 }
 
-static void print_items(aot_sb *out, const aot_graph *g, const aot_arg *a, uint32_t n, const char *sep)
+static void print_items(aot_sb *out, const aot_graph *g, const aot_arg *a, uint32_t n,
+                        const char *sep)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (i != 0) {
@@ -333,7 +335,8 @@ static void register_use(void *arg, aot_node_id id)
     }
 }
 
-/* Walks backwards; the first user seen is the last one. A node that nobody uses is freed by itself. */
+/* Walks backwards; the first user seen is the last one. A node that nobody uses is freed by
+ * itself. */
 static void find_last_uses(printer *p)
 {
     uint32_t n = (uint32_t)p->g->nodes.n;
@@ -457,20 +460,23 @@ static void print_bindings(printer *p, bool expanded)
         }
     }
     p->out->n -= p->out->n > 0 && p->out->d[p->out->n - 1] == ' ' ? 1 : 0;
-    aot_sb_addf(p->out, " = fx_pytree.tree_flatten_spec(%s)\n", aot_text(g->ctx, g->layout.flatten_spec));
+    aot_sb_addf(p->out, " = fx_pytree.tree_flatten_spec(%s)\n",
+                aot_text(g->ctx, g->layout.flatten_spec));
 }
 
 static void print_described_output(printer *p, const aot_node *n)
 {
     const aot_graph *g = p->g;
     const aot_arg *ret = aot_node_args(g, n), *items = aot_arg_items(g, ret);
-    const char *open = ret->kind == AOT_ARG_TUPLE ? "(" : "[", *close = ret->kind == AOT_ARG_TUPLE ? ")" : "]";
+    const char *open = ret->kind == AOT_ARG_TUPLE ? "(" : "[",
+               *close = ret->kind == AOT_ARG_TUPLE ? ")" : "]";
     line_start(p, 8);
     aot_sb_addf(p->out, "return %s%s\n", g->layout.out_spec ? "pytree.tree_unflatten(" : "", open);
     for (uint32_t i = 0; i < ret->n; i++) {
         line_start(p, 12);
         aot_print_arg(p->out, g, &items[i]);
-        aot_sb_addf(p->out, ",  # %s\n", i < g->out_descs.n ? aot_text(g->ctx, g->out_descs.d[i]) : "None");
+        aot_sb_addf(p->out, ",  # %s\n",
+                    i < g->out_descs.n ? aot_text(g->ctx, g->out_descs.d[i]) : "None");
     }
     line_start(p, 8);
     aot_sb_addf(p->out, "%s%s\n", close, g->layout.out_spec ? ", self._out_spec)" : "");
@@ -505,7 +511,8 @@ static void print_body(printer *p, bool expanded)
             continue;
         }
         aot_str text = g->srcs.d[n->src].text;
-        if (n->kind != AOT_OUTPUT && text != 0 && text != shown && !(p->flags & AOT_PRINT_NO_COMMENTS)) {
+        if (n->kind != AOT_OUTPUT && text != 0 && text != shown &&
+            !(p->flags & AOT_PRINT_NO_COMMENTS)) {
             shown = text;
             aot_sb_addz(p->out, first ? "" : "\n");
             line_start(p, 8);
@@ -513,7 +520,8 @@ static void print_body(printer *p, bool expanded)
         }
         first = false;
         if (n->kind == AOT_OUTPUT && expanded && g->layout.has_out_descs && n->n_args != 0 &&
-            (aot_node_args(g, n)->kind == AOT_ARG_TUPLE || aot_node_args(g, n)->kind == AOT_ARG_LIST)) {
+            (aot_node_args(g, n)->kind == AOT_ARG_TUPLE ||
+             aot_node_args(g, n)->kind == AOT_ARG_LIST)) {
             print_described_output(p, n);
             continue;
         }
@@ -530,7 +538,8 @@ static void print_body(printer *p, bool expanded)
 static void print_module(aot_sb *out, const aot_graph *g, unsigned flags, size_t indent)
 {
     printer p = {.out = out, .g = g, .indent = indent, .flags = flags};
-    bool expanded = (g->layout.expanded || (flags & AOT_PRINT_EXPANDED) != 0) && !(flags & AOT_PRINT_ONE_LINE);
+    bool expanded =
+        (g->layout.expanded || (flags & AOT_PRINT_EXPANDED) != 0) && !(flags & AOT_PRINT_ONE_LINE);
     find_last_uses(&p);
     line_start(&p, 0);
     aot_str name = g->attr_name != 0 ? g->attr_name : g->class_name;

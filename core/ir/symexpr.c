@@ -2,7 +2,8 @@
  *
  * A precedence climber over the text; nothing is kept. Depth is bounded by MAX_DEPTH, so hostile
  * input cannot exhaust the stack. Integers stay integers; true division makes a float.
- * Mirrors torch/fx/experimental/symbolic_shapes.py:size_hint with torch/utils/_sympy/functions.py. */
+ * Mirrors torch/fx/experimental/symbolic_shapes.py:size_hint with
+ * torch/utils/_sympy/functions.py. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -83,11 +84,17 @@ static value apply(char op, value a, value b)
     bool flt = a.is_float || b.is_float;
     switch (op) {
     case '+':
-        return flt ? real(a.f + b.f) : __builtin_add_overflow(a.i, b.i, &r) ? (value){0} : integer(r);
+        return flt                                    ? real(a.f + b.f)
+               : __builtin_add_overflow(a.i, b.i, &r) ? (value){0}
+                                                      : integer(r);
     case '-':
-        return flt ? real(a.f - b.f) : __builtin_sub_overflow(a.i, b.i, &r) ? (value){0} : integer(r);
+        return flt                                    ? real(a.f - b.f)
+               : __builtin_sub_overflow(a.i, b.i, &r) ? (value){0}
+                                                      : integer(r);
     case '*':
-        return flt ? real(a.f * b.f) : __builtin_mul_overflow(a.i, b.i, &r) ? (value){0} : integer(r);
+        return flt                                    ? real(a.f * b.f)
+               : __builtin_mul_overflow(a.i, b.i, &r) ? (value){0}
+                                                      : integer(r);
     case '^':
         return power(a, b);
     case '/': // sympy prints an exact quotient this way
@@ -192,7 +199,8 @@ static value call(const char *name, size_t n, const value *a, int n_args)
         return a[0].i != 0 ? a[1] : a[2];
     }
     for (size_t k = 0; n_args == 2 && k < sizeof binary_functions / sizeof *binary_functions; k++) {
-        if (strlen(binary_functions[k].name) == n && memcmp(binary_functions[k].name, name, n) == 0) {
+        if (strlen(binary_functions[k].name) == n &&
+            memcmp(binary_functions[k].name, name, n) == 0) {
             char op = binary_functions[k].op;
             if (op == 'q') {
                 return a[1].f == 0 ? (value){0} : real(a[0].f / a[1].f);
@@ -317,7 +325,8 @@ static value parse_expr(scan *s, int min_prec)
             s->p = before;
             break;
         }
-        left = apply(operators[k].op, left, parse_expr(s, operators[k].prec + (operators[k].op != '^')));
+        left = apply(operators[k].op, left,
+                     parse_expr(s, operators[k].prec + (operators[k].op != '^')));
     }
     return left;
 }
@@ -377,11 +386,13 @@ void aot_sym_each(const char *expr, size_t n, void (*fn)(void *, const char *, s
         }
         size_t len = (size_t)(p - start);
         bool is_call = p < end && *p == '(';
-        bool is_word = (len == 4 && memcmp(start, "True", 4) == 0) || (len == 5 && memcmp(start, "False", 5) == 0);
+        bool is_word = (len == 4 && memcmp(start, "True", 4) == 0) ||
+                       (len == 5 && memcmp(start, "False", 5) == 0);
         bool seen = false;
         for (const char *q = expr; q + len <= start && !seen; q++) {
             bool left = q == expr || !(isalnum((unsigned char)q[-1]) || q[-1] == '_');
-            seen = left && memcmp(q, start, len) == 0 && !(isalnum((unsigned char)q[len]) || q[len] == '_');
+            seen = left && memcmp(q, start, len) == 0 &&
+                   !(isalnum((unsigned char)q[len]) || q[len] == '_');
         }
         if (!is_call && !is_word && !seen) {
             fn(arg, start, len);

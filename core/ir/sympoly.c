@@ -100,7 +100,9 @@ static int poly_rank(const aot_poly *p)
     if (p->n > 1) {
         return 3;
     }
-    return p->t[0].n > 1 ? 2 : rank(p->t[0].f[0].atom) == RANK_SYMBOL ? 1 : 3 + rank(p->t[0].f[0].atom);
+    return p->t[0].n > 1                            ? 2
+           : rank(p->t[0].f[0].atom) == RANK_SYMBOL ? 1
+                                                    : 3 + rank(p->t[0].f[0].atom);
 }
 
 static int compare_factors(const aot_term *x, const aot_term *y)

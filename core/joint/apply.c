@@ -29,7 +29,8 @@ static bool is_unsupported(const fx *f, uint32_t id, bool is_output)
         return false;
     }
     bool complex = aot_dtype_get((aot_dtype)m->dtype)->kind == 'c';
-    if (complex && is_output && (fx_is(f, id, "aten.view.dtype") || fx_is(f, id, "prims.convert_element_type.default"))) {
+    if (complex && is_output &&
+        (fx_is(f, id, "aten.view.dtype") || fx_is(f, id, "prims.convert_element_type.default"))) {
         return false;
     }
     return complex || m->dtype == AOT_F8E8M0FNU || strcmp(aot_text(f->c, m->device), "meta") == 0;
@@ -50,7 +51,8 @@ static void check_input(void *arg, aot_node_id id)
  * Mirrors torch/_inductor/lowering.py:fallback_node_due_to_unsupported_type. */
 static bool is_left_alone(const fx *f, uint32_t id)
 {
-    if (fx_is(f, id, "aten.view_as_complex.default") || fx_is(f, id, "aten.lift_fresh_copy.default")) {
+    if (fx_is(f, id, "aten.view_as_complex.default") ||
+        fx_is(f, id, "aten.lift_fresh_copy.default")) {
         return false;
     }
     input_check c = {f, is_unsupported(f, id, true)};
@@ -63,7 +65,8 @@ static uint32_t *write_regions(const fx *f)
 {
     uint32_t *r = aot_xcalloc(f->g->nodes.n + 1, sizeof *r), region = 0;
     for (uint32_t i = f->head; i != AOT_NO_NODE; i = fx_next(f, i)) {
-        region += fx_node(f, i)->kind == AOT_CALL_FUNCTION && (aot_op(fx_node(f, i)->op)->flags & AOT_OPF_MUTATES) != 0;
+        region += fx_node(f, i)->kind == AOT_CALL_FUNCTION &&
+                  (aot_op(fx_node(f, i)->op)->flags & AOT_OPF_MUTATES) != 0;
         r[i] = region;
     }
     return r;
@@ -103,11 +106,13 @@ typedef struct applying {
 static void try_rows(applying *a, joint_group group, uint32_t node)
 {
     for (size_t r = 0; r < N_ROWS && !a->f->l.d[node].erased; r++) {
-        if (rows[r].group != group || !pattern_starts_with(&a->patterns[r], fx_node(a->f, node)->op)) {
+        if (rows[r].group != group ||
+            !pattern_starts_with(&a->patterns[r], fx_node(a->f, node)->op)) {
             continue;
         }
         match m;
-        if (pattern_match(&m, &a->patterns[r], a->f, node) && in_one_region(a->f, &m, a->regions, a->n_known)) {
+        if (pattern_match(&m, &a->patterns[r], a->f, node) &&
+            in_one_region(a->f, &m, a->regions, a->n_known)) {
             a->count++;
             a->f->rule = rows[r].name;
             fx_insert_before(a->f, node);
@@ -130,7 +135,8 @@ static uint32_t count_calls(const fx *f, const char *target)
 static bool is_root(const applying *a, joint_group group, aot_op_id op)
 {
     for (size_t r = 0; r < N_ROWS; r++) {
-        if ((rows[r].group == group || (group == JOINT_PATTERNS && rows[r].group == JOINT_RANDPERM)) &&
+        if ((rows[r].group == group ||
+             (group == JOINT_PATTERNS && rows[r].group == JOINT_RANDPERM)) &&
             pattern_starts_with(&a->patterns[r], op)) {
             return true;
         }
@@ -276,7 +282,8 @@ void joint_replace(fx *f, const match *m, const trace *t, const aot_arg *args)
     }
     for (size_t i = 0; i < m->outs.n && i < t->outs.n; i++) {
         uint32_t old = m->outs.d[i];
-        if (old == AOT_NO_NODE || t->outs.d[i] == AOT_NO_NODE || map[t->outs.d[i]].kind != AOT_ARG_NODE) {
+        if (old == AOT_NO_NODE || t->outs.d[i] == AOT_NO_NODE ||
+            map[t->outs.d[i]].kind != AOT_ARG_NODE) {
             continue;
         }
         uint32_t now = map[t->outs.d[i]].u.node;

@@ -1,8 +1,8 @@
 /* Attention written by hand: 144 patterns made from the rows of attention.def, tried in order.
  *
  * A row is traced with example types into a pattern once a run, and its replacement with the real
- * types where it matches. Whether the CPU's flash kernel takes the place, or scores computed by hand
- * again, follows from these types.
+ * types where it matches. Whether the CPU's flash kernel takes the place, or scores computed by
+ * hand again, follows from these types.
  * Mirrors: torch/_inductor/fx_passes/fuse_attention.py. */
 #include <assert.h>
 #include <stdlib.h>
@@ -11,14 +11,22 @@
 #include "joint/attention.h"
 #include "joint/internal.h"
 
-typedef enum check { CHECK_NONE, CHECK_PARAMS, CHECK_SCALE_div, CHECK_SCALE_mul, CHECK_SCALE_div_no_cuda, CHECK_PARAMS_no_cuda } check;
+typedef enum check {
+    CHECK_NONE,
+    CHECK_PARAMS,
+    CHECK_SCALE_div,
+    CHECK_SCALE_mul,
+    CHECK_SCALE_div_no_cuda,
+    CHECK_PARAMS_no_cuda
+} check;
 
 static const struct attention_row {
     int number;
     const char *inputs, *search, *replace;
     check check;
 } rows[] = {
-#define ATTENTION(number, inputs, search, replace, check) {number, inputs, search, replace, CHECK_##check},
+#define ATTENTION(number, inputs, search, replace, check)                                          \
+    {number, inputs, search, replace, CHECK_##check},
 #define EXAMPLE(number, types, when)
 #include "joint/attention.def"
 #undef ATTENTION
@@ -39,7 +47,11 @@ static const struct attention_example {
 #undef EXAMPLE
 };
 
-enum { N_ROWS = sizeof rows / sizeof rows[0], N_EXAMPLES = sizeof examples / sizeof examples[0], MAX_INPUTS = 8 };
+enum {
+    N_ROWS = sizeof rows / sizeof rows[0],
+    N_EXAMPLES = sizeof examples / sizeof examples[0],
+    MAX_INPUTS = 8
+};
 
 /* A number that stands for dropout_p while a pattern is traced. */
 static const double dropout_mark = 0.113377;
@@ -73,8 +85,10 @@ static aot_meta_id example_type(aot_ctx *c, const char *word, aot_dtype d)
         unsigned n;
         int sizes[4];
     } kinds[] = {
-        {"g1", 4, {1, 4, 8, 16}}, {"g3", 3, {1024, 128, 128}}, {"g", 4, {2, 4, 8, 16}}, {"b", 4, {1, 1, 8, 8}},
-        {"m1", 4, {1, 1, 1, 4}}, {"m2", 2, {2, 4}}, {"m", 4, {2, 1, 1, 4}}, {"c", 0, {0}},
+        {"g1", 4, {1, 4, 8, 16}}, {"g3", 3, {1024, 128, 128}},
+        {"g", 4, {2, 4, 8, 16}},  {"b", 4, {1, 1, 8, 8}},
+        {"m1", 4, {1, 1, 1, 4}},  {"m2", 2, {2, 4}},
+        {"m", 4, {2, 1, 1, 4}},   {"c", 0, {0}},
     };
     size_t k = 0;
     while (!aot_starts_with(word, kinds[k].name)) {
@@ -113,7 +127,7 @@ static bool is_dropout(const char *name)
     return strcmp(name, "dropout_p") == 0;
 }
 
-/* ---- from a trace to a pattern ---------------------------------------------------------------- */
+/* ---- from a trace to a pattern --------------------------------------------------------------- */
 
 typedef struct conversion {
     const trace *t;
@@ -164,7 +178,8 @@ static pat_arg convert_arg(conversion *v, const aot_arg *a)
         return dtype ? (pat_arg){.kind = PAT_ANY} : (pat_arg){.kind = PAT_CONST, .value = *a};
     }
     case AOT_ARG_LIST:
-        return (pat_arg){.kind = a->n != 0 && is_number(&f->g->args.d[a->u.first]) ? PAT_ANY : PAT_LIST};
+        return (pat_arg){.kind = a->n != 0 && is_number(&f->g->args.d[a->u.first]) ? PAT_ANY
+                                                                                   : PAT_LIST};
     default:
         return (pat_arg){.kind = PAT_CONST, .value = *a};
     }
@@ -177,7 +192,10 @@ static int convert_node(conversion *v, uint32_t id)
         return v->call_of[id];
     }
     aot_node n = *fx_node(f, id);
-    pat_call c = {.op = aot_op(n.op)->name, .users = (int)fx_n_users(f, id), .n_args = n.n_args, .n_kwargs = n.n_kwargs};
+    pat_call c = {.op = aot_op(n.op)->name,
+                  .users = (int)fx_n_users(f, id),
+                  .n_args = n.n_args,
+                  .n_kwargs = n.n_kwargs};
     AOT_VEC(pat_arg) args = {0};
     for (uint32_t i = 0; i < (uint32_t)n.n_args + n.n_kwargs; i++) {
         uint32_t at = i < n.n_args ? n.args + i : n.kwargs + 2 * (i - n.n_args) + 1;
@@ -188,7 +206,8 @@ static int convert_node(conversion *v, uint32_t id)
     c.kwargs = c.args + c.n_args;
     for (uint32_t i = 0; i < args.n; i++) {
         aot_vec_push(&v->out->args, args.d[i]);
-        aot_vec_push(&v->out->keys, i < n.n_args ? 0 : f->g->args.d[n.kwargs + 2 * (i - n.n_args)].u.s);
+        aot_vec_push(&v->out->keys,
+                     i < n.n_args ? 0 : f->g->args.d[n.kwargs + 2 * (i - n.n_args)].u.s);
     }
     aot_vec_free(&args);
     aot_vec_push(&v->out->calls, c);
@@ -196,7 +215,8 @@ static int convert_node(conversion *v, uint32_t id)
     return v->call_of[id];
 }
 
-static void pattern_of_trace(pattern *out, const trace *t, const char *name, const char *const *names)
+static void pattern_of_trace(pattern *out, const trace *t, const char *name,
+                             const char *const *names)
 {
     *out = (pattern){.name = name};
     conversion v = {.t = t, .out = out, .names = names};
@@ -218,20 +238,24 @@ struct attention_set {
     AOT_VEC(attention_pattern) p;
 };
 
-static char *name_of(aot_ctx *c, const struct attention_example *e, const struct attention_row *row, aot_dtype d, bool train)
+static char *name_of(aot_ctx *c, const struct attention_example *e, const struct attention_row *row,
+                     aot_dtype d, bool train)
 {
     bool f32_mask = e->when == EXAMPLE_HALF;
-    return aot_arena_printf(c->arena, "_sfdp_pattern_%d%s%s%s_%s", row->number, d == AOT_F32 ? "" : "_half",
-                            f32_mask ? "_mask_fp32" : "", aot_starts_with(e->types, "g1") ? "_bs1" : "",
+    return aot_arena_printf(c->arena, "_sfdp_pattern_%d%s%s%s_%s", row->number,
+                            d == AOT_F32 ? "" : "_half", f32_mask ? "_mask_fp32" : "",
+                            aot_starts_with(e->types, "g1") ? "_bs1" : "",
                             train ? "training" : "inference");
 }
 
-static void add_pattern(attention_set *s, aot_ctx *c, const struct attention_example *e, aot_dtype d, bool train)
+static void add_pattern(attention_set *s, aot_ctx *c, const struct attention_example *e,
+                        aot_dtype d, bool train)
 {
     const struct attention_row *row = row_of(e->number);
     char name_buf[128], type_buf[64];
     const char *names[MAX_INPUTS], *types[MAX_INPUTS];
-    unsigned n = split(row->inputs, name_buf, sizeof name_buf, names), n_types = split(e->types, type_buf, sizeof type_buf, types);
+    unsigned n = split(row->inputs, name_buf, sizeof name_buf, names),
+             n_types = split(e->types, type_buf, sizeof type_buf, types);
     trace_input in[MAX_INPUTS];
     for (unsigned i = 0; i < n; i++) {
         in[i] = (trace_input){.name = names[i], .value = trace_float(train ? dropout_mark : 0.0)};
@@ -243,7 +267,8 @@ static void add_pattern(attention_set *s, aot_ctx *c, const struct attention_exa
         }
     }
     (void)n_types;
-    attention_pattern p = {.row = (int)(row - rows), .train = train, .name = name_of(c, e, row, d, train)};
+    attention_pattern p = {
+        .row = (int)(row - rows), .train = train, .name = name_of(c, e, row, d, train)};
     for (unsigned i = 0; i < n; i++) {
         p.grads |= in[i].grad ? 1u << i : 0;
     }
@@ -317,18 +342,21 @@ static bool mask_fits(const fx *f, const match *m, const aot_fake *query)
     }
     uint32_t mask = fx_arg_node(f, add, 1);
     aot_fake t = mask != AOT_NO_NODE ? joint_type(f, mask) : (aot_fake){0};
-    return t.val == AOT_VAL_TENSOR && (t.dtype == query->dtype || t.dtype == AOT_B8 || t.dtype == AOT_F32) &&
+    return t.val == AOT_VAL_TENSOR &&
+           (t.dtype == query->dtype || t.dtype == AOT_B8 || t.dtype == AOT_F32) &&
            t.device == query->device && t.ndim != 0;
 }
 
 static bool params_fit(const fx *f, const match *m)
 {
-    uint32_t q = match_get_node(m, f->c, "query"), k = match_get_node(m, f->c, "key"), v = match_get_node(m, f->c, "value");
+    uint32_t q = match_get_node(m, f->c, "query"), k = match_get_node(m, f->c, "key"),
+             v = match_get_node(m, f->c, "value");
     if (q == AOT_NO_NODE || k == AOT_NO_NODE || v == AOT_NO_NODE) {
         return false;
     }
     aot_fake x = joint_type(f, q), y = joint_type(f, k), z = joint_type(f, v);
-    if (x.val != AOT_VAL_TENSOR || x.dtype != y.dtype || x.dtype != z.dtype || x.device != y.device || x.device != z.device) {
+    if (x.val != AOT_VAL_TENSOR || x.dtype != y.dtype || x.dtype != z.dtype ||
+        x.device != y.device || x.device != z.device) {
         return false;
     }
     // CUDA's fused kernels compute f32 in tf32, which is off unless asked for
@@ -338,7 +366,8 @@ static bool params_fit(const fx *f, const match *m)
 static bool scaled_by_number(const fx *f, const match *m, const char *target)
 {
     uint32_t call = first_call(f, m, target);
-    const aot_arg *a = call != AOT_NO_NODE && fx_node(f, call)->n_args > 1 ? fx_args(f, call) + 1 : NULL;
+    const aot_arg *a =
+        call != AOT_NO_NODE && fx_node(f, call)->n_args > 1 ? fx_args(f, call) + 1 : NULL;
     return a != NULL && is_number(a);
 }
 
@@ -353,7 +382,8 @@ static bool passes_check(const fx *f, const match *m, check c)
     case CHECK_PARAMS_no_cuda:
         return !(q != AOT_NO_NODE && is_cuda(f, q)) && params_fit(f, m);
     case CHECK_SCALE_div_no_cuda:
-        return !(q != AOT_NO_NODE && is_cuda(f, q)) && scaled_by_number(f, m, "aten.div.Tensor") && params_fit(f, m);
+        return !(q != AOT_NO_NODE && is_cuda(f, q)) && scaled_by_number(f, m, "aten.div.Tensor") &&
+               params_fit(f, m);
     case CHECK_SCALE_div:
         return scaled_by_number(f, m, "aten.div.Tensor") && params_fit(f, m);
     case CHECK_SCALE_mul:
@@ -371,13 +401,16 @@ static trace_value captured_value(const aot_arg *a)
                                       : trace_int(a->u.i);
 }
 
-/* False: a captured argument is neither a tensor nor a number, or an integer that wants a gradient. */
-static bool replacement_inputs(const fx *f, const match *m, const attention_pattern *p, const char *const *names,
-                               unsigned n, trace_input *in, aot_arg *args, unsigned *n_args)
+/* False: a captured argument is neither a tensor nor a number, or an integer that wants a
+ * gradient. */
+static bool replacement_inputs(const fx *f, const match *m, const attention_pattern *p,
+                               const char *const *names, unsigned n, trace_input *in, aot_arg *args,
+                               unsigned *n_args)
 {
     *n_args = 0;
     for (unsigned i = 0; i < n; i++) {
-        in[i] = (trace_input){.name = names[i], .value = trace_float(0.0), .grad = (p->grads & 1u << i) != 0};
+        in[i] = (trace_input){
+            .name = names[i], .value = trace_float(0.0), .grad = (p->grads & 1u << i) != 0};
         const aot_arg *a = match_get(m, f->c, names[i]);
         if (a == NULL && is_dropout(names[i]) && !p->train) {
             continue;
@@ -411,7 +444,8 @@ static bool replace(joint *j, const match *m, const attention_pattern *p)
     trace_input in[MAX_INPUTS];
     aot_arg args[MAX_INPUTS + 1];
     unsigned n = split(row->inputs, buf, sizeof buf, names), n_args;
-    if (!passes_check(f, m, row->check) || !replacement_inputs(f, m, p, names, n, in, args, &n_args)) {
+    if (!passes_check(f, m, row->check) ||
+        !replacement_inputs(f, m, p, names, n, in, args, &n_args)) {
         return false;
     }
     trace t;
@@ -422,7 +456,8 @@ static bool replace(joint *j, const match *m, const attention_pattern *p)
         joint_replace(f, m, &t, args);
         f->rule = NULL;
     } else {
-        joint_note(j, m->outs.d[0], "%s is there, but its replacement is not: %s", p->name, t.err.msg);
+        joint_note(j, m->outs.d[0], "%s is there, but its replacement is not: %s", p->name,
+                   t.err.msg);
     }
     trace_free(&t);
     return ok;

@@ -1,9 +1,9 @@
 /* Constant folding of tensors that hold one value throughout, and what follows from it: x + 0,
  * x - 0, x * 1 and x / 1 become x.
  *
- * The graph is run on values of one element: constructors give theirs, views pass it on, element-wise
- * operators compute. A folded value is kept only where some of its users are not folded themselves,
- * and not if two folded values share memory.
+ * The graph is run on values of one element: constructors give theirs, views pass it on,
+ * element-wise operators compute. A folded value is kept only where some of its users are not
+ * folded themselves, and not if two folded values share memory.
  * Mirrors: torch/_inductor/fx_passes/joint_graph.py (constant_fold_uniform_value, remove_no_ops,
  * remove_redundant_views), torch/_inductor/constant_folding.py. */
 #include <stdlib.h>
@@ -34,7 +34,8 @@ static bool is_unknowable(const fx *f, uint32_t id)
         return true;
     }
     const aot_op_info *op = aot_op(n->op);
-    return (op->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0 || (op->flags & AOT_OPF_HIGHER_ORDER) != 0 ||
+    return (op->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0 ||
+           (op->flags & AOT_OPF_HIGHER_ORDER) != 0 ||
            strcmp(op->packet, "aten._efficientzerotensor") == 0;
 }
 
@@ -73,8 +74,9 @@ static aot_dtype dtype_of_arg(const fx *f, const aot_arg *a)
 
 static bool is_view(const aot_op_info *op)
 {
-    static const char *const packets[] = {"aten.squeeze", "aten.unsqueeze", "aten.alias", "aten.view", "aten.slice", "aten.t",
-                                          "prims.broadcast_in_dim", "aten.expand", "aten.as_strided", "aten.permute"};
+    static const char *const packets[] = {
+        "aten.squeeze", "aten.unsqueeze",         "aten.alias",  "aten.view",       "aten.slice",
+        "aten.t",       "prims.broadcast_in_dim", "aten.expand", "aten.as_strided", "aten.permute"};
     for (size_t i = 0; i < sizeof packets / sizeof packets[0]; i++) {
         if (strcmp(op->packet, packets[i]) == 0) {
             return true;
@@ -95,7 +97,8 @@ static value_call operands(const folder *d, uint32_t id)
         aot_dtype t = dtype_of_arg(f, a);
         c.dtype_arg = c.dtype_arg == AOT_NO_DTYPE ? t : c.dtype_arg;
     }
-    const aot_arg *alpha = aot_node_kwarg(f->g, n, "alpha"), *mode = aot_node_kwarg(f->g, n, "rounding_mode");
+    const aot_arg *alpha = aot_node_kwarg(f->g, n, "alpha"),
+                  *mode = aot_node_kwarg(f->g, n, "rounding_mode");
     aot_dtype t = dtype_of_arg(f, aot_node_kwarg(f->g, n, "dtype"));
     c.dtype_arg = c.dtype_arg == AOT_NO_DTYPE ? t : c.dtype_arg;
     c.alpha = alpha != NULL ? value_of_arg(d, alpha) : (value){.kind = VALUE_UNKNOWN};
@@ -106,7 +109,8 @@ static value_call operands(const folder *d, uint32_t id)
 static bool is_computable(const value_call *c)
 {
     for (unsigned i = 0; i < c->n; i++) {
-        bool complex = c->arg[i].kind == VALUE_TENSOR && aot_dtype_get((aot_dtype)c->arg[i].dtype)->kind == 'c';
+        bool complex = c->arg[i].kind == VALUE_TENSOR &&
+                       aot_dtype_get((aot_dtype)c->arg[i].dtype)->kind == 'c';
         if (complex || c->arg[i].kind == VALUE_SYMBOL || c->arg[i].kind == VALUE_UNKNOWN) {
             return false;
         }
@@ -130,7 +134,8 @@ static value full_value(folder *d, uint32_t id)
     if (t == AOT_NO_DTYPE) {
         t = v.is_float ? AOT_F32 : v.is_bool ? AOT_B8 : AOT_I64;
     }
-    return aot_dtype_get(t)->kind == 'c' ? (value){.kind = VALUE_UNKNOWN} : fresh(d, value_as(&v, t));
+    return aot_dtype_get(t)->kind == 'c' ? (value){.kind = VALUE_UNKNOWN}
+                                         : fresh(d, value_as(&v, t));
 }
 
 /* What a node whose inputs are all known gives. */
@@ -176,7 +181,7 @@ static value deduce(folder *d, uint32_t id)
     return fresh(d, v);
 }
 
-/* ---- which values are kept -------------------------------------------------------------------- */
+/* ---- which values are kept ------------------------------------------------------------------- */
 
 static void keep(folder *d, uint32_t id, value v)
 {
@@ -307,7 +312,8 @@ static void run(folder *d)
         const aot_node *n = fx_node(f, i);
         if (n->kind == AOT_PLACEHOLDER) {
             const aot_meta *m = aot_meta_get(f->c, n->meta);
-            d->env[i].kind = m->val == AOT_VAL_SYM && m->sym_kind == AOT_SYM_INT ? VALUE_SYMBOL : VALUE_UNKNOWN;
+            d->env[i].kind =
+                m->val == AOT_VAL_SYM && m->sym_kind == AOT_SYM_INT ? VALUE_SYMBOL : VALUE_UNKNOWN;
         } else if (n->kind == AOT_CALL_FUNCTION) {
             run_node(d, i);
         } else if (n->kind == AOT_GET_ATTR && n->subgraph == 0) {
@@ -330,7 +336,8 @@ static uint32_t symbol_node(const fx *f, aot_dim dim)
     return AOT_NO_NODE;
 }
 
-/* Sizes as arguments; false if a symbol has no node, or one that is computed from the value itself. */
+/* Sizes as arguments; false if a symbol has no node, or one that is computed from the value
+ * itself. */
 static bool size_args(const fx *f, uint32_t id, const aot_fake *t, aot_arg *out)
 {
     for (unsigned i = 0; i < t->ndim; i++) {
@@ -356,7 +363,8 @@ static bool is_kept(const folder *d, const uint32_t *n_storage, uint32_t id)
 {
     aot_fake t = joint_type(d->f, id);
     bool odd = t.dtype == AOT_U8 || t.dtype == AOT_U16 || t.dtype == AOT_U32 || t.dtype == AOT_U64;
-    return t.val == AOT_VAL_TENSOR && aot_fake_is_contiguous(&t) && !odd && n_storage[d->replacement[id].storage] <= 1;
+    return t.val == AOT_VAL_TENSOR && aot_fake_is_contiguous(&t) && !odd &&
+           n_storage[d->replacement[id].storage] <= 1;
 }
 
 static void mark(joint *j, uint32_t id, const aot_arg *a)
@@ -424,7 +432,8 @@ static bool is_marked(const joint *j, const uint8_t *marks, uint32_t id)
 
 static bool same_shape_and_device(const aot_fake *a, const aot_fake *b)
 {
-    bool same = a->val == AOT_VAL_TENSOR && b->val == AOT_VAL_TENSOR && a->ndim == b->ndim && a->device == b->device;
+    bool same = a->val == AOT_VAL_TENSOR && b->val == AOT_VAL_TENSOR && a->ndim == b->ndim &&
+                a->device == b->device;
     for (unsigned i = 0; same && i < a->ndim; i++) {
         same = aot_dim_same(a->size[i], b->size[i]);
     }
@@ -468,11 +477,13 @@ static void no_op(joint *j, uint32_t id)
     uint32_t a = fx_arg_node(f, id, 0), b = fx_arg_node(f, id, 1);
     bool plain = alpha_of(f, id) == 1;
     j->f.rule = "remove_no_ops";
-    if (fx_is(f, id, "aten.add.Tensor") && plain && (is_marked(j, j->zero, a) || is_marked(j, j->zero, b))) {
+    if (fx_is(f, id, "aten.add.Tensor") && plain &&
+        (is_marked(j, j->zero, a) || is_marked(j, j->zero, b))) {
         become_operand(j, id, is_marked(j, j->zero, a) ? 1 : 0);
     } else if (fx_is(f, id, "aten.sub.Tensor") && plain && is_marked(j, j->zero, b)) {
         become_operand(j, id, 0);
-    } else if (fx_is(f, id, "aten.mul.Tensor") && (is_marked(j, j->one, a) || is_marked(j, j->one, b))) {
+    } else if (fx_is(f, id, "aten.mul.Tensor") &&
+               (is_marked(j, j->one, a) || is_marked(j, j->one, b))) {
         become_operand(j, id, is_marked(j, j->one, a) ? 1 : 0);
     } else if (fx_is(f, id, "aten.div.Tensor") && is_marked(j, j->one, b)) {
         become_operand(j, id, 0);
@@ -482,7 +493,8 @@ static void no_op(joint *j, uint32_t id)
 
 static void remove_no_ops(joint *j)
 {
-    static const char *const targets[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor"};
+    static const char *const targets[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
+                                          "aten.div.Tensor"};
     for (size_t t = 0; t < sizeof targets / sizeof targets[0]; t++) {
         for (uint32_t i = j->f.head, next; i != AOT_NO_NODE; i = next) {
             next = fx_next(&j->f, i);
@@ -493,7 +505,7 @@ static void remove_no_ops(joint *j)
     }
 }
 
-/* ---- the same bytes seen as another dtype ------------------------------------------------------ */
+/* ---- the same bytes seen as another dtype ---------------------------------------------------- */
 
 typedef struct alias {
     uint32_t node, group;
@@ -522,7 +534,8 @@ static void remove_redundant_views(joint *j)
             aot_vec_push(&views, ((alias){src, group, (aot_dtype)joint_type(f, src).dtype}));
         }
         for (size_t k = 0; k < views.n && same == AOT_NO_NODE; k++) {
-            same = views.d[k].group == group && views.d[k].dtype == to ? views.d[k].node : AOT_NO_NODE;
+            same =
+                views.d[k].group == group && views.d[k].dtype == to ? views.d[k].node : AOT_NO_NODE;
         }
         if (same != AOT_NO_NODE && !f->l.d[same].erased) {
             fx_replace_uses(f, i, same, AOT_NO_NODE);

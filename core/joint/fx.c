@@ -345,7 +345,8 @@ uint32_t fx_arg_node(const fx *f, uint32_t id, unsigned i)
 
 uint32_t fx_output(const fx *f)
 {
-    return f->tail != AOT_NO_NODE && fx_node(f, f->tail)->kind == AOT_OUTPUT ? f->tail : AOT_NO_NODE;
+    return f->tail != AOT_NO_NODE && fx_node(f, f->tail)->kind == AOT_OUTPUT ? f->tail
+                                                                             : AOT_NO_NODE;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -364,7 +365,8 @@ aot_arg fx_a_device(const fx *f, aot_str device)
 {
     const char *s = aot_text(f->c, device), *colon = strchr(s, ':');
     aot_sb b = {0};
-    aot_sb_addf(&b, "device(type='%.*s'", (int)(colon != NULL ? (size_t)(colon - s) : strlen(s)), s);
+    aot_sb_addf(&b, "device(type='%.*s'", (int)(colon != NULL ? (size_t)(colon - s) : strlen(s)),
+                s);
     if (colon != NULL) {
         aot_sb_addf(&b, ", index=%s", colon + 1);
     }
@@ -427,7 +429,8 @@ void fx_sort(fx *f)
     AOT_VEC(uint32_t) pending = {0}, order = {0};
     uint8_t *ready = aot_xcalloc(n + 1, 1);
     /* waiting lists: newest first, so that pushing them in order restores reversed order */
-    uint32_t *wait_head = aot_xcalloc(n + 1, sizeof *wait_head), *wait_next = aot_xcalloc(n + 1, sizeof *wait_next);
+    uint32_t *wait_head = aot_xcalloc(n + 1, sizeof *wait_head),
+             *wait_next = aot_xcalloc(n + 1, sizeof *wait_next);
     for (uint32_t i = f->tail; i != AOT_NO_NODE; i = f->l.d[i].prev) {
         aot_vec_push(&pending, i);
     }

@@ -1,9 +1,10 @@
-/* A graph that can be changed, as FX's can: nodes are put before or after others, uses are replaced,
- * nodes are erased. Made from an aot_graph and turned into one again; nodes keep their ids meanwhile,
- * so what is known by id stays known.
+/* A graph that can be changed, as FX's can: nodes are put before or after others, uses are
+ * replaced, nodes are erased. Made from an aot_graph and turned into one again; nodes keep their
+ * ids meanwhile, so what is known by id stays known.
  *
  * Order is a linked list with sparse keys, so "earlier than" is one comparison. Users of a node are
- * kept in FX's order: a user whose arguments change goes to the end of the list of each of its inputs.
+ * kept in FX's order: a user whose arguments change goes to the end of the list of each of its
+ * inputs.
  * Mirrors: torch/fx/graph.py:Graph, torch/fx/node.py:Node. */
 #ifndef AOT_JOINT_FX_H
 #define AOT_JOINT_FX_H

@@ -112,7 +112,8 @@ void joint_fix_iota_device(joint *j, fx *f, const match *m)
     for (uint32_t u = fx_first_use(f, id); u != 0; u = f->pool.d[u].next) {
         uint32_t user = fx_user(f, u);
         aot_fake x = joint_type(f, user);
-        bool indexes = fx_is(f, user, "aten.index.Tensor") || fx_is(f, user, "aten.index_put.default");
+        bool indexes =
+            fx_is(f, user, "aten.index.Tensor") || fx_is(f, user, "aten.index_put.default");
         if (!indexes || x.val != AOT_VAL_TENSOR || (device != 0 && device != x.device)) {
             return;
         }
@@ -122,8 +123,11 @@ void joint_fix_iota_device(joint *j, fx *f, const match *m)
         return;
     }
     aot_arg length = *got(f, m, "length");
-    fx_kwarg kw[5] = {{"start", *got(f, m, "start")}, {"step", *got(f, m, "step")}, {"dtype", *got(f, m, "dtype")},
-                      {"device", fx_a_device(f, device)}, {"requires_grad", *got(f, m, "requires_grad")}};
+    fx_kwarg kw[5] = {{"start", *got(f, m, "start")},
+                      {"step", *got(f, m, "step")},
+                      {"dtype", *got(f, m, "dtype")},
+                      {"device", fx_a_device(f, device)},
+                      {"requires_grad", *got(f, m, "requires_grad")}};
     uint32_t now = fx_call(f, "prims.iota.default", &length, 1, kw, 5);
     fx_update_meta(f, now, id);
     t.device = device;
@@ -131,7 +135,8 @@ void joint_fix_iota_device(joint *j, fx *f, const match *m)
     become(f, m, now);
 }
 
-static void put_trace(joint *j, fx *f, const match *m, trace *t, const aot_arg *args, const char *what)
+static void put_trace(joint *j, fx *f, const match *m, trace *t, const aot_arg *args,
+                      const char *what)
 {
     if (t->st == AOT_OK) {
         joint_replace(f, m, t, args);
@@ -149,13 +154,16 @@ void joint_bmm_to_mm(joint *j, fx *f, const match *m)
         return;
     }
     aot_fake x = joint_type(f, a), y = joint_type(f, b);
-    bool gpu = aot_starts_with(aot_text(f->c, x.device), "cuda") && aot_starts_with(aot_text(f->c, y.device), "cuda");
-    if (!gpu || x.ndim != 3 || y.ndim != 3 || !aot_dim_is(x.size[0], 1) || !aot_dim_is(y.size[0], 1)) {
+    bool gpu = aot_starts_with(aot_text(f->c, x.device), "cuda") &&
+               aot_starts_with(aot_text(f->c, y.device), "cuda");
+    if (!gpu || x.ndim != 3 || y.ndim != 3 || !aot_dim_is(x.size[0], 1) ||
+        !aot_dim_is(y.size[0], 1)) {
         return;
     }
     trace t;
     trace_begin(&t, f->c, false);
-    uint32_t p = trace_placeholder(&t, fx_node(f, a)->meta, false), q = trace_placeholder(&t, fx_node(f, b)->meta, false);
+    uint32_t p = trace_placeholder(&t, fx_node(f, a)->meta, false),
+             q = trace_placeholder(&t, fx_node(f, b)->meta, false);
     p = trace_squeeze(&t, p, 0);
     q = trace_squeeze(&t, q, 0);
     uint32_t out = trace_unsqueeze(&t, trace_call2(&t, "aten.mm.default", p, fx_a_node(q)), 0);
@@ -221,12 +229,16 @@ void joint_scatter_upon_const_tensor(joint *j, fx *f, const match *m)
     trace_begin(&t, f->c, false);
     uint32_t in = trace_placeholder(&t, fx_node(f, selector)->meta, false);
     aot_arg length = fx_a_int(full[dim].value);
-    fx_kwarg kw[5] = {{"start", fx_a_int(0)}, {"step", fx_a_int(1)}, {"dtype", fx_a_dtype(&t.f, AOT_I64)},
-                      {"device", fx_a_device(&t.f, s.device)}, {"requires_grad", fx_a_bool(false)}};
+    fx_kwarg kw[5] = {{"start", fx_a_int(0)},
+                      {"step", fx_a_int(1)},
+                      {"dtype", fx_a_dtype(&t.f, AOT_I64)},
+                      {"device", fx_a_device(&t.f, s.device)},
+                      {"requires_grad", fx_a_bool(false)}};
     uint32_t at = trace_view(&t, trace_emit(&t, "prims.iota.default", &length, 1, kw, 5), view, n);
     uint32_t mask = trace_call2(&t, "aten.eq.Tensor", trace_expand(&t, in, full, n), fx_a_node(at));
     aot_dtype d = number_dtype(&val, &background);
-    uint32_t no = number_tensor(&t, &background, d, s.device), yes = number_tensor(&t, &val, d, s.device);
+    uint32_t no = number_tensor(&t, &background, d, s.device),
+             yes = number_tensor(&t, &val, d, s.device);
     uint32_t out = trace_where(&t, mask, yes, no);
     trace_end(&t, &out, 1, NULL, 0);
     aot_arg arg = fx_a_node(selector);
@@ -241,11 +253,12 @@ static bool is_int(const aot_arg *a, int64_t v)
 }
 
 /* The indices are the first rows of a permutation of x's rows: none comes twice, so adding there is
- * reading, adding and writing. (PyTorch's second pattern, reading rows at all of a permutation, ends
- * its compile with an error where it matches: no log holds one.) */
+ * reading, adding and writing. (PyTorch's second pattern, reading rows at all of a permutation,
+ * ends its compile with an error where it matches: no log holds one.) */
 void joint_randperm_index_add(joint *j, fx *f, const match *m)
 {
-    uint32_t x = match_get_node(m, f->c, "x"), y = match_get_node(m, f->c, "y"), slice = m->outs.d[1];
+    uint32_t x = match_get_node(m, f->c, "x"), y = match_get_node(m, f->c, "y"),
+             slice = m->outs.d[1];
     uint32_t perm = fx_arg_node(f, slice, 0);
     if (x == AOT_NO_NODE || y == AOT_NO_NODE) {
         return;
@@ -253,14 +266,15 @@ void joint_randperm_index_add(joint *j, fx *f, const match *m)
     aot_fake a = joint_type(f, x), b = joint_type(f, y);
     aot_arg rows = fx_args(f, perm)[0];
     const aot_arg *s = fx_args(f, slice);
-    if (a.ndim == 0 || b.ndim == 0 || a.size[0].expr != 0 || !is_int(&rows, a.size[0].value) || !is_int(&s[1], 0) ||
-        !is_int(&s[2], 0) || !is_int(&s[3], b.size[0].value)) {
+    if (a.ndim == 0 || b.ndim == 0 || a.size[0].expr != 0 || !is_int(&rows, a.size[0].value) ||
+        !is_int(&s[1], 0) || !is_int(&s[2], 0) || !is_int(&s[3], b.size[0].value)) {
         j->count--; // the check belongs to the pattern: it did not match
         return;
     }
     trace t;
     trace_begin(&t, f->c, false);
-    uint32_t p = trace_placeholder(&t, fx_node(f, x)->meta, false), q = trace_placeholder(&t, fx_node(f, y)->meta, false);
+    uint32_t p = trace_placeholder(&t, fx_node(f, x)->meta, false),
+             q = trace_placeholder(&t, fx_node(f, y)->meta, false);
     fx_kwarg kw[2] = {{"device", fx_a_device(&t.f, a.device)}, {"pin_memory", fx_a_bool(false)}};
     uint32_t all = trace_emit(&t, "aten.randperm.default", &rows, 1, kw, 2);
     aot_arg cut[4] = {fx_a_node(all), fx_a_int(0), fx_a_int(0), fx_a_int(b.size[0].value)};

@@ -52,15 +52,16 @@ void joint_note(joint *j, uint32_t node, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    aot_vec_push(j->f.log, ((aot_joint_rewrite){.pass = j->f.pass,
-                                                .rule = j->f.rule != NULL ? j->f.rule : j->f.pass,
-                                                .what = AOT_JOINT_NOTE,
-                                                .node = node != AOT_NO_NODE ? fx_node(&j->f, node)->name : 0,
-                                                .text = aot_arena_printf(j->f.c->arena, "%s", text)}));
+    aot_vec_push(j->f.log,
+                 ((aot_joint_rewrite){.pass = j->f.pass,
+                                      .rule = j->f.rule != NULL ? j->f.rule : j->f.pass,
+                                      .what = AOT_JOINT_NOTE,
+                                      .node = node != AOT_NO_NODE ? fx_node(&j->f, node)->name : 0,
+                                      .text = aot_arena_printf(j->f.c->arena, "%s", text)}));
 }
 
-aot_status aot_joint_run(aot_graph **out, const aot_joint_in *in, const aot_config *config, aot_joint_log *log,
-                         aot_err *err)
+aot_status aot_joint_run(aot_graph **out, const aot_joint_in *in, const aot_config *config,
+                         aot_joint_log *log, aot_err *err)
 {
     joint j = {.config = config, .in = in};
     fx_init_from(&j.f, aot_joint_tensorify(in->joint));

@@ -1,5 +1,6 @@
-/* Inductor's joint-graph passes: what runs between the joint graph and the cut when Inductor compiles.
- * Each pass is a row of joint_passes.def, a pattern a row of graph_patterns.def or attention.def.
+/* Inductor's joint-graph passes: what runs between the joint graph and the cut when Inductor
+ * compiles. Each pass is a row of joint_passes.def, a pattern a row of graph_patterns.def or
+ * attention.def.
  * Mirrors: torch/_inductor/fx_passes/joint_graph.py:joint_graph_passes. */
 #ifndef AOT_JOINT_JOINT_H
 #define AOT_JOINT_JOINT_H
@@ -38,8 +39,8 @@ typedef struct aot_joint_in {
 AOT_NODISCARD aot_status aot_joint_run(aot_graph **out, const aot_joint_in *in,
                                        const aot_config *config, aot_joint_log *log, aot_err *err);
 
-/* The joint graph with symbolic floats as tensors where operators take them, which PyTorch cuts and hands to Inductor;
- * the graph itself if it has none. Belongs to joint->ctx. */
+/* The joint graph with symbolic floats as tensors where operators take them, which PyTorch cuts and
+ * hands to Inductor; the graph itself if it has none. Belongs to joint->ctx. */
 const aot_graph *aot_joint_tensorify(const aot_graph *joint);
 
 /* The passes in order, for views and help. */

@@ -1,7 +1,7 @@
 /* Matching, from the first output down, then each further output from what is matched already.
  *
- * Captures are kept as a stack: what a part captured is dropped when the part fails. Two captures of
- * one name that differ end the whole attempt, as an exception does in PyTorch. */
+ * Captures are kept as a stack: what a part captured is dropped when the part fails. Two captures
+ * of one name that differ end the whole attempt, as an exception does in PyTorch. */
 #include "joint/match.h"
 
 #include <stdlib.h>
@@ -54,7 +54,8 @@ bool fx_arg_equal(const aot_graph *g, const aot_arg *a, const aot_arg *b)
     if (a->kind != b->kind) {
         return false;
     }
-    return a->kind == AOT_ARG_NONE || (a->kind == AOT_ARG_NODE ? a->u.node == b->u.node : a->u.s == b->u.s);
+    return a->kind == AOT_ARG_NONE ||
+           (a->kind == AOT_ARG_NODE ? a->u.node == b->u.node : a->u.s == b->u.s);
 }
 
 static outcome match_call(attempt *t, uint32_t call, uint32_t node);
@@ -105,7 +106,8 @@ static bool agrees(const attempt *t, size_t from, size_t at)
     return true;
 }
 
-static outcome match_and_merge(attempt *t, const pat_arg *p, const aot_arg *a, bool lists, size_t from)
+static outcome match_and_merge(attempt *t, const pat_arg *p, const aot_arg *a, bool lists,
+                               size_t from)
 {
     size_t at = t->m->keys.n;
     outcome o = match_arg(t, p, a, lists);
@@ -114,7 +116,8 @@ static outcome match_and_merge(attempt *t, const pat_arg *p, const aot_arg *a, b
 
 static bool is_operator(const pat_call *c, aot_op_id op)
 {
-    return op != AOT_OP_UNKNOWN && strcmp(c->packet ? aot_op(op)->packet : aot_op(op)->name, c->op) == 0;
+    return op != AOT_OP_UNKNOWN &&
+           strcmp(c->packet ? aot_op(op)->packet : aot_op(op)->name, c->op) == 0;
 }
 
 static bool could_be(const attempt *t, const pat_call *c, uint32_t node)
@@ -245,7 +248,8 @@ bool pattern_match(match *out, const pattern *p, fx *f, uint32_t node)
         }
     }
     for (size_t i = 0; i < p->outs.n && o == MATCHES; i++) {
-        aot_vec_push(&out->outs, p->outs.d[i] == PAT_NO_CALL ? AOT_NO_NODE : t.node_of[p->outs.d[i]]);
+        aot_vec_push(&out->outs,
+                     p->outs.d[i] == PAT_NO_CALL ? AOT_NO_NODE : t.node_of[p->outs.d[i]]);
     }
     free(t.node_of);
     return o == MATCHES;

@@ -2,12 +2,12 @@
  *
  * A pattern is written as text:
  *     s = aten.mul.Tensor~($inp, $other); aten.sub.Tensor(s, aten.amax.default(s, $dim, $keepdim))
- * $x captures any argument under that name (equal names must capture equal arguments), * matches any
- * argument, True, None, 3 and names such as torch.contiguous_format match themselves, [a, b] a list.
- * A call must have as many users as the pattern's: one, ^n for n, ~ for any number; what the pattern
- * gives back (the last statement, outputs apart by commas, None for none) may have any. aten.bmm.*
- * stands for every overload.
- * A pattern can also be read off a graph (attention): numbers, lists, dtypes and devices become *.
+ * $x captures any argument under that name (equal names must capture equal arguments), * matches
+ * any argument, True, None, 3 and names such as torch.contiguous_format match themselves, [a, b] a
+ * list. A call must have as many users as the pattern's: one, ^n for n, ~ for any number; what the
+ * pattern gives back (the last statement, outputs apart by commas, None for none) may have any.
+ * aten.bmm.* stands for every overload. A pattern can also be read off a graph (attention):
+ * numbers, lists, dtypes and devices become *.
  * Mirrors: torch/_inductor/pattern_matcher.py (CallFunction, KeywordArg, MultiOutputPattern). */
 #ifndef AOT_JOINT_MATCH_H
 #define AOT_JOINT_MATCH_H
@@ -70,7 +70,8 @@ bool pattern_same(const pattern *a, const pattern *b);
 /* Whether a call could be the pattern's first output. */
 bool pattern_starts_with(const pattern *p, aot_op_id op);
 
-/* Matches the pattern with `node` as its first output. Free with match_free whatever is returned. */
+/* Matches the pattern with `node` as its first output. Free with match_free whatever is
+ * returned. */
 bool pattern_match(match *out, const pattern *p, fx *f, uint32_t node);
 void match_free(match *m);
 /* What was captured under a name; NULL if nothing was. */

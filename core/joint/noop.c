@@ -2,7 +2,8 @@
  *
  * A result of its own memory must stay if dropping it would make an output share memory with an
  * input or with another output: the caller could tell. A view may go.
- * Mirrors: torch/_inductor/fx_passes/post_grad.py:remove_noop_ops and its registry of conditions. */
+ * Mirrors: torch/_inductor/fx_passes/post_grad.py:remove_noop_ops and its registry of
+ * conditions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,7 +115,8 @@ static bool to_the_end(const fx *f, const aot_arg *end, uint32_t self, const aot
         return false;
     }
     return aot_dim_same(e, t.size[d]) ||
-           (e.expr == 0 && (e.value == INT64_MAX || (t.size[d].expr == 0 && e.value >= t.size[d].value)));
+           (e.expr == 0 &&
+            (e.value == INT64_MAX || (t.size[d].expr == 0 && e.value >= t.size[d].value)));
 }
 
 static bool whole_slice(const fx *f, uint32_t id)
@@ -174,7 +176,8 @@ static bool same_type(const fx *f, uint32_t a, uint32_t b)
 static bool shares_memory(const fx *f, uint32_t id)
 {
     const aot_op_info *op = aot_op(fx_node(f, id)->op);
-    const char *arrow = (op->flags & AOT_OPF_MUTATES) != 0 && op->schema != NULL ? strstr(op->schema, "->") : NULL;
+    const char *arrow =
+        (op->flags & AOT_OPF_MUTATES) != 0 && op->schema != NULL ? strstr(op->schema, "->") : NULL;
     return (op->flags & AOT_OPF_ALIASES) != 0 || (arrow != NULL && strchr(arrow, '!') != NULL) ||
            fx_is(f, id, "aten._unsafe_view.default");
 }
@@ -192,7 +195,8 @@ static uint32_t *storages(const fx *f, const int *given, int n_given, uint8_t *l
         s[i] = i;
         if (n->kind == AOT_PLACEHOLDER) {
             for (size_t k = 0; given != NULL && k < inputs.n; k++) {
-                if ((int)inputs.n < n_given && (int)k < n_given && given[k] >= 0 && given[k] == given[inputs.n]) {
+                if ((int)inputs.n < n_given && (int)k < n_given && given[k] >= 0 &&
+                    given[k] == given[inputs.n]) {
                     s[i] = s[inputs.d[k]];
                 }
             }
@@ -245,7 +249,8 @@ static bool is_bare_output(const fx *f, uint32_t id)
     return out != AOT_NO_NODE && fx_arg_node(f, out, 0) == id;
 }
 
-static bool may_go(const fx *f, uint32_t id, uint32_t src, const uint32_t *storage, const uint8_t *edge)
+static bool may_go(const fx *f, uint32_t id, uint32_t src, const uint32_t *storage,
+                   const uint8_t *edge)
 {
     bool view = storage[id] == storage[src];
     if (!view && (edge[storage[id]] & OUT_STORAGE) != 0 && edge[storage[src]] != 0) {

@@ -89,7 +89,8 @@ static const char *mode_of(const fx *f, uint32_t id)
     if (fx_is(f, id, "aten.rand.default") || fx_is(f, id, "aten.rand.generator")) {
         return "rand";
     }
-    return fx_is(f, id, "aten.randn.default") || fx_is(f, id, "aten.randn.generator") ? "randn" : NULL;
+    return fx_is(f, id, "aten.randn.default") || fx_is(f, id, "aten.randn.generator") ? "randn"
+                                                                                      : NULL;
 }
 
 aot_status joint_random_pass(joint *j, aot_err *err)

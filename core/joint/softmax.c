@@ -68,7 +68,8 @@ static uint32_t sign_of(trace *t, uint32_t other, uint32_t like)
     return trace_where(t, positive, one, trace_call1(t, "aten.neg.default", one));
 }
 
-static uint32_t rescaled(trace *t, const fx *f, const match *m, const char *op, uint32_t x, uint32_t other)
+static uint32_t rescaled(trace *t, const fx *f, const match *m, const char *op, uint32_t x,
+                         uint32_t other)
 {
     const aot_arg *number_arg = match_get(m, f->c, "other");
     aot_arg sign = fx_a_int(is_number(number_arg) && number(number_arg) < 0 ? -1 : 1), scale;
@@ -80,7 +81,8 @@ static uint32_t rescaled(trace *t, const fx *f, const match *m, const char *op, 
         scale = (aot_arg){.kind = AOT_ARG_NONE};
     }
     x = trace_call2(t, "aten.mul.Tensor", x, sign);
-    aot_arg args[3] = {fx_a_node(x), copy_numbers(t, f, match_get(m, f->c, "dim")), *match_get(m, f->c, "keepdim")};
+    aot_arg args[3] = {fx_a_node(x), copy_numbers(t, f, match_get(m, f->c, "dim")),
+                       *match_get(m, f->c, "keepdim")};
     uint32_t top = trace_emit(t, "aten.amax.default", args, 3, NULL, 0);
     uint32_t below = binary(t, "aten.sub.Tensor", x, top);
     if (scale.kind == AOT_ARG_NONE) {
@@ -112,7 +114,8 @@ static void rewrite(joint *j, fx *f, const match *m, const char *op)
     if (t.st == AOT_OK) {
         joint_replace(f, m, &t, args);
     } else {
-        joint_note(j, m->outs.d[0], "the scaling cannot be moved behind the maximum: %s", t.err.msg);
+        joint_note(j, m->outs.d[0], "the scaling cannot be moved behind the maximum: %s",
+                   t.err.msg);
     }
     trace_free(&t);
 }

@@ -1,8 +1,9 @@
 /* Numbers that are not known become tensors before the cut, so that no float has to be saved.
  *
- * Where mul, add and the like take a symbolic float, its expression is written as operators on tensors of no
- * dimensions: item() of a float tensor gives the tensor back (as f64), a symbol scalar_tensor, a product mul. An
- * expression is written once, where it is met first. What has no tensor form (a true division of integers) stays.
+ * Where mul, add and the like take a symbolic float, its expression is written as operators on
+ * tensors of no dimensions: item() of a float tensor gives the tensor back (as f64), a symbol
+ * scalar_tensor, a product mul. An expression is written once, where it is met first. What has no
+ * tensor form (a true division of integers) stays.
  * Mirrors: torch/fx/passes/_tensorify_python_scalars.py:tensorify_python_scalars and
  * torch/utils/_sympy/reference.py:TensorReferenceAnalysis. */
 #include <ctype.h>
@@ -56,7 +57,8 @@ static uint32_t lookup(const known *d, size_t n, aot_span text)
     return AOT_NO_NODE;
 }
 
-static uint32_t call(tensorify *t, const char *op, const aot_arg *args, uint32_t n, const fx_kwarg *kw, uint32_t n_kw)
+static uint32_t call(tensorify *t, const char *op, const aot_arg *args, uint32_t n,
+                     const fx_kwarg *kw, uint32_t n_kw)
 {
     uint32_t id = fx_call(&t->f, op, args, n, kw, n_kw);
     aot_op_id own = fx_node(&t->f, id)->op;
@@ -75,7 +77,7 @@ static uint32_t converted(tensorify *t, uint32_t id, aot_dtype d)
     return call(t, "prims.convert_element_type.default", args, 2, NULL, 0);
 }
 
-/* ---- expressions ------------------------------------------------------------------------------------ */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static aot_span trim(const char *s, const char *end)
 {
@@ -191,7 +193,9 @@ static uint32_t function_of(tensorify *t, aot_span name, aot_span inside, int de
     static const struct {
         const char *name, *op;
     } functions[] = {
-        {"FloatTrueDiv", "aten.true_divide.Tensor"}, {"Max", "aten.maximum.default"}, {"Min", "aten.minimum.default"},
+        {"FloatTrueDiv", "aten.true_divide.Tensor"},
+        {"Max", "aten.maximum.default"},
+        {"Min", "aten.minimum.default"},
     };
     aot_span part[MAX_ARGS];
     unsigned n = split(inside, ",", part);
@@ -200,11 +204,13 @@ static uint32_t function_of(tensorify *t, aot_span name, aot_span inside, int de
         return t->failed ? x : converted(t, x, AOT_F64);
     }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (strlen(functions[i].name) == name.n && memcmp(functions[i].name, name.s, name.n) == 0 && n > 1) {
+        if (strlen(functions[i].name) == name.n && memcmp(functions[i].name, name.s, name.n) == 0 &&
+            n > 1) {
             return fold(t, functions[i].op, part, n, depth);
         }
     }
-    for (unsigned i = 0; i < n && !t->failed; i++) { // its arguments are written before it is seen to have no form
+    // its arguments are written before it is seen to have no form
+    for (unsigned i = 0; i < n && !t->failed; i++) {
         (void)tensor_of(t, part[i], depth);
     }
     t->failed = true;
@@ -234,8 +240,10 @@ static uint32_t write_expression(tensorify *t, aot_span e, int depth)
         return fold(t, "aten.mul.Tensor", part, n, depth);
     }
     const char *open = memchr(e.s, '(', e.n);
-    if (open != NULL && open > e.s && e.s[e.n - 1] == ')' && is_name((aot_span){e.s, (size_t)(open - e.s)})) {
-        return function_of(t, (aot_span){e.s, (size_t)(open - e.s)}, trim(open + 1, e.s + e.n - 1), depth);
+    if (open != NULL && open > e.s && e.s[e.n - 1] == ')' &&
+        is_name((aot_span){e.s, (size_t)(open - e.s)})) {
+        return function_of(t, (aot_span){e.s, (size_t)(open - e.s)}, trim(open + 1, e.s + e.n - 1),
+                           depth);
     }
     t->failed = true;
     return AOT_NO_NODE;
@@ -258,7 +266,7 @@ static uint32_t tensor_of(tensorify *t, aot_span e, int depth)
     return id;
 }
 
-/* ---- the pass ------------------------------------------------------------------------------------------ */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 /* The operator of tensors in place of one that takes numbers too; NULL: none. */
 static const char *tensor_form(const fx *f, uint32_t id)
@@ -324,7 +332,8 @@ static void see(tensorify *t, uint32_t id)
         aot_vec_push(&t->numbers, ((known){e, id}));
     }
     uint32_t from = fx_arg_node(f, id, 0);
-    if (fx_is(f, id, "aten._local_scalar_dense.default") && is_float_number(f, id) && from != AOT_NO_NODE) {
+    if (fx_is(f, id, "aten._local_scalar_dense.default") && is_float_number(f, id) &&
+        from != AOT_NO_NODE) {
         aot_vec_push(&t->tensors, ((known){e, converted(t, from, AOT_F64)}));
     }
 }
@@ -333,7 +342,8 @@ static bool takes_floats(const aot_graph *g)
 {
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const aot_meta *m = aot_meta_get(g->ctx, g->nodes.d[i].meta);
-        if (m->val == AOT_VAL_SYM && m->sym_kind == AOT_SYM_FLOAT && g->nodes.d[i].kind != AOT_PLACEHOLDER) {
+        if (m->val == AOT_VAL_SYM && m->sym_kind == AOT_SYM_FLOAT &&
+            g->nodes.d[i].kind != AOT_PLACEHOLDER) {
             return true;
         }
     }

@@ -114,7 +114,8 @@ void trace_end(trace *t, const uint32_t *outs, unsigned n_outs, const uint32_t *
         uint32_t *grads = trace_backward(t, outs[0], t->tangents.d[0]);
         for (unsigned i = 0; i < n_wrt; i++) {
             uint32_t g = wrt[i] != AOT_NO_NODE ? grads[wrt[i]] : AOT_NO_NODE;
-            aot_vec_push(&returned, g != AOT_NO_NODE ? fx_a_node(g) : (aot_arg){.kind = AOT_ARG_NONE});
+            aot_vec_push(&returned,
+                         g != AOT_NO_NODE ? fx_a_node(g) : (aot_arg){.kind = AOT_ARG_NONE});
         }
         free(grads);
     }

@@ -16,7 +16,13 @@ typedef enum trace_op { /* what autograd sees: one entry of the tape */
 } trace_op;
 
 /* A value of the lines: a node, a number, a type, or nothing. */
-typedef enum trace_kind { TRACE_NONE, TRACE_NODE, TRACE_NUMBER, TRACE_DTYPE, TRACE_LIST } trace_kind;
+typedef enum trace_kind {
+    TRACE_NONE,
+    TRACE_NODE,
+    TRACE_NUMBER,
+    TRACE_DTYPE,
+    TRACE_LIST
+} trace_kind;
 
 typedef struct trace_value {
     uint8_t kind; /* trace_kind */
@@ -63,12 +69,14 @@ typedef struct trace_input {
 } trace_input;
 
 /* Traces text over inputs. t->st tells whether it could; free with trace_free. */
-void trace_text(trace *t, aot_ctx *c, const char *text, const trace_input *in, unsigned n_in, bool grad);
+void trace_text(trace *t, aot_ctx *c, const char *text, const trace_input *in, unsigned n_in,
+                bool grad);
 /* By hand: trace_begin, calls, trace_end. */
 void trace_begin(trace *t, aot_ctx *c, bool grad);
 uint32_t trace_placeholder(trace *t, aot_meta_id meta, bool grad);
 /* Backward of outs[0], then what PyTorch does to a traced graph: no-ops and dead nodes leave. */
-void trace_end(trace *t, const uint32_t *outs, unsigned n_outs, const uint32_t *wrt, unsigned n_wrt);
+void trace_end(trace *t, const uint32_t *outs, unsigned n_outs, const uint32_t *wrt,
+               unsigned n_wrt);
 void trace_free(trace *t);
 void trace_fail(trace *t, aot_status code, const char *fmt, ...) AOT_PRINTF(3, 4);
 
@@ -110,14 +118,15 @@ uint32_t trace_softmax(trace *t, uint32_t x);
 uint32_t trace_safe_softmax(trace *t, uint32_t x);
 uint32_t trace_dropout(trace *t, uint32_t x, double p);
 uint32_t trace_full(trace *t, double value, uint32_t like);
-uint32_t trace_scalar(trace *t, double value, bool is_int, aot_dtype d, aot_str device, bool layout);
+uint32_t trace_scalar(trace *t, double value, bool is_int, aot_dtype d, aot_str device,
+                      bool layout);
 uint32_t trace_masked_fill(trace *t, uint32_t x, uint32_t mask, uint32_t value);
 uint32_t trace_where(trace *t, uint32_t mask, uint32_t x, uint32_t y);
 uint32_t trace_unsqueeze(trace *t, uint32_t x, int64_t dim);
 uint32_t trace_squeeze(trace *t, uint32_t x, int64_t dim);
 /* scaled_dot_product_attention on CPU: flash attention, or the same by hand. mask: AOT_NO_NODE. */
-uint32_t trace_attention(trace *t, uint32_t q, uint32_t k, uint32_t v, uint32_t mask, double dropout,
-                         const trace_value *scale);
+uint32_t trace_attention(trace *t, uint32_t q, uint32_t k, uint32_t v, uint32_t mask,
+                         double dropout, const trace_value *scale);
 /* The backward, from the tape: gradient of `of` for each node; AOT_NO_NODE where there is none. */
 uint32_t *trace_backward(trace *t, uint32_t of, uint32_t tangent);
 

@@ -15,7 +15,8 @@ static bool wants_grad(const trace *t, uint32_t x)
 static uint32_t record(trace *t, trace_entry e)
 {
     if (t->st == AOT_OK && t->grad &&
-        (wants_grad(t, e.a) || wants_grad(t, e.b) || (e.op == TRACE_FLASH && wants_grad(t, e.more)))) {
+        (wants_grad(t, e.a) || wants_grad(t, e.b) ||
+         (e.op == TRACE_FLASH && wants_grad(t, e.more)))) {
         t->rg.d[e.out] = 1;
         aot_vec_push(&t->tape, e);
     }
@@ -57,7 +58,8 @@ uint32_t trace_transpose(trace *t, uint32_t x, int64_t i, int64_t j)
 
 uint32_t trace_expand(trace *t, uint32_t x, const aot_dim *sizes, unsigned n)
 {
-    return record1(t, TRACE_EXPAND, trace_call2(t, "aten.expand.default", x, trace_sizes(t, sizes, n)), x);
+    return record1(t, TRACE_EXPAND,
+                   trace_call2(t, "aten.expand.default", x, trace_sizes(t, sizes, n)), x);
 }
 
 /* -1 among sizes becomes what is left over. */
@@ -80,7 +82,8 @@ uint32_t trace_view(trace *t, uint32_t x, const aot_dim *sizes, unsigned n)
 {
     aot_dim full[AOT_FAKE_MAX_NDIM];
     fill_sizes(t, x, sizes, n, full);
-    return record1(t, TRACE_VIEW, trace_call2(t, "aten.view.default", x, trace_sizes(t, full, n)), x);
+    return record1(t, TRACE_VIEW, trace_call2(t, "aten.view.default", x, trace_sizes(t, full, n)),
+                   x);
 }
 
 /* Whether memory can be seen with other sizes: runs of dimensions that are contiguous among
@@ -150,7 +153,8 @@ uint32_t trace_matmul(trace *t, uint32_t a, uint32_t b)
         trace_fail(t, AOT_E_UNSUPPORTED, "matmul of other than two batches of matrices");
         return AOT_NO_NODE;
     }
-    aot_dim ea[AOT_FAKE_MAX_NDIM], eb[AOT_FAKE_MAX_NDIM], out[AOT_FAKE_MAX_NDIM], batch = {.value = 1};
+    aot_dim ea[AOT_FAKE_MAX_NDIM], eb[AOT_FAKE_MAX_NDIM], out[AOT_FAKE_MAX_NDIM],
+        batch = {.value = 1};
     for (unsigned i = 0; i + 2 < n; i++) {
         out[i] = aot_dim_is(x.size[i], 1) ? y.size[i] : x.size[i];
         ea[i] = eb[i] = out[i];
@@ -203,7 +207,8 @@ uint32_t trace_to(trace *t, uint32_t x, aot_dtype d)
         return x;
     }
     return record1(t, TRACE_TO,
-                   trace_call2(t, "prims.convert_element_type.default", x, fx_a_dtype(&t->f, d)), x);
+                   trace_call2(t, "prims.convert_element_type.default", x, fx_a_dtype(&t->f, d)),
+                   x);
 }
 
 uint32_t trace_full(trace *t, double value, uint32_t like)
@@ -243,7 +248,9 @@ uint32_t trace_where(trace *t, uint32_t mask, uint32_t x, uint32_t y)
 uint32_t trace_masked_fill(trace *t, uint32_t x, uint32_t mask, uint32_t value)
 {
     uint32_t out = where(t, mask, value, x);
-    return record(t, (trace_entry){.op = TRACE_MASKED_FILL, .out = out, .a = x, .b = AOT_NO_NODE, .mask = mask});
+    return record(
+        t,
+        (trace_entry){.op = TRACE_MASKED_FILL, .out = out, .a = x, .b = AOT_NO_NODE, .mask = mask});
 }
 
 /* ---- softmax, dropout ----------------------------------------------------------------------- */
@@ -264,7 +271,8 @@ static uint32_t softmax(trace *t, uint32_t x)
     t->grad = false;
     x = half ? trace_to(t, x, AOT_F32) : x;
     uint32_t top = reduced(t, "aten.amax.default", x);
-    uint32_t e = trace_call1(t, "aten.exp.default", trace_call2(t, "aten.sub.Tensor", x, fx_a_node(top)));
+    uint32_t e =
+        trace_call1(t, "aten.exp.default", trace_call2(t, "aten.sub.Tensor", x, fx_a_node(top)));
     uint32_t sum = reduced(t, "aten.sum.dim_IntList", e);
     uint32_t out = trace_call2(t, "aten.div.Tensor", e, fx_a_node(sum));
     out = half ? trace_to(t, out, d) : out;
@@ -308,7 +316,11 @@ uint32_t trace_dropout(trace *t, uint32_t x, double p)
                       {"pin_memory", fx_a_bool(false)}};
     uint32_t rand = trace_emit(t, "aten.rand.default", &sizes, 1, kw, 3);
     uint32_t keep = trace_call2(t, "aten.gt.Scalar", rand, fx_a_float(p));
-    trace_entry e = {.op = TRACE_DROPOUT, .a = x, .b = AOT_NO_NODE, .mask = keep, .by = trace_float(1.0 / (1.0 - p))};
+    trace_entry e = {.op = TRACE_DROPOUT,
+                     .a = x,
+                     .b = AOT_NO_NODE,
+                     .mask = keep,
+                     .by = trace_float(1.0 / (1.0 - p))};
     uint32_t kept = trace_call2(t, "aten.mul.Tensor", keep, fx_a_node(x));
     e.out = trace_call2(t, "aten.mul.Tensor", kept, fx_a_float(e.by.number));
     return record(t, e);
@@ -318,7 +330,8 @@ uint32_t trace_dropout(trace *t, uint32_t x, double p)
 
 /* The conditions of the CPU's flash kernel.
  * Mirrors: aten/src/ATen/native/transformers/sdp_utils_cpp.cpp:use_flash_attention_cpp. */
-static bool flash_takes(const aot_fake *q, const aot_fake *k, const aot_fake *v, const aot_fake *mask, double dropout)
+static bool flash_takes(const aot_fake *q, const aot_fake *k, const aot_fake *v,
+                        const aot_fake *mask, double dropout)
 {
     aot_dtype d = (aot_dtype)q->dtype;
     if (dropout > 0 || q->ndim != 4 || k->ndim != 4 || v->ndim != 4 ||
@@ -328,8 +341,10 @@ static bool flash_takes(const aot_fake *q, const aot_fake *k, const aot_fake *v,
     const aot_fake *all[3] = {q, k, v};
     for (unsigned i = 0; i < 3; i++) {
         const aot_fake *x = all[i];
-        if (!aot_dim_equal_hint(x->size[0], q->size[0]) || !aot_dim_equal_hint(x->size[1], q->size[1]) ||
-            !aot_dim_equal_hint(x->size[3], q->size[3]) || x->size[2].value == 0 || x->stride[3].value != 1) {
+        if (!aot_dim_equal_hint(x->size[0], q->size[0]) ||
+            !aot_dim_equal_hint(x->size[1], q->size[1]) ||
+            !aot_dim_equal_hint(x->size[3], q->size[3]) || x->size[2].value == 0 ||
+            x->stride[3].value != 1) {
             return false;
         }
     }
@@ -401,13 +416,20 @@ static uint32_t flash_kwargs(const trace_flash *x, fx_kwarg kw[2])
     return n;
 }
 
-static uint32_t flash(trace *t, uint32_t q, uint32_t k, uint32_t v, uint32_t mask, const trace_value *scale)
+static uint32_t flash(trace *t, uint32_t q, uint32_t k, uint32_t v, uint32_t mask,
+                      const trace_value *scale)
 {
-    trace_flash x = {.q = q, .k = k, .v = v, .mask = mask, .has_scale = scale->kind == TRACE_NUMBER, .scale = scale->number};
+    trace_flash x = {.q = q,
+                     .k = k,
+                     .v = v,
+                     .mask = mask,
+                     .has_scale = scale->kind == TRACE_NUMBER,
+                     .scale = scale->number};
     aot_arg args[3] = {fx_a_node(q), fx_a_node(k), fx_a_node(v)};
     fx_kwarg kw[2];
     uint32_t outs[2] = {AOT_NO_NODE, AOT_NO_NODE}, n = flash_kwargs(&x, kw);
-    trace_tuple_call(t, "aten._scaled_dot_product_flash_attention_for_cpu.default", args, 3, kw, n, outs, 2);
+    trace_tuple_call(t, "aten._scaled_dot_product_flash_attention_for_cpu.default", args, 3, kw, n,
+                     outs, 2);
     x.out = outs[0];
     x.logsumexp = outs[1];
     aot_vec_push(&t->flashes, x);
@@ -417,15 +439,18 @@ static uint32_t flash(trace *t, uint32_t q, uint32_t k, uint32_t v, uint32_t mas
 
 void trace_flash_backward(trace *t, const trace_flash *x, uint32_t grad, uint32_t outs[3])
 {
-    aot_arg args[8] = {fx_a_node(grad), fx_a_node(x->q), fx_a_node(x->k), fx_a_node(x->v), fx_a_node(x->out),
-                       fx_a_node(x->logsumexp), fx_a_float(0.0), fx_a_bool(false)};
+    aot_arg args[8] = {fx_a_node(grad), fx_a_node(x->q),   fx_a_node(x->k),
+                       fx_a_node(x->v), fx_a_node(x->out), fx_a_node(x->logsumexp),
+                       fx_a_float(0.0), fx_a_bool(false)};
     fx_kwarg kw[2];
     uint32_t n = flash_kwargs(x, kw);
-    trace_tuple_call(t, "aten._scaled_dot_product_flash_attention_for_cpu_backward.default", args, 8, kw, n, outs, 3);
+    trace_tuple_call(t, "aten._scaled_dot_product_flash_attention_for_cpu_backward.default", args,
+                     8, kw, n, outs, 3);
 }
 
 /* Scores by hand: queries and keys each take the root of the scale. Halves are computed in f32. */
-static uint32_t by_hand(trace *t, uint32_t q, uint32_t k, uint32_t v, uint32_t mask, double dropout, const trace_value *scale)
+static uint32_t by_hand(trace *t, uint32_t q, uint32_t k, uint32_t v, uint32_t mask, double dropout,
+                        const trace_value *scale)
 {
     aot_fake x = trace_type(t, q);
     aot_dtype d = (aot_dtype)x.dtype;
@@ -434,7 +459,8 @@ static uint32_t by_hand(trace *t, uint32_t q, uint32_t k, uint32_t v, uint32_t m
         trace_fail(t, AOT_E_UNSUPPORTED, "attention's scale depends on a symbolic size");
         return AOT_NO_NODE;
     }
-    double s = scale->kind == TRACE_NUMBER ? scale->number : 1.0 / sqrt((double)x.size[x.ndim - 1].value);
+    double s =
+        scale->kind == TRACE_NUMBER ? scale->number : 1.0 / sqrt((double)x.size[x.ndim - 1].value);
     double root = sqrt(fabs(s));
     q = half ? trace_to(t, q, AOT_F32) : q;
     k = half ? trace_to(t, k, AOT_F32) : k;
@@ -448,7 +474,8 @@ static uint32_t by_hand(trace *t, uint32_t q, uint32_t k, uint32_t v, uint32_t m
     return half ? trace_to(t, a, d) : a;
 }
 
-uint32_t trace_attention(trace *t, uint32_t q, uint32_t k, uint32_t v, uint32_t mask, double dropout, const trace_value *scale)
+uint32_t trace_attention(trace *t, uint32_t q, uint32_t k, uint32_t v, uint32_t mask,
+                         double dropout, const trace_value *scale)
 {
     aot_fake x = trace_type(t, q), y = trace_type(t, k), z = trace_type(t, v);
     if (t->st != AOT_OK) {

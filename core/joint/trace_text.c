@@ -61,7 +61,8 @@ static unsigned sizes(const call *c, unsigned i, aot_dim *out)
 
 static trace_value fn_transpose(trace *t, const call *c)
 {
-    return trace_node(trace_transpose(t, c->arg[0].node, (int64_t)c->arg[1].number, (int64_t)c->arg[2].number));
+    return trace_node(
+        trace_transpose(t, c->arg[0].node, (int64_t)c->arg[1].number, (int64_t)c->arg[2].number));
 }
 
 static trace_value fn_permute(trace *t, const call *c)
@@ -202,11 +203,27 @@ static const struct {
     const char *name;
     text_fn *fn;
 } functions[] = {
-    {"transpose", fn_transpose}, {"permute", fn_permute}, {"view", fn_view}, {"reshape", fn_reshape},
-    {"expand", fn_expand}, {"expand_as", fn_expand_as}, {"unsqueeze", fn_unsqueeze}, {"squeeze", fn_squeeze},
-    {"bmm", fn_bmm}, {"softmax", fn_softmax}, {"dropout", fn_dropout}, {"float", fn_float}, {"half", fn_half},
-    {"type_as", fn_type_as}, {"eq", fn_eq}, {"where", fn_where}, {"masked_fill", fn_masked_fill},
-    {"full", fn_full}, {"lowest", fn_lowest}, {"size", fn_size}, {"sqrt", fn_sqrt},
+    {"transpose", fn_transpose},
+    {"permute", fn_permute},
+    {"view", fn_view},
+    {"reshape", fn_reshape},
+    {"expand", fn_expand},
+    {"expand_as", fn_expand_as},
+    {"unsqueeze", fn_unsqueeze},
+    {"squeeze", fn_squeeze},
+    {"bmm", fn_bmm},
+    {"softmax", fn_softmax},
+    {"dropout", fn_dropout},
+    {"float", fn_float},
+    {"half", fn_half},
+    {"type_as", fn_type_as},
+    {"eq", fn_eq},
+    {"where", fn_where},
+    {"masked_fill", fn_masked_fill},
+    {"full", fn_full},
+    {"lowest", fn_lowest},
+    {"size", fn_size},
+    {"sqrt", fn_sqrt},
     {"attention", fn_attention},
 };
 
@@ -322,7 +339,9 @@ static trace_value postfix(reader *r)
 static trace_value combine(trace *t, char op, const trace_value *a, const trace_value *b)
 {
     if (a->kind == TRACE_NUMBER && b->kind == TRACE_NUMBER) {
-        double v = op == '*' ? a->number * b->number : op == '/' ? a->number / b->number : a->number + b->number;
+        double v = op == '*'   ? a->number * b->number
+                   : op == '/' ? a->number / b->number
+                               : a->number + b->number;
         return op == '/' || !a->is_int || !b->is_int ? trace_float(v) : trace_int((int64_t)v);
     }
     if (t->st != AOT_OK) {
@@ -390,7 +409,8 @@ static bool statement(reader *r)
     return true;
 }
 
-void trace_text(trace *t, aot_ctx *c, const char *text, const trace_input *in, unsigned n_in, bool grad)
+void trace_text(trace *t, aot_ctx *c, const char *text, const trace_input *in, unsigned n_in,
+                bool grad)
 {
     trace_begin(t, c, grad);
     reader r = {.t = t, .p = text};

@@ -60,7 +60,8 @@ static uint32_t softmax(trace *t, const trace_entry *e, uint32_t g)
     aot_arg last = fx_a_int(-1);
     aot_arg args[3] = {fx_a_node(gy), fx_a_list(&t->f, &last, 1), fx_a_bool(true)};
     uint32_t sum = trace_emit(t, "aten.sum.dim_IntList", args, 3, NULL, 0);
-    aot_arg fma[3] = {fx_a_node(trace_call1(t, "aten.neg.default", y)), fx_a_node(sum), fx_a_node(gy)};
+    aot_arg fma[3] = {fx_a_node(trace_call1(t, "aten.neg.default", y)), fx_a_node(sum),
+                      fx_a_node(gy)};
     uint32_t r = trace_emit(t, "prims.fma.default", fma, 3, NULL, 0);
     return half ? trace_to(t, r, (aot_dtype)trace_type(t, e->a).dtype) : r;
 }
@@ -174,7 +175,8 @@ static void take(trace *t, grads *g, uint32_t *sum)
         }
         aot_fake a = trace_type(t, g->to[i]), b = trace_type(t, g->value[i]);
         if (!same_sizes(&a, &b)) {
-            trace_fail(t, AOT_E_UNSUPPORTED, "a gradient would have to be summed to the size of its input");
+            trace_fail(t, AOT_E_UNSUPPORTED,
+                       "a gradient would have to be summed to the size of its input");
         }
         g->value[i] = trace_to(t, g->value[i], (aot_dtype)a.dtype);
     }

@@ -210,13 +210,15 @@ static bool is(const value_call *c, const char *packet)
 
 static bool compute_unary(value *out, const value_call *c)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && c->n >= 1 && c->arg[0].kind == VALUE_TENSOR; i++) {
+    for (size_t i = 0;
+         i < sizeof rows / sizeof rows[0] && c->n >= 1 && c->arg[0].kind == VALUE_TENSOR; i++) {
         if (!is(c, rows[i].packet)) {
             continue;
         }
         aot_dtype d = (aot_dtype)c->arg[0].dtype;
         if (rows[i].unary != NULL) {
-            put_float(out, rows[i].unary(round_float(as_double(&c->arg[0]), as_floating(d))), as_floating(d));
+            put_float(out, rows[i].unary(round_float(as_double(&c->arg[0]), as_floating(d))),
+                      as_floating(d));
         } else if (is_floating(d)) {
             put_float(out, rows[i].same(c->arg[0].f), d);
         } else {
@@ -263,7 +265,8 @@ static int64_t int_pow(int64_t a, int64_t n)
     return n < 0 ? (a == 1 || a == -1 ? a : 0) : (int64_t)r;
 }
 
-static bool compute_div(value *out, const value *a, const value *b, const char *rounding, aot_dtype d)
+static bool compute_div(value *out, const value *a, const value *b, const char *rounding,
+                        aot_dtype d)
 {
     bool f = is_floating(d);
     if (rounding == NULL) {
@@ -303,17 +306,20 @@ static bool compute_binary(value *out, const value_call *c)
         int sign = is(c, "aten.sub") ? -1 : 1;
         f ? put_float(out, a.f + sign * k * b.f, d) : put_int(out, a.i + sign * n * b.i, d);
     } else if (is(c, "aten.mul")) {
-        f ? put_float(out, a.f * b.f, d) : put_int(out, (int64_t)((uint64_t)a.i * (uint64_t)b.i), d);
+        f ? put_float(out, a.f * b.f, d)
+          : put_int(out, (int64_t)((uint64_t)a.i * (uint64_t)b.i), d);
     } else if (is(c, "aten.div")) {
         return compute_div(out, &a, &b, c->rounding, d);
     } else if (is(c, "aten.pow")) {
         f ? put_float(out, pow(a.f, b.f), d) : put_int(out, int_pow(a.i, b.i), d);
     } else if (is(c, "aten.maximum") || is(c, "aten.minimum")) {
-        bool first = f ? isnan(a.f) || (!isnan(b.f) && (is(c, "aten.maximum") ? a.f >= b.f : a.f <= b.f))
-                       : (is(c, "aten.maximum") ? a.i >= b.i : a.i <= b.i);
+        bool first =
+            f ? isnan(a.f) || (!isnan(b.f) && (is(c, "aten.maximum") ? a.f >= b.f : a.f <= b.f))
+              : (is(c, "aten.maximum") ? a.i >= b.i : a.i <= b.i);
         *out = first ? a : b;
     } else if (is(c, "aten.remainder") && (f || b.i != 0)) {
-        f ? put_float(out, float_remainder(a.f, b.f), d) : put_int(out, a.i - floor_div(a.i, b.i) * b.i, d);
+        f ? put_float(out, float_remainder(a.f, b.f), d)
+          : put_int(out, a.i - floor_div(a.i, b.i) * b.i, d);
     } else if (is(c, "aten.fmod") && (f || b.i != 0)) {
         f ? put_float(out, fmod(a.f, b.f), d) : put_int(out, a.i % b.i, d);
     } else if (is(c, "aten.bitwise_and") && !f) {
@@ -397,6 +403,6 @@ static bool compute_other(value *out, const value_call *c)
 
 bool value_compute(value *out, const value_call *c)
 {
-    return compute_other(out, c) || compute_logic(out, c) || compute_unary(out, c) || compute_compare(out, c) ||
-           compute_binary(out, c);
+    return compute_other(out, c) || compute_logic(out, c) || compute_unary(out, c) ||
+           compute_compare(out, c) || compute_binary(out, c);
 }

@@ -124,7 +124,8 @@ static void lint_read_after_mutation(lint *l)
     for (uint32_t i = 0; i < l->p->n_saved; i++) {
         aot_node_id id = l->p->saved[i], primal = aot_node_primal(l->g, id);
         aot_node_id taken = aot_graph_find(l->p->backward, name_of(l, id));
-        // not so a batch norm's running statistics: computed again in training, it does not read them
+        // not so a batch norm's running statistics: computed again in training, it does not read
+        // them
         bool read = taken == AOT_NO_NODE || needed[taken];
         if (primal != AOT_NO_NODE && written[primal] && read) {
             const char *via =
@@ -153,11 +154,13 @@ static void lint_save_tag_overruled(lint *l)
             l->p->nodes[i].verdict == AOT_V_RECOMPUTED && !aot_is_getitem(l->g, n)) {
             bool view = n->kind == AOT_CALL_FUNCTION &&
                         (aot_node_op(n)->flags & AOT_OPF_ALIASES) != 0;
-            found(l, i, l->p->nodes[i].bytes,
-                  aot_arena_printf(l->g->ctx->arena, "%s is tagged %s and recomputed%s", name_of(l, i),
-                                   aot_policy_name((aot_policy)policy),
-                                   !view || l->p->config.activation_memory_budget <= 0 ? ""
-                                   : ": it is a view, which no tag keeps from being made again"));
+            found(
+                l, i, l->p->nodes[i].bytes,
+                aot_arena_printf(l->g->ctx->arena, "%s is tagged %s and recomputed%s",
+                                 name_of(l, i), aot_policy_name((aot_policy)policy),
+                                 !view || l->p->config.activation_memory_budget <= 0
+                                     ? ""
+                                     : ": it is a view, which no tag keeps from being made again"));
         }
     }
 }
@@ -168,14 +171,15 @@ static int32_t region_of(const lint *l, aot_node_id id)
     return n->policy == AOT_POLICY_NONE ? -1 : l->g->srcs.d[n->src].ac_graph_id;
 }
 
-/* The region that untagged forward nodes stand in: the nearest tagged values above them and below them,
- * through untagged ones (an autograd.Function leaves a whole run of nodes without tags), are of the same
- * one. -1: none. Belongs to the caller. */
+/* The region that untagged forward nodes stand in: the nearest tagged values above them and below
+ * them, through untagged ones (an autograd.Function leaves a whole run of nodes without tags), are
+ * of the same one. -1: none. Belongs to the caller. */
 static int32_t *regions_around(const lint *l)
 {
     const aot_graph *g = l->g;
     size_t n = g->nodes.n;
-    int32_t *around = aot_xmalloc((n + 1) * sizeof *around), *below = aot_xmalloc((n + 1) * sizeof *below);
+    int32_t *around = aot_xmalloc((n + 1) * sizeof *around),
+            *below = aot_xmalloc((n + 1) * sizeof *below);
     for (aot_node_id i = 0; i < n; i++) {
         around[i] = region_of(l, i);
         for (uint32_t k = g->in_off[i]; k < g->in_off[i + 1] && around[i] < 0; k++) {
@@ -198,8 +202,8 @@ static void lint_region_untagged(lint *l)
     int32_t *around = regions_around(l);
     for (aot_node_id i = 0; i < l->g->nodes.n; i++) {
         const aot_node *n = aot_node_at(l->g, i);
-        if (n->kind == AOT_CALL_FUNCTION && n->policy == AOT_POLICY_NONE && !l->p->nodes[i].backward_made &&
-            around[i] >= 0) {
+        if (n->kind == AOT_CALL_FUNCTION && n->policy == AOT_POLICY_NONE &&
+            !l->p->nodes[i].backward_made && around[i] >= 0) {
             found(l, i, l->p->nodes[i].bytes,
                   aot_arena_printf(l->g->ctx->arena, "%s stands inside region %d without a tag: %s",
                                    name_of(l, i), around[i],
@@ -298,7 +302,8 @@ static aot_node_id *outputs_by_descriptor(const lint *l)
     return of;
 }
 
-/* The output of the forward that a tangent belongs to; AOT_NO_NODE if its descriptor does not say. */
+/* The output of the forward that a tangent belongs to; AOT_NO_NODE if its descriptor does not
+ * say. */
 static aot_node_id output_of_tangent(const lint *l, const aot_node *tangent, const aot_node_id *of)
 {
     static const char mark[] = "TangentAOTInput(output=";
@@ -350,7 +355,7 @@ static void lint_tangent_strides(lint *l)
     free(of);
 }
 
-/* ---- regions ---------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static int by_number(const void *x, const void *y)
 {
@@ -389,13 +394,14 @@ static void lint_regions_together(lint *l)
     if (n > 1) {
         char some[32], all[32];
         aot_node_id peak = in_cut(l, aot_node_at(l->p->backward, b->peak_node));
-        found(l, peak, bytes,
-              aot_arena_printf(l->g->ctx->arena,
-                               "at the backward's peak (%s) recomputed values of %zu regions live at "
-                               "once: %s of %s",
-                               aot_node_name(l->p->backward, b->peak_node), n,
-                               aot_bytes_text(bytes, some, sizeof some),
-                               aot_bytes_text(b->peak, all, sizeof all)));
+        found(
+            l, peak, bytes,
+            aot_arena_printf(l->g->ctx->arena,
+                             "at the backward's peak (%s) recomputed values of %zu regions live at "
+                             "once: %s of %s",
+                             aot_node_name(l->p->backward, b->peak_node), n,
+                             aot_bytes_text(bytes, some, sizeof some),
+                             aot_bytes_text(b->peak, all, sizeof all)));
     }
     aot_vec_free(&regions);
     aot_memory_free(&m);

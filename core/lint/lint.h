@@ -34,8 +34,9 @@ typedef AOT_VEC(aot_finding) aot_findings;
  * Cost: linear. */
 void aot_lint(aot_findings *out, const aot_partition *p);
 
-/* The same of a unit, and what there is to say without a partition: a joint graph that cannot be cut is
- * a finding. *p: the partition, NULL if there is none; messages belong to a or to p's context.
+/* The same of a unit, and what there is to say without a partition: a joint graph that cannot be
+ * cut is a finding. *p: the partition, NULL if there is none; messages belong to a or to p's
+ * context.
  * Errors: what keeps the unit from being looked at (E_PARSE ...). */
 AOT_NODISCARD aot_status aot_lint_unit(aot_findings *out, const aot_partition **p, aot_model *m,
                                        size_t unit, aot_arena *a, aot_err *err);

@@ -1,6 +1,6 @@
 /* Units of one compile id on several ranks. A unit is compared stage by stage by structure; where
- * that finds changes, a walk over both graphs in step tells whether only sizes are others, as they are
- * when ranks are given shards of different length. */
+ * that finds changes, a walk over both graphs in step tells whether only sizes are others, as they
+ * are when ranks are given shards of different length. */
 #include "lint/ranks.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ const char *aot_rank_verdict_name(aot_rank_verdict v)
     return names[v];
 }
 
-/* ---- groups ------------------------------------------------------------------------------------ */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 typedef struct member {
     const char *label, *rank;
@@ -126,7 +126,7 @@ void aot_ranks_free(aot_ranks *r)
     *r = (aot_ranks){0};
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------ */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 typedef struct operands {
     AOT_VEC(aot_node_id) ids;
@@ -139,7 +139,8 @@ static void add_operand(void *arg, aot_node_id id)
 }
 
 /* Constants but for numbers, which are sizes or depend on them. */
-static bool same_words(const aot_graph *a, const aot_arg *x, const aot_graph *b, const aot_arg *y, uint32_t n)
+static bool same_words(const aot_graph *a, const aot_arg *x, const aot_graph *b, const aot_arg *y,
+                       uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         bool name = x[i].kind == AOT_ARG_STR || x[i].kind == AOT_ARG_NAME;
@@ -151,7 +152,8 @@ static bool same_words(const aot_graph *a, const aot_arg *x, const aot_graph *b,
     return true;
 }
 
-static bool same_constants(const aot_graph *a, const aot_node *m, const aot_graph *b, const aot_node *n)
+static bool same_constants(const aot_graph *a, const aot_node *m, const aot_graph *b,
+                           const aot_node *n)
 {
     return m->n_args == n->n_args && m->n_kwargs == n->n_kwargs &&
            same_words(a, aot_node_args(a, m), b, aot_node_args(b, n), m->n_args) &&
@@ -185,12 +187,13 @@ static bool has(aot_model *m, size_t unit, aot_stage s, bool recorded)
     return recorded ? o == AOT_ORIGIN_RECORDED : o != AOT_ORIGIN_MISSING;
 }
 
-/* Modules that were cut here follow from the joint graph and the saved set; recorded ones may not. */
+/* Modules that were cut here follow from the joint graph and the saved set; recorded ones may
+ * not. */
 static const struct {
     aot_stage stage;
     bool recorded;
-} compared[] = {{AOT_STAGE_DYNAMO, false},    {AOT_STAGE_JOINT, false},   {AOT_STAGE_INFERENCE, false},
-                {AOT_STAGE_EXPORT, false},    {AOT_STAGE_FORWARD, true}, {AOT_STAGE_BACKWARD, true}};
+} compared[] = {{AOT_STAGE_DYNAMO, false}, {AOT_STAGE_JOINT, false},  {AOT_STAGE_INFERENCE, false},
+                {AOT_STAGE_EXPORT, false}, {AOT_STAGE_FORWARD, true}, {AOT_STAGE_BACKWARD, true}};
 
 static void compare_graphs(aot_rank_unit *u, aot_model *m, size_t first)
 {
@@ -223,7 +226,7 @@ static void compare_graphs(aot_rank_unit *u, aot_model *m, size_t first)
     }
 }
 
-/* ---- saved sets -------------------------------------------------------------------------------- */
+/* ---- saved sets ------------------------------------------------------------------------------ */
 
 static bool is_saved(const aot_partition *p, aot_node_id id)
 {
@@ -274,7 +277,7 @@ static void compare_saved(aot_rank_unit *u, aot_model *m, size_t first)
     }
 }
 
-/* ---- collectives ------------------------------------------------------------------------------- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 typedef struct call {
     const char *what; /* operator and constants: "all_reduce('sum', '0')" */
@@ -359,7 +362,7 @@ static void compare_collectives(aot_ranks *r, aot_rank_unit *u, aot_model *m, si
     aot_vec_free(&b);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static const aot_rank_group *group_of(const aot_ranks *r, size_t i)
 {

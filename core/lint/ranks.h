@@ -1,6 +1,6 @@
-/* Whether all ranks compiled the same: units of one compile id side by side, the first rank's as the
- * measure. Where the input does not tell ranks, its files take their place, so that two runs are
- * compared in the same way. */
+/* Whether all ranks compiled the same: units of one compile id side by side, the first rank's as
+ * the measure. Where the input does not tell ranks, its files take their place, so that two runs
+ * are compared in the same way. */
 #ifndef AOT_LINT_RANKS_H
 #define AOT_LINT_RANKS_H
 
@@ -14,7 +14,8 @@ typedef enum aot_rank_verdict { /* from best to worst */
     AOT_RANK_DIFFERS,
     AOT_RANK_UNKNOWN  /* it cannot be had on one of the two */
 } aot_rank_verdict;
-const char *aot_rank_verdict_name(aot_rank_verdict v); /* "same", "other sizes", "differs", "unknown" */
+/* "same", "other sizes", "differs", "unknown" */
+const char *aot_rank_verdict_name(aot_rank_verdict v);
 
 #define AOT_RANK_MISSING SIZE_MAX
 
@@ -24,14 +25,16 @@ typedef struct aot_rank_unit {
     size_t unit;             /* AOT_RANK_MISSING: this rank has no such unit */
     bool first, compared;
     aot_rank_verdict graph, saved, collectives;
-    aot_stage stage;         /* of the graphs that `graph` is about; AOT_N_STAGES if all are the same */
+    /* of the graphs that `graph` is about; AOT_N_STAGES if all are the same */
+    aot_stage stage;
     aot_diff_counts counts;  /* of these */
     uint32_t n_saved;        /* values */
     int64_t saved_bytes;     /* of all saved values; -1: no partition */
     uint32_t saved_less, saved_more; /* saved by the first one only, by this one only */
     size_t n_collectives;
     size_t place;            /* from 1: the first collective that is another one; 0: none */
-    const char *theirs, *ours; /* what stands there on the first one and here; NULL: nothing any more */
+    /* what stands there on the first one and here; NULL: nothing any more */
+    const char *theirs, *ours;
 } aot_rank_unit;
 
 typedef struct aot_rank_group {
@@ -48,13 +51,14 @@ typedef struct aot_ranks {
     size_t next; /* of units: to be compared */
 } aot_ranks;
 
-/* Finds the groups; nothing is compared yet. The model outlives *out. Cost: n log n of the units. */
+/* Finds the groups; nothing is compared yet. The model outlives *out. Cost: n log n of the
+ * units. */
 void aot_ranks_init(aot_ranks *out, aot_model *m);
 void aot_ranks_free(aot_ranks *r);
 /* Compares one more unit; false when all are. Cost: that of their stages, partitions and diffs. */
 bool aot_ranks_step(aot_ranks *r, aot_model *m);
-/* The worst of a unit: a missing one differs, and so does one with another saved set. What is unknown
- * on both sides does not count. */
+/* The worst of a unit: a missing one differs, and so does one with another saved set. What is
+ * unknown on both sides does not count. */
 aot_rank_verdict aot_rank_unit_verdict(const aot_rank_unit *u);
 
 #endif

@@ -120,8 +120,10 @@ static aot_rng_eager check_backward(const char **text, aot_model *m, size_t unit
     for (size_t i = 0; i < r.values.n && e == AOT_RNG_EAGER_SAME; i++) {
         if (r.values.d[i].fate == AOT_RNG_REDRAWN) {
             e = AOT_RNG_EAGER_FORWARD;
-            *text = aot_arena_printf(a, "the backward draws %s again with another state, where eager uses the first draw",
-                                     aot_node_name(p->cut, r.values.d[i].node));
+            *text = aot_arena_printf(
+                a,
+                "the backward draws %s again with another state, where eager uses the first draw",
+                aot_node_name(p->cut, r.values.d[i].node));
         }
     }
     aot_rng_free(&r);
@@ -140,7 +142,8 @@ aot_rng_eager aot_rng_against_eager(const char **text, aot_model *m, size_t unit
     } else if (stage_sites(&now, m, unit, s)) {
         aot_rng_find(&eager, g);
         e = compare_with_eager(text, &eager, &now, a);
-        e = e == AOT_RNG_EAGER_SAME && s == AOT_STAGE_FORWARD ? check_backward(text, m, unit, a) : e;
+        e = e == AOT_RNG_EAGER_SAME && s == AOT_STAGE_FORWARD ? check_backward(text, m, unit, a)
+                                                              : e;
     } else {
         *text = "the unit has no forward";
     }

@@ -20,7 +20,8 @@ size_t aot_rng_stages(aot_rng_stage out[AOT_N_STAGES], aot_model *m, size_t unit
 
 typedef enum aot_rng_eager {
     AOT_RNG_EAGER_SAME,   /* the same seed gives eager's numbers */
-    AOT_RNG_EAGER_FORWARD, /* in the forward; the backward draws some of them again, where eager uses the first */
+    /* in the forward; the backward draws some of them again, where eager uses the first */
+    AOT_RNG_EAGER_FORWARD,
     AOT_RNG_EAGER_OTHER,  /* it does not */
     AOT_RNG_EAGER_UNKNOWN /* eager's calls are not known: no Dynamo graph, or it cannot be traced */
 } aot_rng_eager;

@@ -187,7 +187,7 @@ aot_str aot_l_device_of(aot_tracer *t, aot_value v)
     return 0;
 }
 
-/* ---- calls made from calls --------------------------------------------------------------------- */
+/* ---- calls made from calls ------------------------------------------------------------------- */
 
 aot_pycall aot_l_with(const aot_pycall *k, const char *target, unsigned n, const aot_value *args)
 {

@@ -132,7 +132,8 @@ aot_value lower_method_fact(const aot_pycall *k)
     if (strcmp(name, "dim") == 0 || strcmp(name, "ndimension") == 0) {
         return aot_v_int(aot_ndim(x));
     }
-    if (strcmp(name, "numel") == 0 || strcmp(name, "nelement") == 0 || strcmp(name, "sym_numel") == 0) {
+    if (strcmp(name, "numel") == 0 || strcmp(name, "nelement") == 0 ||
+        strcmp(name, "sym_numel") == 0) {
         return aot_v_dim(aot_numel(k->t, x));
     }
     if (strcmp(name, "__len__") == 0) {

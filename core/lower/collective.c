@@ -1,5 +1,5 @@
-/* Collectives with a gradient: torch.ops._c10d_functional_autograd.NAME is _c10d_functional.NAME whose
- * gradient is the collective that undoes it, awaited.
+/* Collectives with a gradient: torch.ops._c10d_functional_autograd.NAME is _c10d_functional.NAME
+ * whose gradient is the collective that undoes it, awaited.
  *
  * Mirrors: torch/csrc/distributed/c10d/Functional.cpp (AllGatherIntoTensor, ReduceScatterTensor,
  * AllToAllSingle) */
@@ -48,8 +48,8 @@ aot_value lower_autograd_collective(const aot_pycall *k)
         i++;
     }
     if (k->n != known[i].n) {
-        aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "%s: %u arguments by position are expected", k->target,
-                       known[i].n);
+        aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "%s: %u arguments by position are expected",
+                       k->target, known[i].n);
     }
     collective *c = AOT_NEW(aot_tracer_arena(k->t), collective);
     *c = (collective){aot_v_tuple(k->t, k->n, k->args).u.items, known[i].op};

@@ -14,7 +14,8 @@ static aot_value convert(aot_tracer *t, const conversion *c)
 {
     bool copy = c->copy.kind != AOT_V_NONE && c->copy.u.dim.value != 0;
     aot_value dtype = aot_v_dtype(c->dtype), device = aot_v_device(c->device);
-    if (c->device == 0 && c->dtype == AOT_NO_DTYPE && !copy && c->memory_format.kind == AOT_V_NONE) {
+    if (c->device == 0 && c->dtype == AOT_NO_DTYPE && !copy &&
+        c->memory_format.kind == AOT_V_NONE) {
         return aot_v_tensor(c->x);
     }
     if (c->device == 0 && c->dtype != AOT_NO_DTYPE) {
@@ -26,8 +27,8 @@ static aot_value convert(aot_tracer *t, const conversion *c)
     }
     dtype = aot_v_dtype(aot_dtype_of(c->x));
     device = c->device != 0 ? device : aot_v_device(aot_device_of(c->x));
-    return AOT_V(t, aten_to_dtype_layout, c->x, dtype, aot_v_name(t, "torch.strided"), device, AOT_NONE,
-                 c->non_blocking, c->copy, c->memory_format);
+    return AOT_V(t, aten_to_dtype_layout, c->x, dtype, aot_v_name(t, "torch.strided"), device,
+                 AOT_NONE, c->non_blocking, c->copy, c->memory_format);
 }
 
 static aot_value flag(const aot_pycall *k, unsigned pos, const char *name)
@@ -49,7 +50,8 @@ static conversion conversion_of(const aot_pycall *k, unsigned first_flag)
 aot_value lower_method_to(const aot_pycall *k)
 {
     aot_value first = k->n > 1 ? k->args[1] : aot_v_none();
-    const aot_value *other = first.kind == AOT_V_TENSOR ? &k->args[1] : aot_l_arg(k, UINT32_MAX, "other");
+    const aot_value *other =
+        first.kind == AOT_V_TENSOR ? &k->args[1] : aot_l_arg(k, UINT32_MAX, "other");
     if (other != NULL && other->kind == AOT_V_TENSOR) {
         conversion c = conversion_of(k, 2);
         c.dtype = aot_dtype_of(other->u.t);

@@ -44,7 +44,8 @@ aot_value lower_split(const aot_pycall *k)
     if (size == NULL) {
         aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "split without a size");
     }
-    aot_value x = aot_v_tensor(aot_l_need_tensor(k, 0, "tensor")), dim = aot_v_dim(aot_l_dim(k, 2, "dim", 0));
+    aot_value x = aot_v_tensor(aot_l_need_tensor(k, 0, "tensor")),
+              dim = aot_v_dim(aot_l_dim(k, 2, "dim", 0));
     return aot_v_is_list(*size) ? AOT_V(k->t, aten_split_with_sizes, x, *size, dim)
                                 : AOT_V(k->t, aten_split_Tensor, x, *size, dim);
 }
@@ -94,8 +95,9 @@ aot_value lower_einsum(const aot_pycall *k)
     if (k->n < 2 || k->args[0].kind != AOT_V_STR) {
         aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "einsum without an equation");
     }
-    aot_value list = k->n == 2 && aot_v_is_list(k->args[1]) ? k->args[1]
-                                                            : aot_v_list(k->t, k->n - 1, k->args + 1);
+    aot_value list = k->n == 2 && aot_v_is_list(k->args[1])
+                         ? k->args[1]
+                         : aot_v_list(k->t, k->n - 1, k->args + 1);
     return AOT_V(k->t, aten_einsum, k->args[0], list);
 }
 
@@ -104,7 +106,8 @@ aot_value lower_norm(const aot_pycall *k)
 {
     aot_tensor *x = aot_l_need_tensor(k, 0, "input");
     const aot_value *p = aot_l_arg(k, 1, "p"), *d = aot_l_arg(k, 2, "dim");
-    aot_value dim = d != NULL ? *d : aot_v_none(), keep = aot_v_bool(aot_l_bool(k, 3, "keepdim", false));
+    aot_value dim = d != NULL ? *d : aot_v_none(),
+              keep = aot_v_bool(aot_l_bool(k, 3, "keepdim", false));
     aot_value dtype = aot_v_dtype(aot_l_dtype(k, k->is_method ? 4 : 5, "dtype", AOT_NO_DTYPE));
     dim = dim.kind == AOT_V_INT ? aot_v_list(k->t, 1, d) : dim;
     bool text = p == NULL || p->kind == AOT_V_STR;
@@ -139,12 +142,14 @@ aot_value lower_meshgrid(const aot_pycall *k)
 aot_value lower_tensordot(const aot_pycall *k)
 {
     const aot_value *d = aot_l_arg(k, 2, "dims");
-    aot_value args[4] = {aot_v_tensor(aot_l_need_tensor(k, 0, "a")), aot_v_tensor(aot_l_need_tensor(k, 1, "b"))};
+    aot_value args[4] = {aot_v_tensor(aot_l_need_tensor(k, 0, "a")),
+                         aot_v_tensor(aot_l_need_tensor(k, 1, "b"))};
     if (d != NULL && aot_v_is_list(*d) && d->n == 2) {
         args[2] = d->u.items[0];
         args[3] = d->u.items[1];
     } else {
-        int64_t n = d != NULL ? d->u.dim.value : 2, last[AOT_FAKE_MAX_NDIM], first[AOT_FAKE_MAX_NDIM];
+        int64_t n = d != NULL ? d->u.dim.value : 2, last[AOT_FAKE_MAX_NDIM],
+                first[AOT_FAKE_MAX_NDIM];
         if (n < 0 || n > AOT_FAKE_MAX_NDIM) {
             aot_trace_fail(k->t, AOT_E_RANGE, "tensordot expects dims >= 0");
         }
@@ -160,8 +165,8 @@ aot_value lower_tensordot(const aot_pycall *k)
 
 aot_value lower_cdist(const aot_pycall *k)
 {
-    static const char *const modes[] = {"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist",
-                                        "donot_use_mm_for_euclid_dist"};
+    static const char *const modes[] = {"use_mm_for_euclid_dist_if_necessary",
+                                        "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"};
     aot_value mode = aot_v_none();
     for (int i = 1; i < 3; i++) {
         if (aot_l_str_is(k, 3, "compute_mode", modes[0], modes[i])) {
@@ -200,8 +205,8 @@ aot_value lower_stft(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
     aot_tensor *x = aot_l_need_tensor(k, 0, k->is_method ? "self" : "input");
-    static const char *const names[] = {"hop_length", "win_length", "window", "normalized", "onesided",
-                                        "return_complex"};
+    static const char *const names[] = {"hop_length", "win_length", "window",
+                                        "normalized", "onesided",   "return_complex"};
     static const unsigned places[] = {2, 3, 4, 7, 8, 9};
     aot_dim n_fft = aot_l_dim(k, 1, "n_fft", 0);
     if (aot_l_bool(k, 5, "center", true)) {
@@ -213,7 +218,8 @@ aot_value lower_stft(const aot_pycall *k)
             shape[i] = i < extra ? aot_dim_of(1) : aot_size(x, i - extra);
         }
         x = AOT(t, aten_view, x, ((aot_dims){shape, 3}));
-        x = AOT(t, aten_pad, x, aot_v_ints(t, 2, pad), mode != NULL ? *mode : aot_v_str(t, "reflect"));
+        x = AOT(t, aten_pad, x, aot_v_ints(t, 2, pad),
+                mode != NULL ? *mode : aot_v_str(t, "reflect"));
         x = AOT(t, aten_view, x, ((aot_dims){aot_sizes(x).d + extra, n}));
     }
     aot_value args[8] = {aot_v_tensor(x), aot_v_dim(n_fft)};
@@ -233,10 +239,10 @@ aot_value lower_lu(const aot_pycall *k)
     return infos ? r : aot_v_tuple(k->t, 2, r.u.items);
 }
 
-/* ---- numbers where tensors are meant ------------------------------------------------------------------ */
+/* ---- numbers where tensors are meant --------------------------------------------------------- */
 
-/* torch.div(512, 256, rounding_mode='trunc') and its kind: of two numbers it is a number, whose value
- * a trace knows. */
+/* torch.div(512, 256, rounding_mode='trunc') and its kind: of two numbers it is a number, whose
+ * value a trace knows. */
 aot_value lower_of_numbers(const aot_pycall *k)
 {
     const char *name = strrchr(k->target, '.') + 1;
@@ -262,15 +268,16 @@ aot_value lower_of_numbers(const aot_pycall *k)
     return r;
 }
 
-/* NumPy's functions as Dynamo wraps them: torch__dynamo_utils_wrapped_sqrt(128). A number becomes an
- * array, integers are worked on in double precision. */
+/* NumPy's functions as Dynamo wraps them: torch__dynamo_utils_wrapped_sqrt(128). A number becomes
+ * an array, integers are worked on in double precision. */
 aot_value lower_wrapped_ufunc(const aot_pycall *k)
 {
     const char *name = k->target + strlen("torch__dynamo_utils_wrapped_");
     aot_value v = k->n > 0 ? k->args[0] : aot_v_none();
     if (aot_v_is_number(v)) {
         aot_dtype d = v.kind == AOT_V_FLOAT ? AOT_F64 : aot_l_data_dtype(k->t, v);
-        v = aot_v_tensor(aot_l_constant(k->t, v, d, aot_intern_z(aot_tracer_ctx(k->t)->strs, "cpu")));
+        v = aot_v_tensor(
+            aot_l_constant(k->t, v, d, aot_intern_z(aot_tracer_ctx(k->t)->strs, "cpu")));
     }
     if (k->n != 1 || v.kind != AOT_V_TENSOR) {
         aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "%s of a %s", k->target, aot_l_kind_name(v));
@@ -288,7 +295,7 @@ aot_value lower_segment_reduce(const aot_pycall *k)
     return aot_lower_packet(k, "aten.segment_reduce");
 }
 
-/* ---- second names ---------------------------------------------------------------------------------- */
+/* ---- second names ---------------------------------------------------------------------------- */
 
 /* In-place methods that are composite: the method that they call. */
 aot_value lower_method_alias(const aot_pycall *k)

@@ -1,5 +1,5 @@
-/* What torch.func's transforms leave in a Dynamo graph: layers that are entered and left, tensors that
- * are wrapped for them, gradients within.
+/* What torch.func's transforms leave in a Dynamo graph: layers that are entered and left, tensors
+ * that are wrapped for them, gradients within.
  * Mirrors torch/_functorch/predispatch.py, torch/_functorch/eager_transforms.py,
  * torch/csrc/functorch/init.cpp. */
 #include "lower/internal.h"
@@ -75,11 +75,13 @@ static aot_value items_of(const aot_pycall *k, unsigned pos, const char *name)
 {
     const aot_value *v = aot_l_arg(k, pos, name);
     aot_value none = aot_v_tuple(k->t, 0, NULL);
-    return v == NULL || v->kind == AOT_V_NONE ? none : aot_v_is_list(*v) ? *v : aot_v_tuple(k->t, 1, v);
+    return v == NULL || v->kind == AOT_V_NONE ? none
+           : aot_v_is_list(*v)                ? *v
+                                              : aot_v_tuple(k->t, 1, v);
 }
 
-/* _autograd_grad(outputs, inputs, grad_outputs=None, retain_graph=False, create_graph=True): zeros for
- * what is not used */
+/* _autograd_grad(outputs, inputs, grad_outputs=None, retain_graph=False, create_graph=True): zeros
+ * for what is not used */
 aot_value lower_autograd_grad(const aot_pycall *k)
 {
     aot_tracer *t = k->t;

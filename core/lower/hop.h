@@ -9,8 +9,8 @@
 const aot_graph *hop_graph(const aot_pycall *k, unsigned pos, const char *name);
 /* Runs a graph on values, apart: an aot_body_fn; arg is the graph. */
 aot_value hop_run(aot_tracer *t, void *graph, unsigned n, const aot_value *inputs);
-/* The forward and backward of a graph, apart: inputs, then gradients of its outputs; gives a list of
- * the gradients of the inputs (zeros where there is none; numbers have none). arg: hop_joint. */
+/* The forward and backward of a graph, apart: inputs, then gradients of its outputs; gives a list
+ * of the gradients of the inputs (zeros where there is none; numbers have none). arg: hop_joint. */
 typedef struct hop_joint {
     aot_body_fn *fn; /* the forward */
     void *arg;

@@ -1,12 +1,12 @@
-/* cond and while_loop: their graphs are traced apart; cond's gradient is a cond over the backward of
- * each branch, which recomputes the forward.
+/* cond and while_loop: their graphs are traced apart; cond's gradient is a cond over the backward
+ * of each branch, which recomputes the forward.
  *
  * Mirrors: torch/_higher_order_ops/cond.py, while_loop.py */
 #include "lower/hop.h"
 
 #include "lower/internal.h"
 
-/* ---- cond -------------------------------------------------------------------------------------------- */
+/* ---- cond ------------------------------------------------------------------------------------ */
 
 typedef struct branches {
     aot_value pred, operands; /* a tuple */
@@ -54,9 +54,10 @@ aot_value lower_cond(const aot_pycall *k)
     aot_tracer *t = k->t;
     branches *c = AOT_NEW(aot_tracer_arena(t), branches);
     const aot_value *operands = aot_l_arg(k, 3, "operands");
-    *c = (branches){.pred = *aot_l_arg(k, 0, "pred"),
-                    .operands = operands != NULL ? hop_items(t, *operands) : aot_v_tuple(t, 0, NULL),
-                    .fn = {hop_graph(k, 1, "true_fn"), hop_graph(k, 2, "false_fn")}};
+    *c =
+        (branches){.pred = *aot_l_arg(k, 0, "pred"),
+                   .operands = operands != NULL ? hop_items(t, *operands) : aot_v_tuple(t, 0, NULL),
+                   .fn = {hop_graph(k, 1, "true_fn"), hop_graph(k, 2, "false_fn")}};
     aot_subgraph *sub[2];
     for (int i = 0; i < 2; i++) {
         sub[i] = aot_trace_apart(t, hop_run, (void *)(uintptr_t)c->fn[i], c->operands.n,
@@ -74,7 +75,7 @@ aot_value lower_cond(const aot_pycall *k)
     return out;
 }
 
-/* ---- while_loop ---------------------------------------------------------------------------------------- */
+/* ---- while_loop ------------------------------------------------------------------------------ */
 
 static bool any_requires_grad(aot_value v)
 {

@@ -1,11 +1,13 @@
 /* flex_attention: its score and mask functions are traced apart, on one score and its place.
- * Mirrors torch/_higher_order_ops/flex_attention.py (trace_flex_attention, flex_attention_fake_impl). */
+ * Mirrors torch/_higher_order_ops/flex_attention.py (trace_flex_attention,
+ * flex_attention_fake_impl). */
 #include "lower/hop.h"
 
 #include "lower/internal.h"
 
 /* What a score function takes: batch, head, query and key numbers; a score before them if score. */
-static aot_subgraph *function_of(aot_tracer *t, aot_value graph, aot_tensor *query, bool score, aot_value rest)
+static aot_subgraph *function_of(aot_tracer *t, aot_value graph, aot_tensor *query, bool score,
+                                 aot_value rest)
 {
     aot_value in[64], none = aot_v_list(t, 0, NULL);
     unsigned n = 0;
@@ -17,7 +19,8 @@ static aot_subgraph *function_of(aot_tracer *t, aot_value graph, aot_tensor *que
         in[n++] = AOT_V(t, aten_new_zeros, query, none, AOT_NONE, AOT_NONE, AOT_NONE, false);
     }
     for (int i = 0; i < 4; i++) {
-        in[n++] = AOT_V(t, aten_new_zeros, query, none, aot_v_dtype(AOT_I32), AOT_NONE, AOT_NONE, false);
+        in[n++] =
+            AOT_V(t, aten_new_zeros, query, none, aot_v_dtype(AOT_I32), AOT_NONE, AOT_NONE, false);
     }
     for (unsigned i = 0; i < rest.n; i++) {
         in[n++] = rest.u.items[i];
@@ -42,8 +45,8 @@ static aot_value types_of(aot_tracer *t, const aot_tensor *q, const aot_tensor *
     return aot_v_tensors(t, 3, all);
 }
 
-/* flex_attention(query, key, value, score_mod, block_mask, scale, kernel_options, score_mod_other_buffers,
- * mask_mod_other_buffers) */
+/* flex_attention(query, key, value, score_mod, block_mask, scale, kernel_options,
+ * score_mod_other_buffers, mask_mod_other_buffers) */
 aot_value lower_flex_attention(const aot_pycall *k)
 {
     aot_tracer *t = k->t;
@@ -52,11 +55,13 @@ aot_value lower_flex_attention(const aot_pycall *k)
     if (k->n < 5 || !aot_v_is_list(k->args[4]) || k->args[4].n == 0) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "flex_attention without a block mask");
     }
-    if (aot_grad_enabled(t) && (aot_requires_grad(q) || aot_requires_grad(key) || aot_requires_grad(v))) {
+    if (aot_grad_enabled(t) &&
+        (aot_requires_grad(q) || aot_requires_grad(key) || aot_requires_grad(v))) {
         aot_trace_fail(t, AOT_E_UNSUPPORTED, "flex_attention: its gradient is not implemented");
     }
     aot_value block = k->args[4], empty = aot_v_tuple(t, 0, NULL);
-    aot_subgraph *score = function_of(t, k->args[3], q, true, k->n > 7 ? hop_items(t, k->args[7]) : empty);
+    aot_subgraph *score =
+        function_of(t, k->args[3], q, true, k->n > 7 ? hop_items(t, k->args[7]) : empty);
     aot_subgraph *mask = function_of(t, block.u.items[block.n - 1], q, false,
                                      k->n > 8 ? hop_items(t, k->args[8]) : empty);
     aot_value *items = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_value, block.n);

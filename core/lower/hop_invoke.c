@@ -30,8 +30,8 @@ typedef struct region {
 
 static const char prefix[] = "repeated_subgraph";
 
-static const traced_region *find(aot_tracer *t, const region *r, unsigned n, const aot_meta_id *types,
-                                 unsigned *n_others)
+static const traced_region *find(aot_tracer *t, const region *r, unsigned n,
+                                 const aot_meta_id *types, unsigned *n_others)
 {
     *n_others = 0;
     for (const traced_region *e = *aot_hop_slot(t); e != NULL; e = e->next) {
@@ -51,7 +51,8 @@ static const traced_region *remember(aot_tracer *t, const region *r, unsigned n,
                                      const aot_subgraph *sub)
 {
     traced_region *e = AOT_NEW(aot_tracer_arena(t), traced_region);
-    *e = (traced_region){*aot_hop_slot(t), r->body, types, n, aot_hop_number(t, prefix), suffix, sub};
+    *e = (traced_region){*aot_hop_slot(t),          r->body, types, n,
+                         aot_hop_number(t, prefix), suffix,  sub};
     *aot_hop_slot(t) = e;
     return e;
 }

@@ -1,7 +1,8 @@
-/* Higher-order operators that run their graph in place: wrapped regions, checkpointed ones, and those
- * of torch.autograd.Function.
+/* Higher-order operators that run their graph in place: wrapped regions, checkpointed ones, and
+ * those of torch.autograd.Function.
  *
- * Mirrors: torch/_higher_order_ops/wrap.py, torch/_functorch/autograd_function.py:AutogradFunctionApply */
+ * Mirrors: torch/_higher_order_ops/wrap.py,
+ * torch/_functorch/autograd_function.py:AutogradFunctionApply */
 #include "lower/hop.h"
 
 #include "lower/internal.h"
@@ -69,7 +70,7 @@ aot_value lower_wrap_autocast(const aot_pycall *k)
     return out;
 }
 
-/* ---- torch.autograd.Function ------------------------------------------------------------------------ */
+/* ---- torch.autograd.Function ----------------------------------------------------------------- */
 
 typedef struct apply {
     const aot_graph *bwd;
@@ -128,8 +129,8 @@ static void unalias(aot_tracer *t, const aot_pycall *k, aot_value *items, unsign
     }
 }
 
-/* autograd_function_apply(fwd, bwd, *args, non_differentiable_idx, saved_for_backward_idx). fwd gives
- * (outputs, saved values); bwd takes the gradients and the saved values. */
+/* autograd_function_apply(fwd, bwd, *args, non_differentiable_idx, saved_for_backward_idx). fwd
+ * gives (outputs, saved values); bwd takes the gradients and the saved values. */
 aot_value lower_autograd_function(const aot_pycall *k)
 {
     aot_tracer *t = k->t;

@@ -1,5 +1,5 @@
-/* x[...] and x[...] = v. Integers are select, slices slice, None unsqueeze; what is left are tensors
- * for index and index_put_. Mirrors torch/csrc/autograd/python_variable_indexing.cpp and
+/* x[...] and x[...] = v. Integers are select, slices slice, None unsqueeze; what is left are
+ * tensors for index and index_put_. Mirrors torch/csrc/autograd/python_variable_indexing.cpp and
  * ATen/TensorIndexing.h. */
 #include <string.h>
 
@@ -81,8 +81,10 @@ static aot_tensor *select_at(aot_tracer *t, aot_tensor *x, unsigned dim, aot_dim
         aot_trace_fail(t, AOT_E_RANGE, "invalid index of a 0-dim tensor");
     }
     aot_dim size = aot_size(x, dim);
-    if (index.expr == 0 && size.expr == 0 && (index.value >= size.value || index.value < -size.value)) {
-        aot_trace_fail(t, AOT_E_RANGE, "index %lld is out of bounds for dimension %u with size %lld",
+    if (index.expr == 0 && size.expr == 0 &&
+        (index.value >= size.value || index.value < -size.value)) {
+        aot_trace_fail(t, AOT_E_RANGE,
+                       "index %lld is out of bounds for dimension %u with size %lld",
                        (long long)index.value, dim, (long long)size.value);
     }
     return AOT(t, aten_select_int, x, (int64_t)dim, index);
@@ -97,7 +99,7 @@ static aot_tensor *truth_index(aot_tracer *t, const aot_tensor *x, bool truth)
     return truth ? AOT(t, aten_fill__Scalar, e, 0.0) : e;
 }
 
-/* ---- tuples of indices --------------------------------------------------------------------------- */
+/* ---- tuples of indices ----------------------------------------------------------------------- */
 
 static void record(indexer *ix, aot_tensor *index)
 {
@@ -234,7 +236,7 @@ static aot_tensor *get(aot_tracer *t, aot_tensor *x, aot_value index)
     return ix.x == x ? AOT(t, aten_alias, x) : ix.x;
 }
 
-/* ---- tuples, lists, dictionaries ---------------------------------------------------------------------- */
+/* ---- tuples, lists, dictionaries ------------------------------------------------------------- */
 
 static aot_value sequence_item(aot_tracer *t, aot_value x, aot_value index)
 {
@@ -289,7 +291,7 @@ aot_value aot_l_getitem(aot_tracer *t, aot_value x, aot_value index)
                    aot_l_kind_name(index));
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Sizes without their leading ones. */
 static aot_dims without_leading_ones(aot_dims d)
@@ -330,7 +332,8 @@ static aot_tensor *value_tensor(aot_tracer *t, const aot_tensor *x, aot_value v)
     }
     aot_str cpu = aot_intern_z(aot_tracer_ctx(t)->strs, "cpu");
     if ((v.kind == AOT_V_INT || v.kind == AOT_V_BOOL) && v.u.dim.expr != 0) {
-        return AOT(t, aten_scalar_tensor, v, aot_v_dtype(aot_dtype_of(x)), AOT_NONE, aot_v_device(cpu));
+        return AOT(t, aten_scalar_tensor, v, aot_v_dtype(aot_dtype_of(x)), AOT_NONE,
+                   aot_v_device(cpu));
     }
     return aot_l_constant(t, v, aot_dtype_of(x), cpu);
 }

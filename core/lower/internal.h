@@ -38,7 +38,7 @@ aot_value aot_l_resolve(const aot_pycall *k, const aot_packet *p, bool binding);
 /* Calls exactly this overload, as torch.ops.aten.add.Tensor(...). */
 aot_value aot_l_overload(const aot_pycall *k, aot_op_id op);
 
-/* ---- arguments (args.c) ----------------------------------------------------------------------- */
+/* ---- arguments (args.c) ---------------------------------------------------------------------- */
 
 /* The same call with other arguments, other names are kept: a copy to be changed. */
 aot_pycall aot_l_with(const aot_pycall *k, const char *target, unsigned n, const aot_value *args);
@@ -58,14 +58,14 @@ static inline bool aot_l_is_str(aot_tracer *t, aot_str s, const char *text)
     return s != 0 && s == aot_intern_find(aot_tracer_ctx(t)->strs, text, strlen(text));
 }
 
-/* ---- constants (factory.c) ------------------------------------------------------------------------ */
+/* ---- constants (factory.c) ------------------------------------------------------------------- */
 
 /* torch.tensor(data, dtype): a constant and its lift_fresh_copy. data: a number or nested lists. */
 aot_tensor *aot_l_constant(aot_tracer *t, aot_value data, aot_dtype dtype, aot_str device);
 /* The dtype that torch.tensor gives to data. */
 aot_dtype aot_l_data_dtype(aot_tracer *t, aot_value data);
 
-/* ---- attributes and indexing ------------------------------------------------------------------- */
+/* ---- attributes and indexing ----------------------------------------------------------------- */
 
 aot_value aot_l_attribute(aot_tracer *t, aot_value of, const char *name); /* x.shape */
 aot_value aot_l_getitem(aot_tracer *t, aot_value x, aot_value index);

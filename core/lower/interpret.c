@@ -169,7 +169,8 @@ static bool is_symbolic_number(const runner *r, const aot_node *n, const aot_pyc
 
 static aot_value call_of(runner *r, const aot_node *n)
 {
-    aot_pycall k = {.t = r->t, .target = text_of(r, n->target), .n = n->n_args, .n_kw = n->n_kwargs};
+    aot_pycall k = {
+        .t = r->t, .target = text_of(r, n->target), .n = n->n_args, .n_kw = n->n_kwargs};
     const aot_arg *kw = aot_node_kwargs(r->g, n);
     aot_str *names = AOT_NEW_ARRAY(aot_tracer_arena(r->t), aot_str, k.n_kw + 1);
     aot_value *values = AOT_NEW_ARRAY(aot_tracer_arena(r->t), aot_value, k.n_kw + 1);
@@ -195,7 +196,8 @@ aot_value aot_interpret(aot_tracer *t, const aot_graph *g, unsigned n, const aot
         switch ((aot_node_kind)node->kind) {
         case AOT_PLACEHOLDER:
             if (n_in >= n) {
-                aot_trace_fail(t, AOT_E_GRAPH, "the graph has more inputs than the %u values given", n);
+                aot_trace_fail(t, AOT_E_GRAPH, "the graph has more inputs than the %u values given",
+                               n);
             }
             r.value[id] = inputs[n_in++];
             break;

@@ -32,7 +32,8 @@ aot_value aot_lower_packet(const aot_pycall *k, const char *packet);
 
 /* The argument at a position or of that name; NULL if absent (a given None is a value). */
 const aot_value *aot_l_arg(const aot_pycall *k, unsigned pos, const char *name);
-aot_tensor *aot_l_tensor(const aot_pycall *k, unsigned pos, const char *name); /* NULL: None or absent */
+aot_tensor *aot_l_tensor(const aot_pycall *k, unsigned pos,
+                         const char *name); /* NULL: None or absent */
 aot_tensor *aot_l_need_tensor(const aot_pycall *k, unsigned pos, const char *name); /* never NULL */
 aot_dim aot_l_dim(const aot_pycall *k, unsigned pos, const char *name, int64_t def);
 double aot_l_float(const aot_pycall *k, unsigned pos, const char *name, double def);

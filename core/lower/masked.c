@@ -1,5 +1,5 @@
-/* torch.masked: reductions over what a mask leaves; elements that are masked out are replaced by the
- * value that does not change the result. Mirrors torch/masked/_ops.py for strided tensors. */
+/* torch.masked: reductions over what a mask leaves; elements that are masked out are replaced by
+ * the value that does not change the result. Mirrors torch/masked/_ops.py for strided tensors. */
 #include "lower/internal.h"
 #include "rules/meta_shared.h"
 
@@ -120,7 +120,8 @@ static aot_value as_dtype(const masked *m, aot_tensor *x)
 /* masked sum; integers are summed as int64, unless another dtype is wanted */
 static aot_tensor *sum(const masked *m)
 {
-    bool wanted = aot_l_given(m->k, UINT32_MAX, "dtype") || m->dtype.u.dim.value != (int64_t)x_dtype(m);
+    bool wanted =
+        aot_l_given(m->k, UINT32_MAX, "dtype") || m->dtype.u.dim.value != (int64_t)x_dtype(m);
     char kind = aot_dtype_get(x_dtype(m))->kind;
     bool widened = !wanted && (kind == 'i' || kind == 'u' || kind == 'b');
     aot_tensor *x = combined(m, "sum");
@@ -155,7 +156,8 @@ static aot_tensor *count(const masked *m)
 /* The dtype asked for, or the input's; real if that is complex. */
 static aot_value real_dtype(const masked *m)
 {
-    aot_dtype d = m->dtype.kind == AOT_V_DTYPE ? (aot_dtype)m->dtype.u.dim.value : aot_dtype_of(m->x);
+    aot_dtype d =
+        m->dtype.kind == AOT_V_DTYPE ? (aot_dtype)m->dtype.u.dim.value : aot_dtype_of(m->x);
     return aot_v_dtype(aot_dtype_real(d));
 }
 
@@ -163,7 +165,8 @@ static aot_value real_dtype(const masked *m)
 static aot_value variance(masked *m)
 {
     const aot_value *unbiased = aot_l_arg(m->k, 2, "unbiased");
-    double correction = unbiased != NULL && unbiased->kind == AOT_V_BOOL ? (double)unbiased->u.dim.value : 1;
+    double correction =
+        unbiased != NULL && unbiased->kind == AOT_V_BOOL ? (double)unbiased->u.dim.value : 1;
     correction = aot_l_float(m->k, UINT32_MAX, "correction", correction);
     aot_value keep = m->keep;
     if (!aot_is_float(m->x) && !aot_is_complex(m->x) && !aot_l_given(m->k, UINT32_MAX, "dtype")) {
@@ -183,8 +186,8 @@ static aot_value variance(masked *m)
     if (correction != 0) {
         n = AOT(m->t, aten_to_dtype, n, real_dtype(m));
         n = AOT(m->t, aten_subtract_Tensor, n, correction);
-        aot_tensor *zero = AOT(m->t, aten_new_zeros, n, aot_v_list(m->t, 0, NULL), AOT_NONE, AOT_NONE,
-                               AOT_NONE, false);
+        aot_tensor *zero = AOT(m->t, aten_new_zeros, n, aot_v_list(m->t, 0, NULL), AOT_NONE,
+                               AOT_NONE, AOT_NONE, false);
         n = AOT(m->t, aten_maximum, n, zero);
     }
     x = AOT(m->t, aten_divide_Tensor, total, n);
@@ -233,8 +236,9 @@ aot_value lower_masked_median(const aot_pycall *k)
     masked m = read(k, 1, aot_l_need_tensor(k, 0, "input"));
     bool is_float = aot_is_float(m.x);
     m.x = is_float ? m.x : AOT(k->t, aten_to_dtype, m.x, aot_v_dtype(AOT_F32));
-    aot_value dim = m.dim.kind == AOT_V_NONE ? aot_v_int((int64_t)aot_wrap_dim(k->t, -1, aot_ndim(m.x)))
-                                             : m.dims.u.items[0];
+    aot_value dim = m.dim.kind == AOT_V_NONE
+                        ? aot_v_int((int64_t)aot_wrap_dim(k->t, -1, aot_ndim(m.x)))
+                        : m.dims.u.items[0];
     aot_tensor *x = combined(&m, "median");
     x = AOT(k->t, aten_nanmedian_dim, x, dim, m.keep);
     return is_float ? aot_v_tensor(x) : as_dtype(&m, x);
@@ -263,7 +267,8 @@ static aot_tensor *vector_norm(const masked *m, aot_value keep)
 {
     const aot_value *ord = aot_l_arg(m->k, 1, "ord");
     aot_tensor *x = combined(m, "norm");
-    return AOT(m->t, aten_linalg_vector_norm, x, ord != NULL ? *ord : aot_v_float(2), m->dims, keep, m->dtype);
+    return AOT(m->t, aten_linalg_vector_norm, x, ord != NULL ? *ord : aot_v_float(2), m->dims, keep,
+               m->dtype);
 }
 
 /* norm(x, ord, dim) */
@@ -279,8 +284,9 @@ aot_value lower_masked_normalize(const aot_pycall *k)
     masked m = read(k, 2, aot_l_need_tensor(k, 0, "input"));
     aot_tensor *x = combined(&m, "sum");
     aot_tensor *n = vector_norm(&m, aot_v_bool(true));
-    aot_tensor *least = AOT(k->t, aten_new_full, n, aot_v_list(k->t, 0, NULL),
-                            aot_l_float(k, UINT32_MAX, "eps", 1e-12), AOT_NONE, AOT_NONE, AOT_NONE, false);
+    aot_tensor *least =
+        AOT(k->t, aten_new_full, n, aot_v_list(k->t, 0, NULL),
+            aot_l_float(k, UINT32_MAX, "eps", 1e-12), AOT_NONE, AOT_NONE, AOT_NONE, false);
     n = AOT(k->t, aten_maximum, n, least);
     return AOT_V(k->t, aten_divide_Tensor, x, n);
 }

@@ -35,11 +35,12 @@ static aot_tensor *canonical(aot_tracer *t, aot_tensor *mask, aot_dtype dtype)
     if (mask == NULL || aot_is_float(mask)) {
         return mask;
     }
-    aot_tensor *zeros = AOT(t, aten_zeros_like, mask, aot_v_dtype(dtype), AOT_NONE, AOT_NONE, false);
+    aot_tensor *zeros =
+        AOT(t, aten_zeros_like, mask, aot_v_dtype(dtype), AOT_NONE, AOT_NONE, false);
     return AOT(t, aten_masked_fill__Scalar, zeros, mask, (double)-INFINITY);
 }
 
-/* ---- projections ------------------------------------------------------------------------------------ */
+/* ---- projections ----------------------------------------------------------------------------- */
 
 static aot_tensor *select_first(aot_tracer *t, aot_tensor *x, int64_t i)
 {
@@ -112,7 +113,7 @@ static void project(mha *m, const aot_pycall *k)
                bias != NULL ? aot_v_item(b, 2) : NULL);
 }
 
-/* ---- heads ---------------------------------------------------------------------------------------- */
+/* ---- heads ----------------------------------------------------------------------------------- */
 
 static void pad_masks(mha *m)
 {
@@ -179,7 +180,7 @@ static void merge_masks(mha *m)
     m->mask = m->mask == NULL ? p : AOT(t, aten_add_Tensor, m->mask, p);
 }
 
-/* ---- attention -------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 static aot_tensor *project_out(const mha *m, const aot_pycall *k, aot_tensor *x, aot_dim rows)
 {
@@ -204,7 +205,8 @@ static aot_value attend_with_weights(const mha *m, const aot_pycall *k)
     double scale = sqrt(1.0 / (double)aot_size(m->q, -1).value);
     aot_tensor *q = AOT(t, aten_mul_Tensor, m->q, scale);
     aot_tensor *kt = AOT(t, aten_transpose_int, m->k, -2, -1);
-    aot_tensor *w = m->mask != NULL ? AOT(t, aten_baddbmm, m->mask, q, kt) : AOT(t, aten_bmm, q, kt);
+    aot_tensor *w =
+        m->mask != NULL ? AOT(t, aten_baddbmm, m->mask, q, kt) : AOT(t, aten_bmm, q, kt);
     w = AOT(t, aten_softmax_int, w, -1);
     if (m->dropout > 0) {
         w = AOT(t, aten_dropout, w, m->dropout, true);

@@ -114,7 +114,7 @@ aot_dims nn_dims(aot_tracer *t, aot_value v, unsigned n)
     return (aot_dims){d, n};
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* The next item of "a, b=1, c"; false at the end. */
 static bool next_item(const char **at, const char **item, size_t *n)

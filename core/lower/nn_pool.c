@@ -132,8 +132,10 @@ static aot_dims unpool_size(const aot_pycall *k, const aot_tensor *x, aot_dims k
     aot_dim *d = AOT_NEW_ARRAY(aot_tracer_arena(k->t), aot_dim, n + 1);
     for (unsigned i = 0; i < n; i++) {
         aot_dim steps = aot_trace_dim(k->t, '-', aot_size(x, (int64_t)i - n), aot_dim_of(1));
-        aot_dim span = aot_trace_dim(k->t, '+', aot_trace_dim(k->t, '*', steps, stride.d[i]), kernel.d[i]);
-        d[i] = aot_trace_dim(k->t, '-', span, aot_trace_dim(k->t, '*', aot_dim_of(2), padding.d[i]));
+        aot_dim span =
+            aot_trace_dim(k->t, '+', aot_trace_dim(k->t, '*', steps, stride.d[i]), kernel.d[i]);
+        d[i] =
+            aot_trace_dim(k->t, '-', span, aot_trace_dim(k->t, '*', aot_dim_of(2), padding.d[i]));
     }
     return (aot_dims){d, n};
 }
@@ -169,7 +171,8 @@ aot_value lower_lp_pool(const aot_pycall *k)
     aot_value kernel_size = nn_arg(k, 2, "kernel_size");
     aot_dims kernel = nn_dims(t, kernel_size, n);
     double norm = aot_l_float(k, 1, "norm_type", 2);
-    aot_tensor *x = AOT(t, aten_pow_Tensor_Scalar, nn_arg(k, 0, "input"), nn_arg(k, 1, "norm_type"));
+    aot_tensor *x =
+        AOT(t, aten_pow_Tensor_Scalar, nn_arg(k, 0, "input"), nn_arg(k, 1, "norm_type"));
     aot_value args[] = {
         aot_v_tensor(x),
         kernel_size,
@@ -177,7 +180,8 @@ aot_value lower_lp_pool(const aot_pycall *k)
         aot_v_int(0),
         nn_arg_or(k, 4, "ceil_mode", aot_v_bool(false)),
     };
-    aot_op_id op = by_dim(k, AOT_OP_aten_avg_pool1d, AOT_OP_aten_avg_pool2d, AOT_OP_aten_avg_pool3d);
+    aot_op_id op =
+        by_dim(k, AOT_OP_aten_avg_pool1d, AOT_OP_aten_avg_pool2d, AOT_OP_aten_avg_pool3d);
     aot_tensor *out = aot_v_first(aot_call_op(t, op, 5, args));
     aot_dim taps = aot_dim_of(1);
     for (unsigned i = 0; i < n; i++) {

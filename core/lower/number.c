@@ -48,10 +48,12 @@ aot_value lower_sym_extreme(const aot_pycall *k)
 /* torch.sym_sum([a, b ...]), sum([...]) */
 aot_value lower_sym_sum(const aot_pycall *k)
 {
-    aot_value all = k->n > 0 && aot_v_is_list(k->args[0]) ? k->args[0] : aot_v_list(k->t, k->n, k->args);
+    aot_value all =
+        k->n > 0 && aot_v_is_list(k->args[0]) ? k->args[0] : aot_v_list(k->t, k->n, k->args);
     for (unsigned i = 0; i < all.n; i++) {
         if (!is_int(all.u.items[i])) {
-            aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "%s of a %s", k->target, aot_l_kind_name(all.u.items[i]));
+            aot_trace_fail(k->t, AOT_E_UNSUPPORTED, "%s of a %s", k->target,
+                           aot_l_kind_name(all.u.items[i]));
         }
     }
     return aot_v_dim(aot_trace_sum(k->t, all));
@@ -114,10 +116,10 @@ aot_value lower_math(const aot_pycall *k)
         double (*fn)(double);
         bool whole;
     } fns[] = {
-        {"acos", acos, false}, {"asin", asin, false},  {"atan", atan, false}, {"ceil", ceil, true},
-        {"cos", cos, false},   {"cosh", cosh, false},  {"exp", exp, false},   {"floor", floor, true},
-        {"log", log, false},   {"log2", log2, false},  {"sin", sin, false},   {"sinh", sinh, false},
-        {"sqrt", sqrt, false}, {"tan", tan, false},    {"tanh", tanh, false},
+        {"acos", acos, false}, {"asin", asin, false}, {"atan", atan, false}, {"ceil", ceil, true},
+        {"cos", cos, false},   {"cosh", cosh, false}, {"exp", exp, false},   {"floor", floor, true},
+        {"log", log, false},   {"log2", log2, false}, {"sin", sin, false},   {"sinh", sinh, false},
+        {"sqrt", sqrt, false}, {"tan", tan, false},   {"tanh", tanh, false},
     };
     const char *name = strrchr(k->target, '.') != NULL ? strrchr(k->target, '.') + 1 : k->target;
     name = strrchr(name, '_') != NULL ? strrchr(name, '_') + 1 : name;

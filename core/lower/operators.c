@@ -53,7 +53,7 @@ static int find_binary(const char *name, size_t n)
     return -1;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------ */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static aot_value call_as(aot_tracer *t, how h, const char *name, aot_value a, aot_value b)
 {
@@ -90,7 +90,7 @@ static aot_value tensor_binary(aot_tracer *t, int i, aot_value a, aot_value b)
                                   : tensor_reflected(t, i, a, b);
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static bool is_integer(aot_value v)
 {
@@ -99,7 +99,9 @@ static bool is_integer(aot_value v)
 
 static double real_of(aot_value v)
 {
-    return v.kind == AOT_V_FLOAT ? v.u.f : v.kind == AOT_V_COMPLEX ? v.u.z[0] : (double)v.u.dim.value;
+    return v.kind == AOT_V_FLOAT     ? v.u.f
+           : v.kind == AOT_V_COMPLEX ? v.u.z[0]
+                                     : (double)v.u.dim.value;
 }
 
 static bool compare(const char *name, double d, bool *result)
@@ -255,9 +257,10 @@ static bool number_binary(aot_tracer *t, const char *name, aot_value a, aot_valu
     return false;
 }
 
-/* ---- lists, other values ---------------------------------------------------------------------------- */
+/* ---- lists, other values --------------------------------------------------------------------- */
 
-static bool list_binary(aot_tracer *t, const char *name, aot_value a, aot_value b, aot_value *result)
+static bool list_binary(aot_tracer *t, const char *name, aot_value a, aot_value b,
+                        aot_value *result)
 {
     if (strcmp(name, "add") == 0 && aot_v_is_list(a) && aot_v_is_list(b)) {
         aot_value *v = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_value, a.n + b.n + 1);
@@ -296,7 +299,7 @@ static aot_value binary_of(aot_tracer *t, int i, aot_value a, aot_value b)
                    aot_l_kind_name(a), aot_l_kind_name(b));
 }
 
-/* ---- one operand --------------------------------------------------------------------------------------- */
+/* ---- one operand ----------------------------------------------------------------------------- */
 
 static bool unary(aot_tracer *t, const char *name, aot_value x, aot_value *result)
 {
@@ -333,7 +336,7 @@ static bool unary(aot_tracer *t, const char *name, aot_value x, aot_value *resul
     return true;
 }
 
-/* ---- which operator is it --------------------------------------------------------------------------- */
+/* ---- which operator is it -------------------------------------------------------------------- */
 
 /* a OP= b: in place on a tensor that has such a method, else a OP b. */
 static bool inplace(const aot_pycall *k, const char *name, aot_value *result)
@@ -385,8 +388,9 @@ bool aot_l_operator(const aot_pycall *k, const char *name, aot_value *result)
     bare[n - 4] = '\0';
     int i = *bare == 'r' ? find_binary(bare + 1, n - 5) : -1;
     if (i >= 0 && find_binary(bare, n - 4) < 0 && k->n == 2) { /* x.__radd__(a): a + x */
-        *result = k->args[0].kind == AOT_V_TENSOR ? tensor_reflected(k->t, i, k->args[1], k->args[0])
-                                                  : binary_of(k->t, i, k->args[1], k->args[0]);
+        *result = k->args[0].kind == AOT_V_TENSOR
+                      ? tensor_reflected(k->t, i, k->args[1], k->args[0])
+                      : binary_of(k->t, i, k->args[1], k->args[0]);
         return true;
     }
     return named(k, bare, result);

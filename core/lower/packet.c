@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "ops/op_ids.h"
 
-/* ---- packets ----------------------------------------------------------------------------------- */
+/* ---- packets --------------------------------------------------------------------------------- */
 
 /* All rows with a schema, chained by the hash of their packet's name; made once, then only read. */
 enum { CHAINS = 1 << 12 };
@@ -55,7 +55,7 @@ static lower_cache *cache_of(aot_tracer *t)
     return *slot;
 }
 
-/* ---- the order of overloads --------------------------------------------------------------------- */
+/* ---- the order of overloads ------------------------------------------------------------------ */
 
 /* The type of an argument as torchgen writes it, without alias sets: "SymInt[2]?". */
 static void type_text(char buf[48], const aot_schema_arg *a)

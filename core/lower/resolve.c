@@ -7,15 +7,15 @@
 
 #include "ops/op_ids.h"
 
-/* ---- do the arguments fit -------------------------------------------------------------------------- */
+/* ---- do the arguments fit -------------------------------------------------------------------- */
 
 /* torch/csrc/utils/python_arg_parser.cpp:should_allow_numbers_as_tensors. */
 static bool takes_numbers_as_tensors(const char *packet)
 {
-    static const char *const names[] = {"add", "sub", "mul", "div", "divide", "multiply", "subtract",
-                                        "true_divide", "floor_divide", "add_", "sub_", "mul_",
-                                        "div_", "divide_", "multiply_", "subtract_",
-                                        "true_divide_", "floor_divide_"};
+    static const char *const names[] = {
+        "add",      "sub",         "mul",          "div",       "divide",       "multiply",
+        "subtract", "true_divide", "floor_divide", "add_",      "sub_",         "mul_",
+        "div_",     "divide_",     "multiply_",    "subtract_", "true_divide_", "floor_divide_"};
     const char *name = strrchr(packet, '.');
     name = name != NULL ? name + 1 : packet;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
@@ -253,7 +253,7 @@ static bool try_overload(attempt *a)
     return take_positional(a) && take_keywords(a) && is_complete(a);
 }
 
-/* ---- the call ------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static aot_value number_of(aot_tracer *t, aot_tensor *x)
 {

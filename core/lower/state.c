@@ -34,7 +34,8 @@ aot_value lower_exit_autocast(const aot_pycall *k)
     return aot_v_none();
 }
 
-/* torch.autograd.grad_mode._enter_inference_mode(True): gives the grad mode for the exit to restore */
+/* torch.autograd.grad_mode._enter_inference_mode(True): gives the grad mode for the exit to
+ * restore */
 aot_value lower_enter_inference_mode(const aot_pycall *k)
 {
     bool on = aot_l_bool(k, 0, "mode", true);

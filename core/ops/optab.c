@@ -323,7 +323,8 @@ static aot_gap kernel_gap(aot_op_id id)
         return AOT_GAP_written;
     }
     if (r->gap[AOT_RULE_KERN] != AOT_GAP_todo || r->gap[AOT_RULE_DECOMP] == AOT_GAP_written) {
-        return r->gap[AOT_RULE_KERN] != AOT_GAP_todo ? (aot_gap)r->gap[AOT_RULE_KERN] : AOT_GAP_decomposed;
+        return r->gap[AOT_RULE_KERN] != AOT_GAP_todo ? (aot_gap)r->gap[AOT_RULE_KERN]
+                                                     : AOT_GAP_decomposed;
     }
     aot_op_id first = families[aot_op_family(id)].first;
     aot_gap of_family = AOT_GAP_todo;
@@ -331,7 +332,8 @@ static aot_gap kernel_gap(aot_op_id id)
         if (kernel_gaps[i].op == id && id != 0) {
             return kernel_gaps[i].gap;
         }
-        of_family = kernel_gaps[i].op == 0 && kernel_gaps[i].first == first ? kernel_gaps[i].gap : of_family;
+        of_family = kernel_gaps[i].op == 0 && kernel_gaps[i].first == first ? kernel_gaps[i].gap
+                                                                            : of_family;
     }
     return of_family;
 }

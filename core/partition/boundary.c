@@ -3,16 +3,18 @@
  * The joint text holds the forward's nodes, then the backward's, then copy_ to mutated inputs. The
  * border lies after the last value that the forward returns or writes back, and before the first
  * one that depends on a tangent. Between the two, getitems of forward operators, the indices of a
- * decomposed pooling, and the detach (or alias) under which autograd keeps a result still belong to the
- * forward; a detach of that detach is the backward taking it out again.
- * Mirrors: the tags set in torch/_functorch/_aot_autograd/graph_capture_wrappers.py:create_joint. */
+ * decomposed pooling, and the detach (or alias) under which autograd keeps a result still belong to
+ * the forward; a detach of that detach is the backward taking it out again.
+ * Mirrors: the tags set in
+ * torch/_functorch/_aot_autograd/graph_capture_wrappers.py:create_joint. */
 #include <string.h>
 
 #include "partition/internal.h"
 
 static bool is_detach(const aot_graph *g, const aot_node *n)
 {
-    return part_target_is(g, n, "torch.ops.aten.detach.default") || part_target_is(g, n, "torch.ops.aten.alias.default");
+    return part_target_is(g, n, "torch.ops.aten.detach.default") ||
+           part_target_is(g, n, "torch.ops.aten.alias.default");
 }
 
 static bool is_copy(const aot_graph *g, const aot_node *n)
@@ -26,8 +28,8 @@ static aot_node_id arg_node(const aot_graph *g, const aot_node *n, unsigned i)
     return i < n->n_args && a[i].kind == AOT_ARG_NODE ? a[i].u.node : AOT_NO_NODE;
 }
 
-/* First node of the last copy_ group; only views of written inputs that the forward returns are made
- * after it. */
+/* First node of the last copy_ group; only views of written inputs that the forward returns are
+ * made after it. */
 static uint32_t epilogue_start(const aot_graph *g, const uint8_t *on_tangent)
 {
     uint32_t n = (uint32_t)g->nodes.n, end = n, start;
@@ -87,7 +89,8 @@ static uint32_t find_border(const part *p, uint32_t limit, uint32_t epilogue)
         aot_node_id from = n->n_args != 0 ? arg_node(g, n, 0) : AOT_NO_NODE;
         bool keeps = is_detach(g, n) && from != AOT_NO_NODE && !is_detach(g, aot_node_at(g, from));
         /* the indices of a decomposed pooling, made for autograd alone */
-        keeps |= part_target_is(g, n, "torch.ops.prims._low_memory_max_pool_offsets_to_indices.default");
+        keeps |=
+            part_target_is(g, n, "torch.ops.prims._low_memory_max_pool_offsets_to_indices.default");
         if (from == AOT_NO_NODE || !(aot_is_getitem(g, n) || keeps)) {
             break;
         }

@@ -48,7 +48,8 @@ static void collect(const part *p, const uint8_t *banned, items *out)
         if (!banned[i] || p->dist[i] >= FAR) {
             continue;
         }
-        bool shared = part_is_tensor(g, aot_node_at(g, i)) ? of_input[storage[i]] != 0 : none_is_input;
+        bool shared =
+            part_is_tensor(g, aot_node_at(g, i)) ? of_input[storage[i]] != 0 : none_is_input;
         if (shared && !(p->config->is_non_builtin_to_include && part_is_custom(p, i))) {
             continue;
         }
@@ -79,8 +80,8 @@ static double runtime_of(const part *p, aot_node_id id)
     return flops > 1 ? flops : 1;
 }
 
-/* The items as the solver saw them. dp counts whole 1/10000 of the range, and so does hirschberg, which
- * may end above the budget. */
+/* The items as the solver saw them. dp counts whole 1/10000 of the range, and so does hirschberg,
+ * which may end above the budget. */
 static void record_items(part *p, const items *x, const aot_knapsack *k, const uint8_t *dont_ban)
 {
     aot_partition *out = p->out;
@@ -93,14 +94,16 @@ static void record_items(part *p, const items *x, const aot_knapsack *k, const u
         out->items_saved += dont_ban[id] ? 0 : k->memory[i];
         units += dont_ban[id] ? 0 : aot_knapsack_units(k->memory[i]);
     }
-    out->over_capacity = units > aot_knapsack_units(k->max_memory) &&
-                         strcmp(p->config->activation_memory_budget_solver, "dp_knapsack_sliding_hirschberg") == 0;
+    out->over_capacity =
+        units > aot_knapsack_units(k->max_memory) &&
+        strcmp(p->config->activation_memory_budget_solver, "dp_knapsack_sliding_hirschberg") == 0;
 }
 
 static aot_status solve(part *p, const items *x, double range, uint8_t *dont_ban)
 {
     uint32_t n = (uint32_t)x->v.n;
-    double *memory = AOT_NEW_ARRAY(p->scratch, double, n), *runtime = AOT_NEW_ARRAY(p->scratch, double, n);
+    double *memory = AOT_NEW_ARRAY(p->scratch, double, n),
+           *runtime = AOT_NEW_ARRAY(p->scratch, double, n);
     aot_knapsack k = {memory, runtime, n, p->config->activation_memory_budget};
     aot_knapsack_choice c = {.saved = AOT_NEW_ARRAY(p->scratch, uint32_t, n),
                              .recomputed = AOT_NEW_ARRAY(p->scratch, uint32_t, n)};
@@ -117,7 +120,8 @@ static aot_status solve(part *p, const items *x, double range, uint8_t *dont_ban
     return AOT_OK;
 }
 
-aot_status part_spend_budget(part *p, const part_cut_options *o, const uint8_t *banned, double range, part_ids *saved)
+aot_status part_spend_budget(part *p, const part_cut_options *o, const uint8_t *banned,
+                             double range, part_ids *saved)
 {
     items x = {0};
     aot_status status = AOT_OK;

@@ -19,7 +19,8 @@ static void collect_inputs(part *p)
     }
     for (int k = 0; k < p->in->n_static_inputs; k++) {
         int i = p->in->static_inputs[k];
-        if (i >= 0 && (uint32_t)i < p->n_inputs && part_is_primal(g, aot_node_at(g, p->inputs[i]))) {
+        if (i >= 0 && (uint32_t)i < p->n_inputs &&
+            part_is_primal(g, aot_node_at(g, p->inputs[i]))) {
             p->is_static[p->inputs[i]] = 1;
         }
     }

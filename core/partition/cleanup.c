@@ -5,7 +5,8 @@
  * hash of its operator and arguments, and a node whose hash is taken by a different one is neither
  * merged nor entered; hash(-1) == hash(-2) makes that visible (unsqueeze(x, -1), unsqueeze(x, -2)),
  * so hashes collide here exactly where Python's do.
- * Mirrors: torch/fx/graph.py:eliminate_dead_code, torch/_functorch/compile_utils.py:fx_graph_cse. */
+ * Mirrors: torch/fx/graph.py:eliminate_dead_code,
+ * torch/_functorch/compile_utils.py:fx_graph_cse. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +226,8 @@ static bool equal_nodes(const cse *c, const aot_node *a, const aot_node *b)
 {
     return a->target == b->target && a->n_args == b->n_args && a->n_kwargs == b->n_kwargs &&
            equal_args(c, aot_node_args(c->g, a), aot_node_args(c->g, b), a->n_args) &&
-           equal_args(c, aot_node_kwargs(c->g, a), aot_node_kwargs(c->g, b), (uint32_t)a->n_kwargs * 2);
+           equal_args(c, aot_node_kwargs(c->g, a), aot_node_kwargs(c->g, b),
+                      (uint32_t)a->n_kwargs * 2);
 }
 
 static bool kept_apart(const cse *c, uint32_t i)
@@ -276,7 +278,8 @@ static void find_equal(cse *c)
     c->output_storage = AOT_NEW_ARRAY(p->scratch, uint8_t, n + 1);
     const aot_arg *outs = part_outputs(p->g, &n_out);
     for (uint32_t i = 0; i < n_out; i++) {
-        if (outs[i].kind == AOT_ARG_NODE && part_is_tensor(p->g, aot_node_at(p->g, outs[i].u.node))) {
+        if (outs[i].kind == AOT_ARG_NODE &&
+            part_is_tensor(p->g, aot_node_at(p->g, outs[i].u.node))) {
             c->output_storage[c->storage[outs[i].u.node]] = 1;
         }
     }

@@ -12,7 +12,8 @@ static uint32_t forward_end(const part *p)
     for (uint32_t i = 0; i < p->g->nodes.n; i++) {
         const aot_node *n = aot_node_at(p->g, i);
         bool tagged = i < p->epilogue && !p->m.backward_made[i];
-        if ((tagged && !part_is_tangent(p->g, n)) || part_is_primal(p->g, n) || part_is_fwd_seed(p->g, n)) {
+        if ((tagged && !part_is_tangent(p->g, n)) || part_is_primal(p->g, n) ||
+            part_is_fwd_seed(p->g, n)) {
             end = i + 1;
         }
     }
@@ -43,8 +44,9 @@ static bool is_skipped(const part *p, uint32_t i)
     const aot_node *n = aot_node_at(p->g, i);
     const char *t = aot_text(p->ctx, n->target);
     return (n->kind == AOT_GET_ATTR && n->subgraph != 0) ||
-           (n->kind == AOT_CALL_FUNCTION && (aot_starts_with(t, "torch.ops.aten._assert_scalar") ||
-                                             aot_starts_with(t, "torch.ops.profiler._record_function_")));
+           (n->kind == AOT_CALL_FUNCTION &&
+            (aot_starts_with(t, "torch.ops.aten._assert_scalar") ||
+             aot_starts_with(t, "torch.ops.profiler._record_function_")));
 }
 
 typedef struct chooser {
@@ -96,12 +98,14 @@ static aot_status choose(chooser *c, uint32_t i)
         take(c->saved, c->in_saved, i);
     } else if (is_impure(p, i)) {
         if (p->recomputes) {
-            return AOT_FAIL(p->err, AOT_E_GRAPH, "checkpoint tags on a graph with an impure operator: %s (%s)",
+            return AOT_FAIL(p->err, AOT_E_GRAPH,
+                            "checkpoint tags on a graph with an impure operator: %s (%s)",
                             aot_text(p->ctx, n->name), aot_text(p->ctx, n->target));
         }
         take(c->saved, c->in_saved, i);
     } else if (n->kind == AOT_CALL_FUNCTION && !part_is_tensor(p->g, n)) {
-        return AOT_FAIL(p->err, AOT_E_GRAPH, "expected %s to be a tensor", aot_text(p->ctx, n->name));
+        return AOT_FAIL(p->err, AOT_E_GRAPH, "expected %s to be a tensor",
+                        aot_text(p->ctx, n->name));
     } else if (!only_sizes_used(c, i) && !part_must_recompute(p->m.policy[i])) {
         take(c->saved, c->in_saved, i);
     }

@@ -1,9 +1,9 @@
-/* Saved tensors that the backward may overwrite: their memory is no input's, no user output's and no
- * gradient's.
+/* Saved tensors that the backward may overwrite: their memory is no input's, no user output's and
+ * no gradient's.
  *
- * Counted as PyTorch hands them to the backward: symbolic sizes first. PyTorch looks for the first saved
- * value where it would be without effect tokens, so with tokens it takes user outputs for saved values;
- * so does this.
+ * Counted as PyTorch hands them to the backward: symbolic sizes first. PyTorch looks for the first
+ * saved value where it would be without effect tokens, so with tokens it takes user outputs for
+ * saved values; so does this.
  * Mirrors: torch/_functorch/_aot_autograd/graph_compile.py:collect_bw_donated_buffer_idxs. */
 #include <string.h>
 

@@ -76,9 +76,11 @@ static aot_status no_such_kind(const char *line, aot_err *err)
     char there[200];
     size_t n = 0;
     for (int k = 0; k < AOT_N_UNIT_EDIT_KINDS; k++) {
-        n += (size_t)snprintf(there + n, sizeof there - n, "%s%s %s", k != 0 ? ", " : "", kinds[k].word, kinds[k].arg);
+        n += (size_t)snprintf(there + n, sizeof there - n, "%s%s %s", k != 0 ? ", " : "",
+                              kinds[k].word, kinds[k].arg);
     }
-    return AOT_FAIL(err, AOT_E_USAGE, "'%.*s' is no edit; there are: %s", (int)strcspn(line, " \t"), line, there);
+    return AOT_FAIL(err, AOT_E_USAGE, "'%.*s' is no edit; there are: %s", (int)strcspn(line, " \t"),
+                    line, there);
 }
 
 static aot_status parse(aot_unit_edit *out, const char *line, aot_err *err)
@@ -95,9 +97,10 @@ static aot_status parse(aot_unit_edit *out, const char *line, aot_err *err)
         return no_such_kind(line, err);
     }
     if (*arg == '\0') {
-        return AOT_FAIL(err, AOT_E_USAGE, "'%s' needs %s behind it; %s", kinds[e.kind].word, kinds[e.kind].arg,
-                        e.kind == AOT_UNIT_EDIT_SET ? "`aotscope help settings` lists them"
-                                               : "`aotscope help selection` says how it is written");
+        return AOT_FAIL(
+            err, AOT_E_USAGE, "'%s' needs %s behind it; %s", kinds[e.kind].word, kinds[e.kind].arg,
+            e.kind == AOT_UNIT_EDIT_SET ? "`aotscope help settings` lists them"
+                                        : "`aotscope help selection` says how it is written");
     }
     if (e.kind == AOT_UNIT_EDIT_SET) {
         aot_config scratch;
@@ -122,7 +125,8 @@ static aot_status in_file(aot_status s, const char *file, uint32_t at, aot_err *
     return s;
 }
 
-aot_status aot_edits_add(aot_unit_edits *e, const char *line, const char *file, uint32_t at, aot_err *err)
+aot_status aot_edits_add(aot_unit_edits *e, const char *line, const char *file, uint32_t at,
+                         aot_err *err)
 {
     aot_unit_edit edit;
     line += strspn(line, " \t\r");
@@ -186,7 +190,8 @@ aot_status aot_edits_read(aot_unit_edits *e, const char *path, aot_err *err)
     aot_sb text = {0};
     aot_status s = aot_file_read_text(&text, "policy", path, err);
     if (s == AOT_OK) {
-        s = aot_edits_parse(e, aot_sb_text(&text), strcmp(path, "-") == 0 ? "standard input" : path, err);
+        s = aot_edits_parse(e, aot_sb_text(&text), strcmp(path, "-") == 0 ? "standard input" : path,
+                            err);
     }
     aot_sb_free(&text);
     return s;
@@ -204,13 +209,14 @@ aot_status aot_edits_configure(const aot_unit_edits *e, aot_config *config, aot_
 {
     for (size_t i = 0; e != NULL && i < e->n; i++) {
         if (e->d[i].kind == AOT_UNIT_EDIT_SET) {
-            AOT_TRY(in_file(aot_config_set(config, e->d[i].arg, err), e->d[i].file, e->d[i].at, err));
+            AOT_TRY(
+                in_file(aot_config_set(config, e->d[i].arg, err), e->d[i].file, e->d[i].at, err));
         }
     }
     return AOT_OK;
 }
 
-/* ---- tags ----------------------------------------------------------------------------------------- */
+/* ---- tags ------------------------------------------------------------------------------------ */
 
 static const uint8_t policy_of[AOT_N_UNIT_EDIT_KINDS] = {
     [AOT_UNIT_EDIT_SAVE] = AOT_POLICY_MUST_SAVE,
@@ -224,7 +230,8 @@ static int by_name(const void *a, const void *b)
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-void part_merge_tags(aot_what_if **list, uint32_t *n_list, const aot_what_if *newer, uint32_t n, aot_arena *a)
+void part_merge_tags(aot_what_if **list, uint32_t *n_list, const aot_what_if *newer, uint32_t n,
+                     aot_arena *a)
 {
     aot_what_if *old = *list, *all = AOT_NEW_ARRAY(a, aot_what_if, *n_list + n);
     uint32_t k = 0, i = 0, j = 0;
@@ -263,31 +270,37 @@ static aot_node_id forward_base(const aot_partition *p, aot_node_id id)
 }
 
 /* No operator of the forward is meant; made: one of the backward trace that is, or AOT_NO_NODE. */
-static aot_status nothing_to_tag(const aot_unit_edit *e, const aot_partition *p, aot_node_id made, aot_err *err)
+static aot_status nothing_to_tag(const aot_unit_edit *e, const aot_partition *p, aot_node_id made,
+                                 aot_err *err)
 {
     aot_node_id base = made != AOT_NO_NODE ? forward_base(p, made) : AOT_NO_NODE;
     if (made == AOT_NO_NODE) {
-        return AOT_FAIL(err, AOT_E_USAGE,
-                        "'%.120s': no operator of the forward matches; `aotscope show INPUT --stage joint_cse "
-                        "--filter` tries a selection",
-                        e->line);
+        return AOT_FAIL(
+            err, AOT_E_USAGE,
+            "'%.120s': no operator of the forward matches; `aotscope show INPUT --stage joint_cse "
+            "--filter` tries a selection",
+            e->line);
     }
     if (base == AOT_NO_NODE) {
         return AOT_FAIL(err, AOT_E_USAGE,
-                        "'%.120s': no operator of the forward matches: %.60s is made by the backward, where nothing "
+                        "'%.120s': no operator of the forward matches: %.60s is made by the "
+                        "backward, where nothing "
                         "can be tagged",
                         e->line, aot_node_name(p->cut, made));
     }
     return AOT_FAIL(err, AOT_E_USAGE,
-                    "'%.120s': no operator of the forward matches: %.60s is made by the backward, of %.60s of the "
+                    "'%.120s': no operator of the forward matches: %.60s is made by the backward, "
+                    "of %.60s of the "
                     "forward%s",
                     e->line, aot_node_name(p->cut, made), aot_node_name(p->cut, base),
-                    aot_node_at(p->cut, base)->kind == AOT_CALL_FUNCTION ? ", which can be tagged"
-                                                                         : ", an input, which needs no tag");
+                    aot_node_at(p->cut, base)->kind == AOT_CALL_FUNCTION
+                        ? ", which can be tagged"
+                        : ", an input, which needs no tag");
 }
 
-aot_status part_tag_edit(aot_what_if **tags, uint32_t *n_tags, const aot_unit_edit *e, const aot_partition *p,
-                         const char *const *modules, aot_arena *a, aot_err *err)
+aot_status part_tag_edit(aot_what_if **tags, uint32_t *n_tags, const aot_unit_edit *e,
+                         const aot_partition *p, const char *const *modules, aot_arena *a,
+                         aot_err *err)
 {
     const aot_graph *g = p->cut;
     aot_select_on on;

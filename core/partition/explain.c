@@ -95,7 +95,8 @@ typedef struct trial {
 } trial;
 
 /* With another tag or weight on the value; NULL if that cannot be cut. */
-static aot_partition *cut_with(const trial *t, aot_what_if w, const aot_config *config, aot_err *err)
+static aot_partition *cut_with(const trial *t, aot_what_if w, const aot_config *config,
+                               aot_err *err)
 {
     aot_partition *p = NULL;
     w.name = t->name;
@@ -195,8 +196,8 @@ static void find_limit(aot_explain *x, const trial *t)
     aot_partition_release(p);
 }
 
-/* The first weight with another verdict, from the limit on: at a tie the cut nearest to the backward is
- * taken, so the limit itself may do. */
+/* The first weight with another verdict, from the limit on: at a tie the cut nearest to the
+ * backward is taken, so the limit itself may do. */
 static void find_flip_weight(aot_explain *x, const trial *t)
 {
     bool saved = x->p->nodes[x->id].verdict == AOT_V_SAVED;
@@ -204,7 +205,8 @@ static void find_flip_weight(aot_explain *x, const trial *t)
         aot_err err = {0};
         aot_what_if w = {.weight = x->weight_limit + (saved ? i : -i)};
         aot_partition *p = cut_with(t, w, t->config, &err);
-        if (p != NULL && verdict_of(p, aot_node_name(x->p->cut, x->id)) != x->p->nodes[x->id].verdict) {
+        if (p != NULL &&
+            verdict_of(p, aot_node_name(x->p->cut, x->id)) != x->p->nodes[x->id].verdict) {
             x->flip_weight = w.weight;
             x->flip_verdict = verdict_of(p, aot_node_name(x->p->cut, x->id));
         }

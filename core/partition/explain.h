@@ -1,6 +1,6 @@
-/* Why the partitioner did with a value what it did, and what would change it: the rules that applied
- * with their numbers, the values that hold it, and single changes tried out by cutting again.
- * PyTorch has nothing of the kind; the rules are those of partitioners.py:solve_min_cut. */
+/* Why the partitioner did with a value what it did, and what would change it: the rules that
+ * applied with their numbers, the values that hold it, and single changes tried out by cutting
+ * again. PyTorch has nothing of the kind; the rules are those of partitioners.py:solve_min_cut. */
 #ifndef AOT_PARTITION_EXPLAIN_H
 #define AOT_PARTITION_EXPLAIN_H
 
@@ -19,7 +19,8 @@ typedef struct aot_change {
 
 /* One edge of the network of the cut that decided. */
 typedef struct aot_net_edge {
-    aot_node_id from, to; /* equal: the value's own edge in -> out; AOT_NO_NODE: the source, the sink */
+    /* equal: the value's own edge in -> out; AOT_NO_NODE: the source, the sink */
+    aot_node_id from, to;
     int64_t capacity;     /* AOT_WEIGHT_INF: cannot be cut */
     bool cut;
     const char *why;      /* of the capacity: "reduction op", "the backward needs its value" */
@@ -29,7 +30,8 @@ enum { AOT_NO_CHANGE = -1 };
 
 /* Neighbouring memory budgets at which the value ends the same, in thousandths. */
 typedef struct aot_budget_range {
-    int from, to; /* the lowest and highest that was cut with this end; one step beyond `to` the next begins */
+    /* the lowest and highest that was cut with this end; one step beyond `to` the next begins */
+    int from, to;
     aot_verdict verdict;
     bool failed;  /* the graph cannot be cut there */
 } aot_budget_range;
@@ -41,36 +43,40 @@ typedef struct aot_explain {
     bool weighed;
     int64_t near;        /* steps to the backward, 1 to 100 */
     /* A cut decides: the value is saved while its weight is below the limit, else not. -1: a
-     * knapsack or no cut decided, or another cut would with that weight; the weight says nothing, or it is AOT_WEIGHT_INF: whatever the weight. */
+     * knapsack or no cut decided, or another cut would with that weight; the weight says nothing,
+     * or it is AOT_WEIGHT_INF: whatever the weight. */
     int64_t weight_limit;
     AOT_VEC(aot_node_id) saved_above; /* recomputed: the saved values it is made from again */
-    AOT_VEC(aot_node_id) readers;     /* nodes of the backward that read it, or what is made of it by views */
+    /* nodes of the backward that read it, or what is made of it by views */
+    AOT_VEC(aot_node_id) readers;
     AOT_VEC(aot_change) changes;      /* each tag, and each setting that decides about bans */
-    /* The least that flips it: another weight (-1: none does, or another rung decided) with the verdict
-     * then; and one of `changes`, a tag if one does, or AOT_NO_CHANGE. */
+    /* The least that flips it: another weight (-1: none does, or another rung decided) with the
+     * verdict then; and one of `changes`, a tag if one does, or AOT_NO_CHANGE. */
     int64_t flip_weight;
     aot_verdict flip_verdict;
     int flip_change;
     /* A shortest chain of edges from the source through the value to the sink, and the values whose
-     * edges are cut next to it, above or below. Empty: no cut decided, or no chain is there; has_source,
-     * has_sink: which end the chain reaches. */
+     * edges are cut next to it, above or below. Empty: no cut decided, or no chain is there;
+     * has_source, has_sink: which end the chain reaches. */
     AOT_VEC(aot_net_edge) path;
     bool has_source, has_sink;
     AOT_VEC(aot_node_id) around;
-    AOT_VEC(aot_node_id) source; /* the value, then on to the nearest it is made from that has a source line; empty: none has */
-    AOT_VEC(aot_budget_range) budgets; /* ascending, from 0 to 1000; empty unless aot_explain_budgets was asked */
+    /* the value, then on to the nearest it is made from that has a source line; empty: none has */
+    AOT_VEC(aot_node_id) source;
+    /* ascending, from 0 to 1000; empty unless aot_explain_budgets was asked */
+    AOT_VEC(aot_budget_range) budgets;
     uint32_t item;               /* its row among p->items; UINT32_MAX: none */
 } aot_explain;
 
-/* Cuts the graph as it is and once for each change. name: of a node in the joint graph (a value that
- * CSE merged away is not found). Everything belongs to in->joint->ctx, but for the lists.
+/* Cuts the graph as it is and once for each change. name: of a node in the joint graph (a value
+ * that CSE merged away is not found). Everything belongs to in->joint->ctx, but for the lists.
  * Errors: those of aot_partition_run; E_USAGE (no such value: names near ones).
  * Cost: about fifteen cuts by one partitioner. */
 AOT_NODISCARD aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in,
                                           const aot_config *config, const char *name, aot_err *err);
-/* How the value ends at each memory budget: 41 budgets are cut, and between neighbours that differ it is
- * bisected down to 0.001. x is of aot_explain_node with the same in and config.
- * Cost: 41 cuts of one partitioner, and ten for each change. */
+/* How the value ends at each memory budget: 41 budgets are cut, and between neighbours that differ
+ * it is bisected down to 0.001. x is of aot_explain_node with the same in and config. Cost: 41 cuts
+ * of one partitioner, and ten for each change. */
 void aot_explain_budgets(aot_explain *x, const aot_partition_in *in, const aot_config *config);
 void aot_explain_free(aot_explain *x);
 

@@ -1,5 +1,6 @@
-/* At which memory budgets a value is saved. The verdict need not rise with the budget (a knapsack may
- * take other items for more room), so a grid is cut first, then the places between are bisected.
+/* At which memory budgets a value is saved. The verdict need not rise with the budget (a knapsack
+ * may take other items for more room), so a grid is cut first, then the places between are
+ * bisected.
  *
  *     0 ... 425 recomputed | 426 ... 1000 saved */
 #include "partition/explain.h"
@@ -50,7 +51,8 @@ static void add(aot_explain *x, end e)
     }
 }
 
-/* Adds what lies between two ends that were cut: each place where neighbours in thousandths differ. */
+/* Adds what lies between two ends that were cut: each place where neighbours in thousandths
+ * differ. */
 static void add_between(aot_explain *x, const ladder *k, end lo, end hi)
 {
     end todo[16] = {hi}; // one for each halving of the grid's step

@@ -1,8 +1,8 @@
-/* Where an explained value lies: a shortest chain of the network from the source through the value to
- * the sink, the cut edges next to it, and the way up to a line of the user's source.
+/* Where an explained value lies: a shortest chain of the network from the source through the value
+ * to the sink, the cut edges next to it, and the way up to a line of the user's source.
  *
- * The network is that of mincut.c: vertex 2i is the in of node i, 2i + 1 its out. A chain from source
- * to sink always holds an edge of the cut, which is what holds the value on its side. */
+ * The network is that of mincut.c: vertex 2i is the in of node i, 2i + 1 its out. A chain from
+ * source to sink always holds an edge of the cut, which is what holds the value on its side. */
 #include "partition/explain_path.h"
 
 #include <stdlib.h>
@@ -20,7 +20,9 @@ typedef struct search {
 static search search_new(const aot_partition *p, uint32_t start)
 {
     size_t n = 2 * (size_t)p->n_nodes + 2;
-    search s = {.p = p, .before = aot_xmalloc(n * sizeof *s.before), .queue = aot_xmalloc(n * sizeof *s.queue)};
+    search s = {.p = p,
+                .before = aot_xmalloc(n * sizeof *s.before),
+                .queue = aot_xmalloc(n * sizeof *s.queue)};
     memset(s.before, 0xff, n * sizeof *s.before);
     s.before[start] = start;
     s.queue[s.n++] = start;
@@ -77,7 +79,7 @@ static void reach_down(search *s, uint32_t v, bool past_cut)
     }
 }
 
-/* ---- the chain --------------------------------------------------------------------------------- */
+/* ---- the chain ------------------------------------------------------------------------------- */
 
 static bool at_source(const aot_partition *p, uint32_t v)
 {
@@ -105,7 +107,10 @@ static const char *own_edge_words(const aot_partition *p, aot_node_id id)
 static void add_edge(aot_explain *x, uint32_t u, uint32_t v)
 {
     const aot_partition *p = x->p;
-    aot_net_edge e = {.from = u / 2, .to = v / 2, .capacity = AOT_WEIGHT_INF, .why = "it is made from that value"};
+    aot_net_edge e = {.from = u / 2,
+                      .to = v / 2,
+                      .capacity = AOT_WEIGHT_INF,
+                      .why = "it is made from that value"};
     if (e.from == e.to) {
         e.capacity = p->nodes[e.from].weight;
         e.cut = p->cut_edge[e.from] != 0;
@@ -171,7 +176,7 @@ static void chain_to_sink(aot_explain *x, uint32_t v)
     search_free(&s);
 }
 
-/* ---- cut edges around it ----------------------------------------------------------------------- */
+/* ---- cut edges around it --------------------------------------------------------------------- */
 
 /* Cut edges that v meets, above or below. True: it also meets the sink. */
 static bool meet_cut(aot_explain *x, uint32_t start, bool up)
@@ -222,7 +227,7 @@ void explain_find_path(aot_explain *x)
     find_around(x);
 }
 
-/* ---- the user's line --------------------------------------------------------------------------- */
+/* ---- the user's line ------------------------------------------------------------------------- */
 
 void explain_find_source(aot_explain *x)
 {

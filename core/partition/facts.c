@@ -1,6 +1,6 @@
 /* Facts about single nodes that the partitioner asks for, and storage groups.
- * Mirrors: torch/_functorch/_aot_autograd/utils.py (_is_primal ...), torch/_library/utils.py:is_impure,
- * torch/_functorch/partitioners.py (_must_be_in_forward ...). */
+ * Mirrors: torch/_functorch/_aot_autograd/utils.py (_is_primal ...),
+ * torch/_library/utils.py:is_impure, torch/_functorch/partitioners.py (_must_be_in_forward ...). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,8 @@ bool part_is_bwd_seed(const aot_graph *g, const aot_node *n)
 
 bool part_is_primal(const aot_graph *g, const aot_node *n)
 {
-    return n->kind == AOT_PLACEHOLDER && !part_is_tangent(g, n) && !part_is_fwd_seed(g, n) && !part_is_bwd_seed(g, n);
+    return n->kind == AOT_PLACEHOLDER && !part_is_tangent(g, n) && !part_is_fwd_seed(g, n) &&
+           !part_is_bwd_seed(g, n);
 }
 
 bool part_is_sym(const aot_graph *g, const aot_node *n)
@@ -54,7 +55,8 @@ bool part_target_is(const aot_graph *g, const aot_node *n, const char *target)
 bool part_is_seeded(const aot_graph *g, const aot_node *n)
 {
     (void)g;
-    return n->kind == AOT_CALL_FUNCTION && (aot_node_op(n)->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0;
+    return n->kind == AOT_CALL_FUNCTION &&
+           (aot_node_op(n)->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0;
 }
 
 bool part_is_impure(const aot_graph *g, const aot_node *n, bool impure_random)
@@ -122,9 +124,12 @@ static uint32_t class_of_row(const aot_op_info *op)
     c |= strcmp(op->packet, "aten.empty") == 0 ? PART_IS_EMPTY : 0;
     c |= aot_starts_with(op->name, "_c10d_functional.") ? PART_IS_COLLECTIVE : 0;
     // a view; and what in-place operators return is what they wrote to
-    c |= (op->flags & AOT_OPF_ALIASES) != 0 || (arrow != NULL && strchr(arrow, '!') != NULL) ? PART_IS_ALIAS : 0;
+    c |= (op->flags & AOT_OPF_ALIASES) != 0 || (arrow != NULL && strchr(arrow, '!') != NULL)
+             ? PART_IS_ALIAS
+             : 0;
     bool schemaless = (op->flags & (AOT_OPF_PYTHON | AOT_OPF_HIGHER_ORDER)) != 0;
-    if (schemaless ? strstr(op->name, "auto_functionalized") == NULL && name_mutates(op->name) : mutable) {
+    if (schemaless ? strstr(op->name, "auto_functionalized") == NULL && name_mutates(op->name)
+                   : mutable) {
         c |= PART_IS_MUTATION;
     }
     for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++) {
@@ -158,8 +163,8 @@ bool part_is_custom(const part *p, aot_node_id id)
 {
     const aot_node *n = aot_node_at(p->g, id);
     const char *t = aot_text(p->ctx, n->target);
-    return n->kind == AOT_CALL_FUNCTION && n->op == AOT_OP_UNKNOWN && aot_starts_with(t, "torch.ops.") &&
-           !aot_starts_with(t, "torch.ops.higher_order.");
+    return n->kind == AOT_CALL_FUNCTION && n->op == AOT_OP_UNKNOWN &&
+           aot_starts_with(t, "torch.ops.") && !aot_starts_with(t, "torch.ops.higher_order.");
 }
 
 bool part_is_view(const part *p, aot_node_id id)
@@ -251,7 +256,8 @@ static bool is_token_input(const aot_graph *g, aot_node_id id)
     }
     uint32_t users = g->user_off[id + 1] - g->user_off[id];
     const aot_node *u = users == 1 ? aot_node_at(g, g->user[g->user_off[id]]) : NULL;
-    return u != NULL && part_target_is(g, u, "torch.ops.higher_order.with_effects") && u->n_args != 0 && aot_node_args(g, u)->kind == AOT_ARG_NODE &&
+    return u != NULL && part_target_is(g, u, "torch.ops.higher_order.with_effects") &&
+           u->n_args != 0 && aot_node_args(g, u)->kind == AOT_ARG_NODE &&
            aot_node_args(g, u)->u.node == id;
 }
 

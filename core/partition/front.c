@@ -1,5 +1,5 @@
-/* What is found once for a joint graph, under any settings: the cleaned graph, who needs what, and the
- * facts that weights and bans are made of.
+/* What is found once for a joint graph, under any settings: the cleaned graph, who needs what, and
+ * the facts that weights and bans are made of.
  * Mirrors: the parts of partitioners.py:solve_min_cut that read nodes only. */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@ static bool from_static_only(const part *p, const uint8_t *before, uint32_t i)
 {
     const aot_graph *g = p->g;
     const aot_node *n = aot_node_at(g, i);
-    if (n->kind != AOT_CALL_FUNCTION || (p->m.part[i] & PART_IS_SEEDED) != 0 || g->in_off[i] == g->in_off[i + 1]) {
+    if (n->kind != AOT_CALL_FUNCTION || (p->m.part[i] & PART_IS_SEEDED) != 0 ||
+        g->in_off[i] == g->in_off[i + 1]) {
         return p->is_static[i];
     }
     for (uint32_t k = g->in_off[i]; k < g->in_off[i + 1]; k++) {
@@ -109,7 +110,8 @@ static uint8_t bits_of(search *s, aot_node_id id)
 }
 
 /* Weight that no setting changes; what is near the backward is dearer to save. */
-static int64_t weight_of(const part *p, const part_static *st, const double nearness[101], aot_node_id id)
+static int64_t weight_of(const part *p, const part_static *st, const double nearness[101],
+                         aot_node_id id)
 {
     const aot_node *n = aot_node_at(p->g, id);
     const aot_meta *m = aot_meta_get(p->ctx, n->meta);

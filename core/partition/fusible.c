@@ -1,6 +1,7 @@
 /* Can two neighbours become one kernel? The partitioner's guess, from operator classes.
  * Mirrors: the nested functions is_fusible, can_fuse_into_auto_functionalized,
- * can_fuse_into_triton_kernel_wrapper_functional, is_materialized in partitioners.py:solve_min_cut. */
+ * can_fuse_into_triton_kernel_wrapper_functional, is_materialized in
+ * partitioners.py:solve_min_cut. */
 #include <string.h>
 
 #include "partition/internal.h"
@@ -26,7 +27,8 @@ static bool holds_node(const aot_graph *g, const aot_arg *a, aot_node_id id)
 static bool schema_mutates(const char *schema, const char *name)
 {
     size_t n = strlen(name);
-    for (const char *q = schema != NULL ? strstr(schema, "!)") : NULL; q != NULL; q = strstr(q + 2, "!)")) {
+    for (const char *q = schema != NULL ? strstr(schema, "!)") : NULL; q != NULL;
+         q = strstr(q + 2, "!)")) {
         const char *w = q + 2;
         w += strspn(w, "[]?");
         if (*w == ' ' && strncmp(w + 1, name, n) == 0 && strchr(",)= ", w[1 + n]) != NULL) {
@@ -50,7 +52,8 @@ static bool fuses_into_functionalized(const part *p, aot_node_id a, const aot_no
     }
     const char *schema = aot_op(aot_ctx_op(p->ctx, op->u.s))->schema;
     for (uint32_t i = 0; i < b->n_kwargs; i++) {
-        if (schema_mutates(schema, aot_text(p->ctx, kw[2 * i].u.s)) && holds_node(g, &kw[2 * i + 1], a)) {
+        if (schema_mutates(schema, aot_text(p->ctx, kw[2 * i].u.s)) &&
+            holds_node(g, &kw[2 * i + 1], a)) {
             return true;
         }
     }
@@ -60,7 +63,8 @@ static bool fuses_into_functionalized(const part *p, aot_node_id a, const aot_no
 static bool fuses_into_triton(const part *p, aot_node_id a, const aot_node *b)
 {
     const aot_graph *g = p->g;
-    const aot_arg *names = aot_node_kwarg(g, b, "tensors_to_clone"), *kw = aot_node_kwarg(g, b, "kwargs");
+    const aot_arg *names = aot_node_kwarg(g, b, "tensors_to_clone"),
+                  *kw = aot_node_kwarg(g, b, "kwargs");
     if (names == NULL || names->kind != AOT_ARG_LIST || kw == NULL || kw->kind != AOT_ARG_DICT) {
         return false;
     }
@@ -83,7 +87,8 @@ bool part_fusible(const part *p, aot_node_id a, aot_node_id b)
     if ((y & (PART_IS_CAT | PART_IS_AUTO_FUNCTIONALIZED | PART_IS_TRITON)) != 0) {
         // reads are fused into a cat; it is never a producer
         if ((y & PART_IS_CAT) != 0 ||
-            ((y & PART_IS_AUTO_FUNCTIONALIZED) != 0 && fuses_into_functionalized(p, a, aot_node_at(g, b))) ||
+            ((y & PART_IS_AUTO_FUNCTIONALIZED) != 0 &&
+             fuses_into_functionalized(p, a, aot_node_at(g, b))) ||
             ((y & PART_IS_TRITON) != 0 && fuses_into_triton(p, a, aot_node_at(g, b)))) {
             return true;
         }

@@ -52,9 +52,11 @@ typedef struct part_static {
     uint32_t *storage;
     uint8_t *from_static; /* computed from parameters and buffers alone */
     uint8_t *bits;        /* PART_WEIGHED ... */
-    int64_t *heavy;       /* bytes x 1.1^distance, doubled if it need not exist; else the fixed weight */
+    /* bytes x 1.1^distance, doubled if it need not exist; else the fixed weight */
+    int64_t *heavy;
     uint8_t *fusible;     /* by edge of g->user: with that user */
-    aot_node_id *far;     /* users that lie far from another user of their input, in PyTorch's order */
+    /* users that lie far from another user of their input, in PyTorch's order */
+    aot_node_id *far;
     uint32_t n_far;
     aot_node_id *node_of_order; /* by fw_order */
     uint32_t *of_name;    /* by aot_str: 1 + node */
@@ -131,7 +133,7 @@ const aot_arg *part_outputs(const aot_graph *g, uint32_t *n);
 /* ---- boundary.c: who made a node, forward or backward trace ---- */
 void part_mark_backward(part *p);
 
-/* ---- cleanup.c: dead code elimination and CSE make a new p->g with p->m, if anything changes ---- */
+/* ---- cleanup.c: dead code elimination and CSE make a new p->g with p->m, if anything changes - */
 void part_meta_init(part *p);
 void part_clean(part *p);
 
@@ -157,7 +159,8 @@ typedef struct part_plan {
     part_ids order;       /* inputs, then the body */
     uint32_t n_inputs;
     uint8_t *state;       /* by node: PART_ABSENT ... */
-    uint8_t *named;       /* state before dead nodes left; kept only where random operators recompute */
+    /* state before dead nodes left; kept only where random operators recompute */
+    uint8_t *named;
     AOT_VEC(aot_arg) outs; /* nodes of g, or constants */
     AOT_VEC(aot_str) descs; /* one an output; empty if there are none */
 } part_plan;
@@ -169,7 +172,8 @@ AOT_NODISCARD aot_status part_plan_make(const part *p, part_plan *out, const par
                                         part_which which, uint8_t *unused);
 /* Plans of both modules; saved and saved_sym lose what the backward does not read and gain the
  * symbols that it needs. */
-AOT_NODISCARD aot_status part_plan_modules(part *p, part_ids *saved, part_ids *sym, part_plan *fw, part_plan *bw);
+AOT_NODISCARD aot_status part_plan_modules(part *p, part_ids *saved, part_ids *sym, part_plan *fw,
+                                           part_plan *bw);
 /* Collectives that nobody reads leave, waits included (the default partitioner's last step). */
 void part_drop_dead_collectives(const part *p, part_plan *x);
 /* Builds the graph of a plan: inputs become placeholders of the value's name. */
@@ -185,20 +189,21 @@ void part_complete_symbols(const part *p, const part_ids *saved, part_ids *sym);
 AOT_NODISCARD aot_status part_front(part *p, bool by_default);
 
 /* ---- partition.c ---- */
-/* From the front to a partition in p->out (zeroed), whose graphs belong to the context. by_default: asked
- * for the default partitioner. */
+/* From the front to a partition in p->out (zeroed), whose graphs belong to the context. by_default:
+ * asked for the default partitioner. */
 AOT_NODISCARD aot_status part_cut_in_two(part *p, bool by_default);
 
 /* ---- edits.c ---- */
 struct aot_unit_edit;
 /* Adds the tags of one line to a list sorted by name, as the partition shows the nodes.
  * Errors: E_USAGE (it matches nothing). */
-AOT_NODISCARD aot_status part_tag_edit(aot_what_if **tags, uint32_t *n_tags, const struct aot_unit_edit *e,
-                                       const aot_partition *p, const char *const *modules, aot_arena *a,
-                                       aot_err *err);
-/* Both sorted by name; where both have one the newer wins, but keeps the older one's weight if it has
- * none, and its tag. */
-void part_merge_tags(aot_what_if **list, uint32_t *n_list, const aot_what_if *newer, uint32_t n, aot_arena *a);
+AOT_NODISCARD aot_status part_tag_edit(aot_what_if **tags, uint32_t *n_tags,
+                                       const struct aot_unit_edit *e, const aot_partition *p,
+                                       const char *const *modules, aot_arena *a, aot_err *err);
+/* Both sorted by name; where both have one the newer wins, but keeps the older one's weight if it
+ * has none, and its tag. */
+void part_merge_tags(aot_what_if **list, uint32_t *n_list, const aot_what_if *newer, uint32_t n,
+                     aot_arena *a);
 
 /* ---- fusible.c ---- */
 /* An operator of a library other than PyTorch's own. */
@@ -214,7 +219,8 @@ void part_weigh(part *p); /* p->weight, sink, loose: the same for every cut of a
 /* Arrays of *out are in a; its list is freed with part_cut_free. dont_ban may be NULL. */
 AOT_NODISCARD aot_status part_solve(part *p, const part_cut_options *o, const uint8_t *dont_ban,
                                     part_cut *out, aot_arena *a);
-/* c->n_vertices and n_edges, which only the first cut of a ladder tells: not worth a walk for each. */
+/* c->n_vertices and n_edges, which only the first cut of a ladder tells: not worth a walk for
+ * each. */
 void part_measure_network(const part *p, part_cut *c);
 void part_cut_free(part_cut *c);
 
@@ -230,7 +236,8 @@ typedef struct part_network {
 uint8_t *part_network_sinks(const part_network *x);
 /* Nodes whose edge in -> out is cut, ascending; value of the cut.
  * Errors: E_UNBOUNDED (without a message), E_RANGE. */
-AOT_NODISCARD aot_status part_network_cut(const part_network *x, int64_t *value, part_ids *cut, aot_err *err);
+AOT_NODISCARD aot_status part_network_cut(const part_network *x, int64_t *value, part_ids *cut,
+                                          aot_err *err);
 
 /* ---- ladder.c: the rungs of the budget ---- */
 AOT_NODISCARD aot_status part_choose_saved(part *p, part_ids *saved);
@@ -247,10 +254,10 @@ size_t part_memo_bytes(const part_memo *m);
 struct aot_knapsack_memo *part_memo_knapsack(part_memo *m);
 /* part_network_sinks, the same in all cuts of a ladder. */
 const uint8_t *part_memo_sinks(const part *p);
-/* ---- budget.c: the last rung, a knapsack over what the third cut bans and a fourth cut. range is the
- * gigabytes between the inputs and the default cut. */
-AOT_NODISCARD aot_status part_spend_budget(part *p, const part_cut_options *o, const uint8_t *banned,
-                                           double range, part_ids *saved);
+/* ---- budget.c: the last rung, a knapsack over what the third cut bans and a fourth cut. range is
+ * the gigabytes between the inputs and the default cut. */
+AOT_NODISCARD aot_status part_spend_budget(part *p, const part_cut_options *o,
+                                           const uint8_t *banned, double range, part_ids *saved);
 /* ---- chains.c: the two heuristics on distance along fusible chains ---- */
 typedef void (*part_ban_fn)(void *arg, aot_node_id id, aot_ban reason);
 /* Fills st->far, with st->fusible and node_of_order there; in a. */
@@ -258,13 +265,15 @@ void part_find_far(const part *p, part_static *st, aot_arena *a);
 void part_ban_long_chains(const part *p, const uint8_t *banned, part_ban_fn ban, void *arg);
 /* ---- unbounded.c: an infinite cut in words ---- */
 /* path as aot_flow_min_cut gives it; ban: aot_ban by node. */
-aot_status part_explain_unbounded(const part *p, const uint32_t *path, uint32_t n_path, const uint8_t *ban);
+aot_status part_explain_unbounded(const part *p, const uint32_t *path, uint32_t n_path,
+                                  const uint8_t *ban);
 
 /* ---- default.c: what the default partitioner saves ---- */
 AOT_NODISCARD aot_status part_choose_default(part *p, part_ids *saved, part_ids *sym);
 
 /* ---- rng.c, order.c: both work on plans ---- */
-AOT_NODISCARD aot_status part_functionalize_rng(part *p, part_plan *fw, part_plan *bw, uint32_t n_sym);
+AOT_NODISCARD aot_status part_functionalize_rng(part *p, part_plan *fw, part_plan *bw,
+                                                uint32_t n_sym);
 void part_reorder_backward(part_plan *bw);
 void part_raise_getitems(part_plan *x);
 

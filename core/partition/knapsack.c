@@ -47,7 +47,8 @@ static int by_ratio(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static aot_status greedy(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+static aot_status greedy(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k,
+                         aot_err *err)
 {
     (void)m;
     ranked *r = aot_xcalloc(k->n, sizeof *r);
@@ -76,9 +77,10 @@ static aot_status greedy(aot_knapsack_memo *m, aot_knapsack_choice *out, const a
     return AOT_OK;
 }
 
-/* next[j]: the most with one more item of m units, from best[j] without it; in bits (may be NULL) whether
- * they differ. From j on, n of them, at most 8. */
-static void add_few(float *next, const float *best, int64_t j, int64_t n, int64_t m, float runtime, uint8_t *bits)
+/* next[j]: the most with one more item of m units, from best[j] without it; in bits (may be NULL)
+ * whether they differ. From j on, n of them, at most 8. */
+static void add_few(float *next, const float *best, int64_t j, int64_t n, int64_t m, float runtime,
+                    uint8_t *bits)
 {
     unsigned byte = 0;
     for (int64_t k = 0; k < n; k++) {
@@ -103,7 +105,8 @@ static unsigned add_four(float *next, const float *best, int64_t j, int64_t m, _
 }
 #endif
 
-static void add_item(float *next, const float *best, int64_t size, int64_t m, float runtime, uint8_t *bits)
+static void add_item(float *next, const float *best, int64_t size, int64_t m, float runtime,
+                     uint8_t *bits)
 {
     int64_t j = m < size ? m / 8 * 8 : size / 8 * 8; // below, nothing changes
     memcpy(next, best, (size_t)j * sizeof *next);
@@ -134,8 +137,9 @@ typedef struct dp_row {
     int64_t top;
 } dp_row;
 
-/* The answers for every capacity up to `max` units: best[j], and what walking back from j needs. Items
- * without a whole unit at the end of the list move no j: they are added at the walk's own j. */
+/* The answers for every capacity up to `max` units: best[j], and what walking back from j needs.
+ * Items without a whole unit at the end of the list move no j: they are added at the walk's own
+ * j. */
 typedef struct dp_table {
     float *best;      /* of the first n_rows items */
     uint8_t *changed; /* a row of bits an item, as far as its top */
@@ -144,8 +148,10 @@ typedef struct dp_table {
     size_t bytes; /* of changed and rows */
 } dp_table;
 
-/* Adds an item to *best as far as the new top; from there on both rows are what they are at their tops. */
-static int64_t raise_row(float **best, float **next, int64_t top, int64_t max, int64_t m, float runtime, uint8_t *bits)
+/* Adds an item to *best as far as the new top; from there on both rows are what they are at their
+ * tops. */
+static int64_t raise_row(float **best, float **next, int64_t top, int64_t max, int64_t m,
+                         float runtime, uint8_t *bits)
 {
     int64_t now = top + m < max ? top + m : max;
     for (int64_t j = top + 1; j <= now; j++) {
@@ -185,7 +191,8 @@ static dp_table dp_fill(const aot_knapsack *k, int64_t max)
     int64_t top = 0;
     dp_rows(&t, k, max);
     for (uint32_t i = 0; i < t.n_rows; i++) {
-        top = raise_row(&best, &next, top, max, units(k->memory[i]), (float)k->runtime[i], t.changed + t.rows[i].at);
+        top = raise_row(&best, &next, top, max, units(k->memory[i]), (float)k->runtime[i],
+                        t.changed + t.rows[i].at);
     }
     for (int64_t j = top + 1; j <= max; j++) {
         best[j] = best[top];
@@ -221,7 +228,8 @@ static void reverse(uint32_t *v, uint32_t n)
 }
 
 /* Items at the end that take no whole unit, and what they add to the best at j. */
-static float walk_weightless(aot_knapsack_choice *out, const aot_knapsack *k, const dp_table *t, float best)
+static float walk_weightless(aot_knapsack_choice *out, const aot_knapsack *k, const dp_table *t,
+                             float best)
 {
     for (uint32_t i = t->n_rows; i < k->n; i++) {
         float with = best + (float)k->runtime[i];
@@ -279,16 +287,18 @@ void aot_knapsack_memo_free(aot_knapsack_memo *m)
 
 size_t aot_knapsack_memo_bytes(const aot_knapsack_memo *m)
 {
-    return m->memory != NULL ? m->n * 2 * sizeof(double) + m->table.bytes + (size_t)m->max * sizeof(float) : 0;
+    return m->memory != NULL
+               ? m->n * 2 * sizeof(double) + m->table.bytes + (size_t)m->max * sizeof(float)
+               : 0;
 }
 
-/* The table of these items for capacities up to max: what is there, or a new one. It is filled for every
- * capacity at once, so that the next budget finds it. */
+/* The table of these items for capacities up to max: what is there, or a new one. It is filled for
+ * every capacity at once, so that the next budget finds it. */
 static const dp_table *table_of(aot_knapsack_memo *m, const aot_knapsack *k, int64_t max)
 {
     size_t bytes = k->n * sizeof *k->memory;
-    if (m->memory == NULL || m->n != k->n || m->max < max || memcmp(m->memory, k->memory, bytes) != 0 ||
-        memcmp(m->runtime, k->runtime, bytes) != 0) {
+    if (m->memory == NULL || m->n != k->n || m->max < max ||
+        memcmp(m->memory, k->memory, bytes) != 0 || memcmp(m->runtime, k->runtime, bytes) != 0) {
         forget(m);
         m->n = k->n;
         m->max = max > UNITS ? max : UNITS;
@@ -301,7 +311,8 @@ static const dp_table *table_of(aot_knapsack_memo *m, const aot_knapsack *k, int
     return &m->table;
 }
 
-static aot_status dp(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+static aot_status dp(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k,
+                     aot_err *err)
 {
     (void)err;
     int64_t max = units(k->max_memory);
@@ -351,7 +362,8 @@ static bool scale(double v[KNEE_BUDGETS])
     return range != 0;
 }
 
-static aot_status dynamic(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+static aot_status dynamic(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k,
+                          aot_err *err)
 {
     double total_memory = sum_of(k->memory, NULL, k->n),
            total_runtime = sum_of(k->runtime, NULL, k->n);
@@ -388,13 +400,15 @@ typedef struct segment {
     int64_t capacity;
 } segment;
 
-static void best_row(float *row, float *other, int64_t size, const aot_knapsack *k, uint32_t start, uint32_t end)
+static void best_row(float *row, float *other, int64_t size, const aot_knapsack *k, uint32_t start,
+                     uint32_t end)
 {
     float *best = row, *next = other;
     int64_t top = 0;
     best[0] = 0;
     for (uint32_t i = start; i < end; i++) {
-        top = raise_row(&best, &next, top, size - 1, units(k->memory[i]), (float)k->runtime[i], NULL);
+        top =
+            raise_row(&best, &next, top, size - 1, units(k->memory[i]), (float)k->runtime[i], NULL);
     }
     if (best != row) {
         memcpy(row, best, ((size_t)top + 1) * sizeof *row);
@@ -409,13 +423,15 @@ static int64_t clamp(int64_t v, int64_t max)
     return v < 0 ? 0 : v > max ? max : v;
 }
 
-static aot_status hirschberg(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+static aot_status hirschberg(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k,
+                             aot_err *err)
 {
     (void)err;
     (void)m;
     int64_t max = units(k->max_memory);
     float *left = aot_xcalloc((size_t)max + 1, sizeof *left),
-          *other = aot_xcalloc((size_t)max + 1, sizeof *other), *right = aot_xcalloc((size_t)max + 1, sizeof *right);
+          *other = aot_xcalloc((size_t)max + 1, sizeof *other),
+          *right = aot_xcalloc((size_t)max + 1, sizeof *right);
     uint8_t *kept = aot_xcalloc(k->n + 1, 1);
     AOT_VEC(segment) stack = {0};
     if (k->n != 0) {
@@ -462,7 +478,8 @@ static aot_status hirschberg(aot_knapsack_memo *m, aot_knapsack_choice *out, con
     return AOT_OK;
 }
 
-static aot_status ilp(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err)
+static aot_status ilp(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k,
+                      aot_err *err)
 {
     (void)m;
     return knapsack_ilp(out, k, err);
@@ -470,7 +487,8 @@ static aot_status ilp(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_
 
 static const struct {
     const char *name;
-    aot_status (*solve)(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err);
+    aot_status (*solve)(aot_knapsack_memo *m, aot_knapsack_choice *out, const aot_knapsack *k,
+                        aot_err *err);
 } solvers[] = {
     {"dp", dp},
     {"greedy", greedy},
@@ -492,8 +510,8 @@ aot_status aot_knapsack_solve(aot_knapsack_choice *out, const aot_knapsack *k, c
     return aot_knapsack_solve_with(NULL, out, k, solver, err);
 }
 
-aot_status aot_knapsack_solve_with(aot_knapsack_memo *memo, aot_knapsack_choice *out, const aot_knapsack *k,
-                                   const char *solver, aot_err *err)
+aot_status aot_knapsack_solve_with(aot_knapsack_memo *memo, aot_knapsack_choice *out,
+                                   const aot_knapsack *k, const char *solver, aot_err *err)
 {
     if (!(k->max_memory >= 0 && k->max_memory <= 1000)) {
         return AOT_FAIL(err, AOT_E_RANGE, "max_memory is %g: 0 to 1000 is possible", k->max_memory);

@@ -23,18 +23,19 @@ typedef struct aot_knapsack_choice {
     double runtime; /* of what is saved */
 } aot_knapsack_choice;
 
-/* solver: "greedy" (by runtime over memory), "dp" (memory in 1/10000, runtimes as float32), "ilp" (an
- * integer program; PyTorch asks HiGHS and this GLPK: of items alike the last are kept, as HiGHS does, but
- * answers that are equally good in other ways may differ, and both stop within 1e-4 of the best), "dp_knapsack_sliding_hirschberg" (dp in less
- * memory; PyTorch's version may exceed the capacity by one unit a split, and so does this),
- * "dynamic_memory_budget_dp" (dp at the knee of the budgets below max_memory).
- * Errors: E_RANGE (a division by zero in PyTorch: greedy with an item of no memory, the knee with no
- * memory or runtime at all), E_UNSUPPORTED (no such solver, no answer from GLPK).
- * Cost: O(n log n); O(n * capacity * 10000); ilp: what GLPK needs. */
+/* solver: "greedy" (by runtime over memory), "dp" (memory in 1/10000, runtimes as float32), "ilp"
+ * (an integer program; PyTorch asks HiGHS and this GLPK: of items alike the last are kept, as HiGHS
+ * does, but answers that are equally good in other ways may differ, and both stop within 1e-4 of
+ * the best), "dp_knapsack_sliding_hirschberg" (dp in less memory; PyTorch's version may exceed the
+ * capacity by one unit a split, and so does this), "dynamic_memory_budget_dp" (dp at the knee of
+ * the budgets below max_memory).
+ * Errors: E_RANGE (a division by zero in PyTorch: greedy with an item of no memory, the knee with
+ * no memory or runtime at all), E_UNSUPPORTED (no such solver, no answer from GLPK). Cost: O(n log
+ * n); O(n * capacity * 10000); ilp: what GLPK needs. */
 AOT_NODISCARD aot_status aot_knapsack_solve(aot_knapsack_choice *out, const aot_knapsack *k,
                                             const char *solver, aot_err *err);
-/* The same, keeping dp's table: the next call with the same items (any capacity) walks back in it. memo
- * NULL: nothing is kept. */
+/* The same, keeping dp's table: the next call with the same items (any capacity) walks back in it.
+ * memo NULL: nothing is kept. */
 typedef struct aot_knapsack_memo aot_knapsack_memo;
 aot_knapsack_memo *aot_knapsack_memo_new(void);
 void aot_knapsack_memo_free(aot_knapsack_memo *m);

@@ -1,10 +1,11 @@
 /* The knapsack as an integer program of one row: the most runtime, memory within the budget.
  *
  * Runtimes and memories are scaled to at most 1, since GLPK's tolerances are absolute and flops are
- * not. The search ends within 1e-4 of the best, as HiGHS does where PyTorch asks it. Of items alike,
- * HiGHS keeps the last ones, and so does this: GLPK's answer says how many of each. (Found by trying: so
- * in 98 of 100 small programs whose best answers differ in nothing else. HiGHS first drops what cannot be
- * kept; if a pair is left and there is room for one, it is the first that stays.)
+ * not. The search ends within 1e-4 of the best, as HiGHS does where PyTorch asks it. Of items
+ * alike, HiGHS keeps the last ones, and so does this: GLPK's answer says how many of each. (Found
+ * by trying: so in 98 of 100 small programs whose best answers differ in nothing else. HiGHS first
+ * drops what cannot be kept; if a pair is left and there is room for one, it is the first that
+ * stays.)
  * Mirrors: knapsack.py:ilp_knapsack (scipy.optimize.milp). */
 #include "partition/knapsack_ilp.h"
 
@@ -75,7 +76,8 @@ static void break_ties(const aot_knapsack *k, uint8_t *kept)
     qsort(v, k->n, sizeof *v, by_value);
     for (uint32_t i = 0, end; i < k->n; i = end) {
         uint32_t of_these = 0;
-        for (end = i; end < k->n && v[end].memory == v[i].memory && v[end].runtime == v[i].runtime; end++) {
+        for (end = i; end < k->n && v[end].memory == v[i].memory && v[end].runtime == v[i].runtime;
+             end++) {
             of_these += kept[v[end].index];
         }
         bool first = n_fit == 2;

@@ -5,6 +5,7 @@
 #include "partition/knapsack.h"
 
 /* Errors: E_UNSUPPORTED (GLPK gave no answer). */
-AOT_NODISCARD aot_status knapsack_ilp(aot_knapsack_choice *out, const aot_knapsack *k, aot_err *err);
+AOT_NODISCARD aot_status knapsack_ilp(aot_knapsack_choice *out, const aot_knapsack *k,
+                                      aot_err *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* The ladder of the memory budget: up to three cuts with fewer and fewer bans, the first that fits; else
- * a knapsack. A cut that nothing has changed for is not made again: a moved budget finds all three
- * there.
+/* The ladder of the memory budget: up to three cuts with fewer and fewer bans, the first that fits;
+ * else a knapsack. A cut that nothing has changed for is not made again: a moved budget finds all
+ * three there.
  * Mirrors: partitioners.py:choose_saved_values_set. */
 #include <stdlib.h>
 #include <string.h>
@@ -76,14 +76,17 @@ const uint8_t *part_memo_sinks(const part *p)
 {
     part_memo *m = p->memo;
     if (m->sinks == NULL) {
-        m->sinks = part_network_sinks(&(part_network){.g = p->g, .weight = p->weight, .sink = p->sink});
+        m->sinks =
+            part_network_sinks(&(part_network){.g = p->g, .weight = p->weight, .sink = p->sink});
     }
     return m->sinks;
 }
 
 size_t part_memo_bytes(const part_memo *m)
 {
-    size_t n = m->policy != NULL ? m->n * (sizeof *m->policy + sizeof *m->weight + 2 * sizeof *m->sinks) : 0;
+    size_t n = m->policy != NULL
+                   ? m->n * (sizeof *m->policy + sizeof *m->weight + 2 * sizeof *m->sinks)
+                   : 0;
     for (int i = 0; i < N_RUNGS; i++) {
         n += m->arena[i] != NULL ? aot_arena_bytes(m->arena[i]) : 0;
         n += m->cuts[i].saved.cap * sizeof *m->cuts[i].saved.d;
@@ -104,7 +107,8 @@ static void follow(part_memo *m, const part *p)
     k.custom = f->is_non_builtin_to_include;
     k.collectives = f->unsafe_allow_optimization_of_collectives;
     k.max_dist = f->max_dist_from_bw;
-    if (m->policy != NULL && memcmp(&m->key, &k, sizeof k) == 0 && memcmp(m->policy, p->m.policy, n) == 0 &&
+    if (m->policy != NULL && memcmp(&m->key, &k, sizeof k) == 0 &&
+        memcmp(m->policy, p->m.policy, n) == 0 &&
         memcmp(m->weight, p->weight, n * sizeof *p->weight) == 0) {
         return;
     }
@@ -119,9 +123,10 @@ static void follow(part_memo *m, const part *p)
 
 static bool same_options(const part_cut_options *a, const part_cut_options *b)
 {
-    return a->used_far_apart == b->used_far_apart && a->long_fusible_chains == b->long_fusible_chains &&
-           a->materialized_backward == b->materialized_backward && a->not_in_allowlist == b->not_in_allowlist &&
-           a->reduction == b->reduction;
+    return a->used_far_apart == b->used_far_apart &&
+           a->long_fusible_chains == b->long_fusible_chains &&
+           a->materialized_backward == b->materialized_backward &&
+           a->not_in_allowlist == b->not_in_allowlist && a->reduction == b->reduction;
 }
 
 /* The cut of a rung, made now or before. */
@@ -200,7 +205,8 @@ static void record(part *p, const part_cut *c)
 /* A later rung fits if its share of the range between inputs and default is below the budget. */
 static bool fits(const part *p, const part_cut *c, double low, double range)
 {
-    return (part_gigabytes(p, c->saved.d, c->saved.n) - low) / range < p->config->activation_memory_budget;
+    return (part_gigabytes(p, c->saved.d, c->saved.n) - low) / range <
+           p->config->activation_memory_budget;
 }
 
 static part_cut_options options_of(const aot_config *f)
@@ -220,7 +226,8 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     part_cut_options o = options_of(p->config);
     const part_cut *c;
     if (!(budget >= 0 && budget <= 1)) {
-        return AOT_FAIL(p->err, AOT_E_RANGE, "activation_memory_budget is %g: 0 to 1 is possible", budget);
+        return AOT_FAIL(p->err, AOT_E_RANGE, "activation_memory_budget is %g: 0 to 1 is possible",
+                        budget);
     }
     if (budget == 0) {
         part_save_inputs(p, saved);
@@ -237,7 +244,8 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     if (budget == 1) {
         return AOT_OK;
     }
-    double low = part_gigabytes(p, p->inputs, p->n_inputs), high = part_gigabytes(p, saved->d, saved->n);
+    double low = part_gigabytes(p, p->inputs, p->n_inputs),
+           high = part_gigabytes(p, saved->d, saved->n);
     if (high <= low) {
         p->out->rung = "one cut: smaller than the inputs";
         return AOT_OK;

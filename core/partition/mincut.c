@@ -67,7 +67,7 @@ void part_weigh(part *p)
     }
 }
 
-/* ---- bans ------------------------------------------------------------------------------------- */
+/* ---- bans ------------------------------------------------------------------------------------ */
 
 typedef struct banner {
     part *p;
@@ -86,7 +86,8 @@ static void ban_if_allowed(void *arg, aot_node_id id, aot_ban reason)
     }
     // collectives are never recomputed, whatever the budget asks for
     if (b->dont_ban != NULL && b->dont_ban[id] &&
-        (p->config->unsafe_allow_optimization_of_collectives || (p->m.part[id] & PART_IS_COLLECTIVE) == 0)) {
+        (p->config->unsafe_allow_optimization_of_collectives ||
+         (p->m.part[id] & PART_IS_COLLECTIVE) == 0)) {
         return;
     }
     if (part_must_recompute(p->m.policy[id]) || (p->st->bits[id] & PART_SYM_FLOAT) != 0) {
@@ -106,7 +107,8 @@ static aot_ban ban_reason(const banner *b, aot_node_id id)
     if (p->m.policy[id] == AOT_POLICY_MUST_SAVE) {
         return AOT_BAN_MUST_SAVE;
     }
-    if ((p->config->recompute_views && (cls & AOT_PART_VIEW) != 0) || (cls & PART_IS_LIFT_FRESH) != 0) {
+    if ((p->config->recompute_views && (cls & AOT_PART_VIEW) != 0) ||
+        (cls & PART_IS_LIFT_FRESH) != 0) {
         return AOT_BAN_NONE;
     }
     if (b->o->not_in_allowlist) {
@@ -156,7 +158,7 @@ static void find_bans(banner *b)
     }
 }
 
-/* ---- the cut ---------------------------------------------------------------------------------- */
+/* ---- the cut --------------------------------------------------------------------------------- */
 
 /* Bans that PyTorch adds when all nodes are in. */
 static bool is_late(uint8_t ban)
@@ -236,14 +238,20 @@ void part_measure_network(const part *p, part_cut *c)
     free(seen);
 }
 
-aot_status part_solve(part *p, const part_cut_options *o, const uint8_t *dont_ban, part_cut *out, aot_arena *a)
+aot_status part_solve(part *p, const part_cut_options *o, const uint8_t *dont_ban, part_cut *out,
+                      aot_arena *a)
 {
     uint32_t n = (uint32_t)p->g->nodes.n;
     part_ids saved = {0};
-    part_cut c = {.ban = AOT_NEW_ARRAY(a, uint8_t, n + 1), .ban_asked = AOT_NEW_ARRAY(a, uint8_t, n + 1)};
+    part_cut c = {.ban = AOT_NEW_ARRAY(a, uint8_t, n + 1),
+                  .ban_asked = AOT_NEW_ARRAY(a, uint8_t, n + 1)};
     banner b = {.p = p, .o = o, .dont_ban = dont_ban, .c = &c};
     find_bans(&b);
-    part_network x = {.g = p->g, .weight = p->weight, .banned = c.ban, .sink = p->sink, .sinks = part_memo_sinks(p)};
+    part_network x = {.g = p->g,
+                      .weight = p->weight,
+                      .banned = c.ban,
+                      .sink = p->sink,
+                      .sinks = part_memo_sinks(p)};
     aot_status status = part_network_cut(&x, &c.value, &saved, p->err);
     if (status == AOT_E_UNBOUNDED) {
         status = explain_unbounded(p, &c);

@@ -54,8 +54,8 @@ static void follow_views(const aot_graph *g, const char **own, const uint8_t *on
     }
 }
 
-const char *const *aot_select_modules(const aot_graph *g, const char *const *param_paths, uint32_t n,
-                                      aot_arena *a)
+const char *const *aot_select_modules(const aot_graph *g, const char *const *param_paths,
+                                      uint32_t n, aot_arena *a)
 {
     uint32_t primal = 0, n_nodes = (uint32_t)g->nodes.n, last = 0;
     const char **own = AOT_NEW_ARRAY(a, const char *, n_nodes + 1);

@@ -1,12 +1,12 @@
-/* The minimum cut of a joint graph's flow network, straight on the graph: two vertices a node (in, out),
- * edges in -> out of the node's weight, out -> in of each user, infinite ones from the source to what
- * is banned and to the sink from what the backward makes or needs.
+/* The minimum cut of a joint graph's flow network, straight on the graph: two vertices a node (in,
+ * out), edges in -> out of the node's weight, out -> in of each user, infinite ones from the source
+ * to what is banned and to the sink from what the backward makes or needs.
  *
- * What the source reaches over infinite edges is on its side, what reaches the sink over them on the
- * sink's; only what lies on a way between the two needs a flow, and falls into small pieces, which
- * flow_push.c solves. The sink side is then all that reaches the sink in the residual network, so the
- * cut is the canonical one. flow.c does the same for any network, at four times the cost, and finds
- * the path of an infinite cut.
+ * What the source reaches over infinite edges is on its side, what reaches the sink over them on
+ * the sink's; only what lies on a way between the two needs a flow, and falls into small pieces,
+ * which flow_push.c solves. The sink side is then all that reaches the sink in the residual
+ * network, so the cut is the canonical one. flow.c does the same for any network, at four times the
+ * cost, and finds the path of an infinite cut.
  * Mirrors: networkx.minimum_cut on the network of partitioners.py:solve_min_cut. */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,8 @@ static bool leads(const part_network *x, uint32_t node)
 uint8_t *part_network_sinks(const part_network *x)
 {
     const aot_graph *g = x->g;
-    uint32_t n_nodes = (uint32_t)g->nodes.n, *stack = aot_xmalloc((2 * (size_t)n_nodes + 2) * sizeof *stack);
+    uint32_t n_nodes = (uint32_t)g->nodes.n,
+             *stack = aot_xmalloc((2 * (size_t)n_nodes + 2) * sizeof *stack);
     uint8_t *mark = aot_xcalloc(2 * (size_t)n_nodes + 2, 1);
     for (uint32_t i = n_nodes; i-- > 0;) {
         uint32_t n = 0, start = x->sink[i] == AOT_SINK_OUT ? 2 * i + 1 : 2 * i;
@@ -84,7 +85,8 @@ static bool mark_source(cut *c)
             if ((c->mark[v] & SINK) != 0) {
                 return false;
             }
-            if (v % 2 == 0 && c->x->weight[node] == AOT_WEIGHT_INF && (c->mark[v + 1] & SOURCE) == 0) {
+            if (v % 2 == 0 && c->x->weight[node] == AOT_WEIGHT_INF &&
+                (c->mark[v + 1] & SOURCE) == 0) {
                 c->mark[v + 1] |= SOURCE;
                 c->stack[n++] = v + 1;
             }
@@ -133,7 +135,8 @@ static void mark_to_sink(cut *c)
     const aot_graph *g = c->g;
     for (uint32_t i = c->n / 2; i-- > 0;) {
         uint32_t n = 0;
-        if ((c->mark[2 * i + 1] & SINK) != 0 && c->x->weight[i] > 0 && c->mark[2 * i] == FROM_SOURCE) {
+        if ((c->mark[2 * i + 1] & SINK) != 0 && c->x->weight[i] > 0 &&
+            c->mark[2 * i] == FROM_SOURCE) {
             c->mark[2 * i] = INSIDE;
             c->stack[n++] = 2 * i;
         }
@@ -294,7 +297,8 @@ static int64_t add_clamped(int64_t a, int64_t b)
 static void solve_pieces(cut *c)
 {
     for (uint32_t i = 0; i < c->n / 2; i++) {
-        if ((c->mark[2 * i] & SOURCE) != 0 && (c->mark[2 * i + 1] & SINK) != 0 && c->x->weight[i] > 0) {
+        if ((c->mark[2 * i] & SOURCE) != 0 && (c->mark[2 * i + 1] & SINK) != 0 &&
+            c->x->weight[i] > 0) {
             c->value = add_clamped(c->value, c->x->weight[i]);
         }
     }
@@ -304,7 +308,8 @@ static void solve_pieces(cut *c)
     make_net(c);
     struct aot_flow_scratch *scratch = aot_flow_scratch_new(c->net.n);
     for (uint32_t i = 0; i < c->n_pieces; i++) {
-        c->value = add_clamped(c->value, aot_flow_solve(&c->net, c->piece[i], c->piece[i + 1], scratch));
+        c->value =
+            add_clamped(c->value, aot_flow_solve(&c->net, c->piece[i], c->piece[i + 1], scratch));
     }
     aot_flow_scratch_free(scratch);
 }
@@ -322,7 +327,8 @@ static bool is_inside(const cut *c, uint32_t v)
     return (c->mark[v] & ~SIDE) == INSIDE;
 }
 
-/* What still reaches v inside the network: over arcs with capacity left, flow sent back included. */
+/* What still reaches v inside the network: over arcs with capacity left, flow sent back
+ * included. */
 static void side_inside(cut *c, uint32_t *n, uint32_t v)
 {
     const aot_flow_net *net = &c->net;
@@ -349,8 +355,9 @@ static void find_side(cut *c)
                 side_inside(c, &n, w);
             }
             if (w % 2 != 0 && c->x->weight[node] > 0 && (c->mark[w - 1] & (SOURCE | SIDE)) == 0) {
-                bool open = !is_inside(c, w - 1) || ((c->mark[w] & SINK) != 0 &&
-                                                     c->net.t_flow[c->id[w - 1]] < c->x->weight[node]);
+                bool open =
+                    !is_inside(c, w - 1) ||
+                    ((c->mark[w] & SINK) != 0 && c->net.t_flow[c->id[w - 1]] < c->x->weight[node]);
                 if (open) { // inside to inside was looked at above
                     take_side(c, &n, w - 1);
                 }
@@ -386,19 +393,22 @@ aot_status part_network_cut(const part_network *x, int64_t *value, part_ids *lis
         number_pieces(&c);
         solve_pieces(&c);
         if (c.value == AOT_FLOW_CLAMP) {
-            status = AOT_FAIL(err, AOT_E_RANGE, "the cut is worth more than %lld", (long long)c.value);
+            status =
+                AOT_FAIL(err, AOT_E_RANGE, "the cut is worth more than %lld", (long long)c.value);
         }
     }
     if (status == AOT_OK) {
         find_side(&c);
         for (uint32_t i = 0; i < c.n / 2; i++) {
-            if (x->weight[i] >= 0 && (c.mark[2 * i] & SIDE) == 0 && (c.mark[2 * i + 1] & SIDE) != 0) {
+            if (x->weight[i] >= 0 && (c.mark[2 * i] & SIDE) == 0 &&
+                (c.mark[2 * i + 1] & SIDE) != 0) {
                 aot_vec_push(list, i);
             }
         }
         *value = c.value;
     }
-    void *const all[] = {c.mark, c.stack, c.id, c.inside, c.piece, c.net.first, c.net.mid, c.net.arcs, c.net.from_s};
+    void *const all[] = {c.mark,      c.stack,   c.id,       c.inside,    c.piece,
+                         c.net.first, c.net.mid, c.net.arcs, c.net.from_s};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         free(all[i]);
     }

@@ -89,11 +89,13 @@ void part_reorder_backward(part_plan *bw)
             }
         }
         for (uint32_t i = bw->n_inputs; i < n; i++) {
-            if (i >= first || part_target_is(g, aot_node_at(g, bw->order.d[i]), "torch.ops.aten.copy_.default")) {
+            if (i >= first ||
+                part_target_is(g, aot_node_at(g, bw->order.d[i]), "torch.ops.aten.copy_.default")) {
                 place(&r, bw->order.d[i]);
             }
         }
-        for (size_t i = 0; i < bw->outs.n; i++) { // the output's own needs come last, in the old order
+        // the output's own needs come last, in the old order
+        for (size_t i = 0; i < bw->outs.n; i++) {
             if (bw->outs.d[i].kind == AOT_ARG_NODE && !r.placed[bw->outs.d[i].u.node]) {
                 aot_vec_push(&r.todo, bw->outs.d[i].u.node);
             }
@@ -118,13 +120,15 @@ void part_reorder_backward(part_plan *bw)
     free(r.placed);
 }
 
-/* Each getitem moves right behind its producer, last one first, as FX does it on its linked list. */
+/* Each getitem moves right behind its producer, last one first, as FX does it on its linked
+ * list. */
 void part_raise_getitems(part_plan *x)
 {
     const aot_graph *g = x->g;
     uint32_t n = (uint32_t)x->order.n;
     // list element e is node order[e - 1]; 0 is the root
-    uint32_t *next = aot_xmalloc((n + 1) * sizeof *next), *prev = aot_xmalloc((n + 1) * sizeof *prev);
+    uint32_t *next = aot_xmalloc((n + 1) * sizeof *next),
+             *prev = aot_xmalloc((n + 1) * sizeof *prev);
     uint32_t *element = aot_xcalloc(g->nodes.n + 1, sizeof *element);
     bool moved = false;
     for (uint32_t e = 0; e <= n; e++) {

@@ -21,7 +21,8 @@ static void read_saved(work *w, aot_pareto_point *x, const aot_partition *p)
     for (uint32_t i = 0; i < p->n_saved; i++) {
         const char *name = aot_node_name(p->cut, p->saved[i]);
         int64_t bytes = p->nodes[p->saved[i]].bytes;
-        x->saved[x->n_saved++] = (aot_pareto_value){aot_arena_strndup(w->out->arena, name, strlen(name)), bytes};
+        x->saved[x->n_saved++] =
+            (aot_pareto_value){aot_arena_strndup(w->out->arena, name, strlen(name)), bytes};
         x->saved_bytes = aot_sum(x->saved_bytes, bytes);
     }
 }
@@ -90,18 +91,20 @@ static void bisect(work *w, const char *solver)
 
 bool aot_pareto_same_row(const aot_pareto_point *a, const aot_pareto_point *b)
 {
-    bool same_rung = a->rung == b->rung || (a->rung != NULL && b->rung != NULL && strcmp(a->rung, b->rung) == 0);
+    bool same_rung =
+        a->rung == b->rung || (a->rung != NULL && b->rung != NULL && strcmp(a->rung, b->rung) == 0);
     return a->solver == b->solver && same_rung && same_answer(a, b);
 }
 
-/* Of equal neighbours in budget the first stays, and the last, which says how far the answer and the
- * rung that gave it hold. */
+/* Of equal neighbours in budget the first stays, and the last, which says how far the answer and
+ * the rung that gave it hold. */
 static void drop_repeats(aot_pareto *out)
 {
     size_t kept = 0;
     for (size_t i = 0; i < out->points.n; i++) {
         aot_pareto_point *p = out->points.d;
-        bool inner = i + 1 < out->points.n && kept > 0 && aot_pareto_same_row(&p[i], &p[kept - 1]) &&
+        bool inner = i + 1 < out->points.n && kept > 0 &&
+                     aot_pareto_same_row(&p[i], &p[kept - 1]) &&
                      aot_pareto_same_row(&p[i], &p[i + 1]);
         if (!inner) {
             p[kept++] = p[i];
@@ -110,7 +113,7 @@ static void drop_repeats(aot_pareto *out)
     out->points.n = kept;
 }
 
-/* ---- what flips ------------------------------------------------------------------------------- */
+/* ---- what flips ------------------------------------------------------------------------------ */
 
 static int by_name(const void *x, const void *y)
 {
@@ -171,7 +174,8 @@ static int by_cost(const void *x, const void *y)
     if (a->bytes != b->bytes) {
         return a->bytes < b->bytes ? -1 : 1;
     }
-    return (a->p->recompute_flops > b->p->recompute_flops) - (a->p->recompute_flops < b->p->recompute_flops);
+    return (a->p->recompute_flops > b->p->recompute_flops) -
+           (a->p->recompute_flops < b->p->recompute_flops);
 }
 
 /* In order of bytes, a point is on the front while nothing before it costs as little. */
@@ -200,7 +204,7 @@ static void find_dominated(aot_pareto *out, bool by_new)
     free(all);
 }
 
-/* ---- putting together ------------------------------------------------------------------------- */
+/* ---- putting together ------------------------------------------------------------------------ */
 
 aot_pareto *aot_pareto_new(void)
 {
@@ -214,10 +218,15 @@ static const char *copy_text(aot_pareto *x, const char *text)
     return text != NULL ? aot_arena_strndup(x->arena, text, strlen(text)) : NULL;
 }
 
-void aot_pareto_add(aot_pareto *x, const aot_pareto_point *p, const char *const *solvers, size_t n_solvers)
+void aot_pareto_add(aot_pareto *x, const aot_pareto_point *p, const char *const *solvers,
+                    size_t n_solvers)
 {
-    aot_pareto_point c = {.budget = p->budget, .n_saved = p->n_saved, .saved_bytes = p->saved_bytes,
-                          .new_bytes = p->new_bytes, .recompute_flops = p->recompute_flops, .forward_peak = p->forward_peak,
+    aot_pareto_point c = {.budget = p->budget,
+                          .n_saved = p->n_saved,
+                          .saved_bytes = p->saved_bytes,
+                          .new_bytes = p->new_bytes,
+                          .recompute_flops = p->recompute_flops,
+                          .forward_peak = p->forward_peak,
                           .backward_peak = p->backward_peak};
     c.rung = copy_text(x, p->rung);
     c.error = copy_text(x, p->error);
@@ -261,7 +270,8 @@ void aot_pareto_finish(aot_pareto *x, const char *const *solvers, size_t n_solve
     qsort(all, n, sizeof *all, by_place);
     x->points.n = 0;
     for (size_t i = 0; i < n; i++) {
-        if (i == 0 || all[i].solver != all[i - 1].solver || all[i].p.budget != all[i - 1].p.budget) {
+        if (i == 0 || all[i].solver != all[i - 1].solver ||
+            all[i].p.budget != all[i - 1].p.budget) {
             x->points.d[x->points.n++] = all[i].p;
         }
     }

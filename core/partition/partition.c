@@ -11,7 +11,8 @@
 
 const char *aot_verdict_name(aot_verdict v)
 {
-    static const char *const names[] = {"saved", "recomputed", "forward only", "backward only", "dead"};
+    static const char *const names[] = {"saved", "recomputed", "forward only", "backward only",
+                                        "dead"};
     return names[v];
 }
 
@@ -52,10 +53,14 @@ static void node_facts(part *p, const uint8_t *in_fw, const uint8_t *in_bw)
     for (uint32_t i = 0; i < p->out->n_nodes; i++) {
         aot_node_info *x = &p->out->nodes[i];
         bool fw = in_fw[i] != PART_ABSENT, bw = in_bw[i] != PART_ABSENT;
-        x->verdict = fw && bw ? AOT_V_RECOMPUTED : fw ? AOT_V_FORWARD_ONLY : bw ? AOT_V_BACKWARD_ONLY : AOT_V_DEAD;
+        x->verdict = fw && bw ? AOT_V_RECOMPUTED
+                     : fw     ? AOT_V_FORWARD_ONLY
+                     : bw     ? AOT_V_BACKWARD_ONLY
+                              : AOT_V_DEAD;
         if (fw && in_bw[i] == PART_BODY) {
             p->out->recompute_flops += p->st->flops[i];
-            p->out->recompute_ms += p->times != NULL ? aot_times_of(p->times, p->g, i, p->st->flops[i]) : 0;
+            p->out->recompute_ms +=
+                p->times != NULL ? aot_times_of(p->times, p->g, i, p->st->flops[i]) : 0;
         }
         x->dist = p->dist != NULL ? p->dist[i] : 0;
         x->fw_order = p->fw_order[i];
@@ -135,7 +140,8 @@ static aot_status choose(part *p, bool by_default, part_ids *saved, part_ids *sy
     return by_default ? part_choose_default(p, saved, sym) : choose_by_cut(p, saved, sym);
 }
 
-/* From the choice to both graphs; the cut graph's facts are taken before the plans are rewritten. */
+/* From the choice to both graphs; the cut graph's facts are taken before the plans are
+ * rewritten. */
 static aot_status build(part *p, part_ids *saved, part_ids *sym, part_plan *fw, part_plan *bw)
 {
     AOT_TRY(part_plan_modules(p, saved, sym, fw, bw));

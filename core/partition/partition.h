@@ -1,4 +1,5 @@
-/* The partitioner: a joint graph in, forward and backward graphs out, with the reason for each value.
+/* The partitioner: a joint graph in, forward and backward graphs out, with the reason for each
+ * value.
  * Mirrors torch/_functorch/partitioners.py (2.11): min_cut_rematerialization_partition and
  * default_partition. */
 #ifndef AOT_PARTITION_PARTITION_H
@@ -72,7 +73,8 @@ typedef struct aot_partition_in {
     /* Edits (edits.h) of nodes, applied before what_if, which goes over them; NULL: none. Their
      * settings are the caller's business (aot_edits_configure). */
     const struct aot_unit_edits *edits;
-    const char *const *param_paths; /* by primal: "layers.0.weight" or NULL, for `module:`; NULL: not known */
+    /* by primal: "layers.0.weight" or NULL, for `module:`; NULL: not known */
+    const char *const *param_paths;
     uint32_t n_param_paths;
 } aot_partition_in;
 
@@ -92,21 +94,28 @@ typedef struct aot_partition {
     uint32_t n_nodes;
     aot_node_id *saved;    /* ids in cut, in PyTorch's order */
     uint32_t n_saved;
-    int64_t *saved_own;    /* by place in saved: bytes, 0 where an input or an earlier one has the storage */
+    /* by place in saved: bytes, 0 where an input or an earlier one has the storage */
+    int64_t *saved_own;
     aot_node_id *saved_sym; /* symbolic sizes, in order */
     uint32_t n_saved_sym;
-    int *donated;          /* saved values that the backward may overwrite, counted after the symbols */
+    /* saved values that the backward may overwrite, counted after the symbols */
+    int *donated;
     int n_donated;
-    int64_t cut_values[AOT_N_CUTS]; /* weight of each cut in all, in the order they are tried; -1: not run */
-    int decided_by;        /* which of them the saved values are of; -1: none, or a knapsack went on from it */
+    /* weight of each cut in all, in the order they are tried; -1: not run */
+    int64_t cut_values[AOT_N_CUTS];
+    /* which of them the saved values are of; -1: none, or a knapsack went on from it */
+    int decided_by;
     int64_t saved_bytes;   /* sum over saved and saved_sym of bytes */
-    int64_t saved_new_bytes; /* sum of saved_own: without what aliases a primal, each storage once */
-    double recompute_flops;  /* of what is in both modules, as PyTorch counts flops (rules/flops.h) */
+    /* sum of saved_own: without what aliases a primal, each storage once */
+    int64_t saved_new_bytes;
+    /* of what is in both modules, as PyTorch counts flops (rules/flops.h) */
+    double recompute_flops;
     aot_budget_item *items; /* of the knapsack, largest first; NULL: another rung decided */
     uint32_t n_items;
     double items_saved;    /* memory of the items that are saved, as the solver counts it */
     bool over_capacity;    /* more than the budget: PyTorch's known fault (hirschberg) */
-    double recompute_ms;   /* of the same nodes as recompute_flops, by measured times; -1: no times */
+    /* of the same nodes as recompute_flops, by measured times; -1: no times */
+    double recompute_ms;
     /* The cut that decided, by node; NULL: none did (inputs only, the default partition). The bans
      * of the nodes above are the first cut's, and a budget may have lifted some of them. */
     uint8_t *cut_ban;      /* aot_ban */
@@ -117,7 +126,8 @@ typedef struct aot_partition {
     bool used_default_partition; /* asked for, or no node is required in the backward */
 } aot_partition;
 
-/* The ban in the cut that decided: a budget lifts the later rungs' heuristics. Of nodes of p->cut. */
+/* The ban in the cut that decided: a budget lifts the later rungs' heuristics. Of nodes of
+ * p->cut. */
 static inline aot_ban aot_ban_that_held(const aot_partition *p, aot_node_id id)
 {
     return (aot_ban)(p->cut_ban != NULL ? p->cut_ban[id] : p->nodes[id].ban);
@@ -125,10 +135,9 @@ static inline aot_ban aot_ban_that_held(const aot_partition *p, aot_node_id id)
 
 /* Cuts. Everything returned belongs to in->joint->ctx.
  * Errors: E_UNBOUNDED (the message names both ends, the chain in words and the smallest change),
- * E_GRAPH (not a joint graph), E_RANGE (budget), E_UNSUPPORTED (a knapsack solver that is not built),
- * E_IO, E_PARSE (the file of measured times),
- * E_USAGE (an edit's selection matches nothing).
- * Cost: linear but for the flow. */
+ * E_GRAPH (not a joint graph), E_RANGE (budget), E_UNSUPPORTED (a knapsack solver that is not
+ * built), E_IO, E_PARSE (the file of measured times), E_USAGE (an edit's selection matches
+ * nothing). Cost: linear but for the flow. */
 AOT_NODISCARD aot_status aot_partition_run(aot_partition **out, const aot_partition_in *in,
                                            const aot_config *config, aot_err *err);
 /* k.partition.json of the command line contract; keys in order. */

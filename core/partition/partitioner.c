@@ -1,8 +1,8 @@
-/* The partitioner as an object: facts of the joint graph by what they depend on, the tags of edits, and
- * the memory of each answer.
+/* The partitioner as an object: facts of the joint graph by what they depend on, the tags of edits,
+ * and the memory of each answer.
  *
- *   front   cleaned graph, classes, weights and other facts: one for each of cse, fallback_random and
- *           the default partitioner, made when first asked for
+ *   front   cleaned graph, classes, weights and other facts: one for each of cse, fallback_random
+ *           and the default partitioner, made when first asked for
  *   memo    the ladder's cuts and the knapsack's table, until something they depend on changes
  *   answer  an arena and two graphs of its own
  *
@@ -93,7 +93,7 @@ size_t aot_partitioner_bytes(const aot_partitioner *pr)
     return n + (pr->of_tags != NULL ? aot_arena_bytes(pr->of_tags) : 0);
 }
 
-/* ---- fronts ----------------------------------------------------------------------------------- */
+/* ---- fronts ---------------------------------------------------------------------------------- */
 
 static bool asks_default(const aot_config *c)
 {
@@ -108,13 +108,20 @@ static void make_front(front *f, const aot_partition_in *in, const aot_config *c
     aot_arena *scratch = aot_arena_new();
     aot_graph_link_once(joint);
     part_outputs(joint, &n_out);
-    part p = {.ctx = joint->ctx, .config = config, .in = in, .scratch = scratch, .keep = f->arena, .g = joint};
+    part p = {.ctx = joint->ctx,
+              .config = config,
+              .in = in,
+              .scratch = scratch,
+              .keep = f->arena,
+              .g = joint};
     p.err = &f->err;
-    p.n_fw_out = in->n_forward_outputs >= 0 ? in->n_forward_outputs : part_count_forward_outputs(joint);
+    p.n_fw_out =
+        in->n_forward_outputs >= 0 ? in->n_forward_outputs : part_count_forward_outputs(joint);
     if (p.n_fw_out < 0 || (uint32_t)p.n_fw_out > n_out) {
-        f->status = AOT_FAIL(&f->err, AOT_E_GRAPH,
-                             "not a joint graph: it returns %u values, fewer than its inputs that need a gradient",
-                             n_out);
+        f->status = AOT_FAIL(
+            &f->err, AOT_E_GRAPH,
+            "not a joint graph: it returns %u values, fewer than its inputs that need a gradient",
+            n_out);
     } else {
         p.class_of_op = AOT_NEW_ARRAY(f->arena, uint32_t, aot_op_count());
         f->status = part_front(&p, asks_default(config));
@@ -128,7 +135,8 @@ static void make_front(front *f, const aot_partition_in *in, const aot_config *c
 
 static aot_status front_of(aot_partitioner *pr, const aot_config *config, front **out, aot_err *err)
 {
-    front *f = &pr->fronts[(config->cse ? 1 : 0) + (config->fallback_random ? 2 : 0) + (asks_default(config) ? 4 : 0)];
+    front *f = &pr->fronts[(config->cse ? 1 : 0) + (config->fallback_random ? 2 : 0) +
+                           (asks_default(config) ? 4 : 0)];
     if (f->arena == NULL) {
         make_front(f, &pr->in, config);
     }
@@ -139,7 +147,7 @@ static aot_status front_of(aot_partitioner *pr, const aot_config *config, front 
     return f->status;
 }
 
-/* ---- one cut ---------------------------------------------------------------------------------- */
+/* ---- one cut --------------------------------------------------------------------------------- */
 
 /* Graphs that the context got since then, two apart. */
 static void free_graphs(aot_ctx *c, size_t since, const aot_graph *a, const aot_graph *b)
@@ -168,8 +176,8 @@ static void set_policies(part *p)
 }
 
 /* The file of measured times that the configuration names, read once. */
-static aot_status times_of(aot_partitioner *pr, const aot_config *config, const aot_graph *g, const double *flops,
-                           const aot_times **out, aot_err *err)
+static aot_status times_of(aot_partitioner *pr, const aot_config *config, const aot_graph *g,
+                           const double *flops, const aot_times **out, aot_err *err)
 {
     *out = NULL;
     if (config->times[0] == '\0') {
@@ -188,8 +196,9 @@ static aot_status times_of(aot_partitioner *pr, const aot_config *config, const 
 }
 
 /* Into *out, whose arrays go to `result` and whose graphs to the context. */
-static aot_status cut(aot_partitioner *pr, aot_partition *out, aot_arena *result, const aot_config *config,
-                      const aot_what_if *tags, uint32_t n_tags, aot_err *err)
+static aot_status cut(aot_partitioner *pr, aot_partition *out, aot_arena *result,
+                      const aot_config *config, const aot_what_if *tags, uint32_t n_tags,
+                      aot_err *err)
 {
     front *f;
     AOT_TRY(front_of(pr, config, &f, err));
@@ -238,7 +247,7 @@ void aot_partition_release(aot_partition *p)
     }
 }
 
-/* ---- edits ------------------------------------------------------------------------------------ */
+/* ---- edits ----------------------------------------------------------------------------------- */
 
 /* What is known of the nodes before any cut: enough for selections that ask for no verdict. */
 static aot_partition *uncut(const front *f, aot_arena *a)
@@ -257,8 +266,8 @@ static aot_partition *uncut(const front *f, aot_arena *a)
 }
 
 /* The first `found` edits that tag are in pr->tags already. */
-static aot_status find_tags(aot_partitioner *pr, const front *f, size_t found, const aot_config *config,
-                            aot_arena *scratch, aot_err *err)
+static aot_status find_tags(aot_partitioner *pr, const front *f, size_t found,
+                            const aot_config *config, aot_arena *scratch, aot_err *err)
 {
     const aot_unit_edits *e = pr->in.edits;
     aot_arena *a = pr->of_tags;
@@ -275,7 +284,8 @@ static aot_status find_tags(aot_partitioner *pr, const front *f, size_t found, c
         if (e->d[i].select.needs_partition) {
             AOT_TRY(solve_tagged(pr, &now, config, pr->tags, pr->n_tags, err));
         }
-        aot_status s = part_tag_edit(&pr->tags, &pr->n_tags, &e->d[i], now != NULL ? now : before, modules, a, err);
+        aot_status s = part_tag_edit(&pr->tags, &pr->n_tags, &e->d[i], now != NULL ? now : before,
+                                     modules, a, err);
         aot_partition_release(now);
         AOT_TRY(s);
     }
@@ -335,8 +345,9 @@ static aot_status follow_edits(aot_partitioner *pr, const aot_config *config, ao
 }
 
 /* Those of the edits, under in->what_if, under these. *a is freed by the caller. */
-static aot_status all_tags(aot_partitioner *pr, const aot_config *config, const aot_what_if *tags, uint32_t n,
-                           aot_what_if **all, uint32_t *n_all, aot_arena *a, aot_err *err)
+static aot_status all_tags(aot_partitioner *pr, const aot_config *config, const aot_what_if *tags,
+                           uint32_t n, aot_what_if **all, uint32_t *n_all, aot_arena *a,
+                           aot_err *err)
 {
     AOT_TRY(follow_edits(pr, config, err));
     *all = NULL;
@@ -363,7 +374,8 @@ aot_status aot_partitioner_solve(aot_partitioner *pr, aot_partition **out, const
     return status;
 }
 
-aot_status aot_partition_run(aot_partition **out, const aot_partition_in *in, const aot_config *config, aot_err *err)
+aot_status aot_partition_run(aot_partition **out, const aot_partition_in *in,
+                             const aot_config *config, aot_err *err)
 {
     aot_partitioner *pr = aot_partitioner_new(in);
     aot_arena *a = aot_arena_new();

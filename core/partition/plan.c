@@ -19,7 +19,7 @@ void part_plan_free(part_plan *x)
     *x = (part_plan){0};
 }
 
-/* ---- which nodes ------------------------------------------------------------------------------ */
+/* ---- which nodes ----------------------------------------------------------------------------- */
 
 /* getitem(hop, key) of an operator whose kwargs name an input by that key: that input. */
 static aot_node_id hop_input(const aot_graph *g, aot_node_id id)
@@ -35,25 +35,28 @@ static aot_node_id hop_input(const aot_graph *g, aot_node_id id)
     const aot_arg *kw = aot_node_kwarg(g, aot_node_at(g, a[0].u.node), "kwargs");
     for (uint32_t k = 0; kw != NULL && kw->kind == AOT_ARG_DICT && k + 1 < kw->n; k += 2) {
         const aot_arg *item = aot_arg_items(g, kw) + k;
-        if (item[0].kind == AOT_ARG_STR && item[0].u.s == a[1].u.s && item[1].kind == AOT_ARG_NODE) {
+        if (item[0].kind == AOT_ARG_STR && item[0].u.s == a[1].u.s &&
+            item[1].kind == AOT_ARG_NODE) {
             return item[1].u.node;
         }
     }
     return AOT_NO_NODE;
 }
 
-/* What stands in for a forward output that only the backward can compute; AOT_NO_NODE if nothing does. */
+/* What stands in for a forward output that only the backward can compute; AOT_NO_NODE if nothing
+ * does. */
 static aot_node_id replacement(const part *p, const uint8_t *state, aot_node_id id)
 {
     const aot_graph *g = p->g;
     const aot_node *n = aot_node_at(g, id);
     const aot_arg *a = aot_node_args(g, n);
-    if ((p->m.part[id] & PART_IS_COPY) != 0 && part_must_be_in_backward(p, id) && a->kind == AOT_ARG_NODE &&
-        state[a->u.node] != PART_ABSENT) {
+    if ((p->m.part[id] & PART_IS_COPY) != 0 && part_must_be_in_backward(p, id) &&
+        a->kind == AOT_ARG_NODE && state[a->u.node] != PART_ABSENT) {
         return a->u.node;
     }
     aot_node_id from = AOT_NO_NODE;
-    if ((part_target_is(g, n, "torch.ops.aten.view.default") || part_target_is(g, n, "torch.ops.aten.reshape.default")) &&
+    if ((part_target_is(g, n, "torch.ops.aten.view.default") ||
+         part_target_is(g, n, "torch.ops.aten.reshape.default")) &&
         a->kind == AOT_ARG_NODE) {
         from = hop_input(g, a->u.node);
     }
@@ -77,9 +80,10 @@ static const char *why_absent(const part *p, aot_node_id id, part_which which)
     return which == PART_FORWARD ? "may only run in the backward" : "may only run in the forward";
 }
 
-/* The path by which an output depends on a value that this side cannot have: its begin, and its end,
- * which tells why. */
-static aot_status invalid_output(const part *p, const uint8_t *state, aot_node_id id, uint32_t i, part_which which)
+/* The path by which an output depends on a value that this side cannot have: its begin, and its
+ * end, which tells why. */
+static aot_status invalid_output(const part *p, const uint8_t *state, aot_node_id id, uint32_t i,
+                                 part_which which)
 {
     enum { MOST = 12 };
     const aot_graph *g = p->g;
@@ -101,9 +105,10 @@ static aot_status invalid_output(const part *p, const uint8_t *state, aot_node_i
     if (steps > MOST) {
         aot_sb_addf(&path, "%s <- %s", steps > MOST + 1 ? " <- ..." : "", aot_node_name(g, end));
     }
-    aot_status s = AOT_FAIL(p->err, AOT_E_GRAPH, "node %s was invalid, but is output %u of the %s: %s; %s %s", name, i,
-                            which == PART_FORWARD ? "forward" : "backward", path.d, aot_node_name(g, end),
-                            why_absent(p, end, which));
+    aot_status s =
+        AOT_FAIL(p->err, AOT_E_GRAPH, "node %s was invalid, but is output %u of the %s: %s; %s %s",
+                 name, i, which == PART_FORWARD ? "forward" : "backward", path.d,
+                 aot_node_name(g, end), why_absent(p, end, which));
     aot_sb_free(&path);
     return s;
 }
@@ -119,7 +124,8 @@ static void mark_valid(const part *p, uint8_t *state, part_which which)
         }
         bool ok = true;
         if (p->m.must_side[i] != 0 || (p->m.part[i] & PART_IS_MUTABLE) != 0) {
-            ok = which == PART_FORWARD ? !part_must_be_in_backward(p, i) : !part_must_be_in_forward(p, i);
+            ok = which == PART_FORWARD ? !part_must_be_in_backward(p, i)
+                                       : !part_must_be_in_forward(p, i);
         }
         for (uint32_t k = g->in_off[i]; ok && k < g->in_off[i + 1]; k++) {
             ok = state[g->in[k]] != PART_ABSENT;
@@ -128,7 +134,8 @@ static void mark_valid(const part *p, uint8_t *state, part_which which)
     }
 }
 
-static aot_status resolve_outputs(const part *p, part_plan *x, const aot_arg *outs, uint32_t n, part_which which)
+static aot_status resolve_outputs(const part *p, part_plan *x, const aot_arg *outs, uint32_t n,
+                                  part_which which)
 {
     for (uint32_t i = 0; i < n; i++) {
         aot_arg a = outs[i];
@@ -151,7 +158,8 @@ static void read_outputs(const part_plan *x, uint8_t *read)
         if (a->kind == AOT_ARG_NODE) {
             read[a->u.node] = 1;
         }
-        for (uint32_t k = 0; a->kind >= AOT_ARG_LIST && k < a->n; k++) { // they nest one level at most
+        // they nest one level at most
+        for (uint32_t k = 0; a->kind >= AOT_ARG_LIST && k < a->n; k++) {
             const aot_arg *item = aot_arg_items(x->g, a) + k;
             if (item->kind == AOT_ARG_NODE) {
                 read[item->u.node] = 1;
@@ -160,7 +168,8 @@ static void read_outputs(const part_plan *x, uint8_t *read)
     }
 }
 
-/* Dead nodes leave; a wait on a collective that nobody reads stays, but does not count as a reader. */
+/* Dead nodes leave; a wait on a collective that nobody reads stays, but does not count as a
+ * reader. */
 static void drop_dead(const part *p, part_plan *x, uint8_t *unused)
 {
     const aot_graph *g = p->g;
@@ -212,8 +221,9 @@ void part_drop_dead_collectives(const part *p, part_plan *x)
     free(read);
 }
 
-aot_status part_plan_make(const part *p, part_plan *out, const part_ids *inputs, const aot_arg *outs,
-                          const aot_str *descs, uint32_t n_outs, part_which which, uint8_t *unused)
+aot_status part_plan_make(const part *p, part_plan *out, const part_ids *inputs,
+                          const aot_arg *outs, const aot_str *descs, uint32_t n_outs,
+                          part_which which, uint8_t *unused)
 {
     *out = (part_plan){.g = p->g, .state = aot_xcalloc(p->g->nodes.n + 1, 1)};
     for (size_t i = 0; i < inputs->n; i++) {
@@ -244,7 +254,7 @@ aot_status part_plan_make(const part *p, part_plan *out, const part_ids *inputs,
     return AOT_OK;
 }
 
-/* ---- building --------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 /* FX keeps a submodule only where a get_attr names it, in the order of those nodes. */
 static void keep_used_subgraphs(aot_graph *g, const aot_graph *from)
@@ -268,7 +278,8 @@ static void keep_used_subgraphs(aot_graph *g, const aot_graph *from)
 
 static aot_node_id build_input(aot_graph *to, const aot_node *old)
 {
-    aot_node n = {.kind = AOT_PLACEHOLDER, .meta = old->meta, .src = old->src, .policy = old->policy};
+    aot_node n = {
+        .kind = AOT_PLACEHOLDER, .meta = old->meta, .src = old->src, .policy = old->policy};
     n.desc = old->kind == AOT_PLACEHOLDER ? old->desc : 0;
     n.target = n.name = old->name;
     return aot_graph_add(to, &n);
@@ -314,7 +325,8 @@ aot_graph *part_plan_build(const part *p, const part_plan *x)
     aot_vec_grow(&to->args, x->order.n * 3);
     for (uint32_t k = 0; k < x->order.n; k++) {
         aot_node_id id = x->order.d[k];
-        map[id] = x->state[id] == PART_INPUT ? build_input(to, aot_node_at(g, id)) : aot_graph_copy_node(to, g, id, map);
+        map[id] = x->state[id] == PART_INPUT ? build_input(to, aot_node_at(g, id))
+                                             : aot_graph_copy_node(to, g, id, map);
     }
     build_output(p, to, x, map);
     keep_used_subgraphs(to, g);
@@ -342,7 +354,7 @@ void part_plan_of_graph(part_plan *out, aot_graph *g)
     }
 }
 
-/* ---- both modules ----------------------------------------------------------------------------- */
+/* ---- both modules ---------------------------------------------------------------------------- */
 
 static void append(part_ids *to, const part_ids *from)
 {
@@ -351,7 +363,8 @@ static void append(part_ids *to, const part_ids *from)
     }
 }
 
-static void append_placeholders(const part *p, part_ids *to, bool (*is)(const aot_graph *, const aot_node *))
+static void append_placeholders(const part *p, part_ids *to,
+                                bool (*is)(const aot_graph *, const aot_node *))
 {
     for (uint32_t i = 0; i < p->g->nodes.n; i++) {
         if (aot_node_at(p->g, i)->kind == AOT_PLACEHOLDER && is(p->g, aot_node_at(p->g, i))) {
@@ -403,8 +416,8 @@ static aot_status plan_forward(part *p, const part_ids *saved, const part_ids *s
             aot_vec_push(&descs, aot_intern_z(p->ctx->strs, text));
         }
     }
-    aot_status status = part_plan_make(p, fw, &inputs, values.d, described ? descs.d : NULL, (uint32_t)values.n,
-                                       PART_FORWARD, NULL);
+    aot_status status = part_plan_make(p, fw, &inputs, values.d, described ? descs.d : NULL,
+                                       (uint32_t)values.n, PART_FORWARD, NULL);
     aot_vec_free(&values);
     aot_vec_free(&descs);
     return status;
@@ -414,10 +427,12 @@ aot_status part_plan_modules(part *p, part_ids *saved, part_ids *sym, part_plan 
 {
     uint32_t n_out, n_fw = (uint32_t)p->n_fw_out;
     const aot_arg *outs = part_outputs(p->g, &n_out);
-    const aot_str *descs = p->g->out_descs.n == n_out && n_out != 0 ? p->g->out_descs.d + n_fw : NULL;
+    const aot_str *descs =
+        p->g->out_descs.n == n_out && n_out != 0 ? p->g->out_descs.d + n_fw : NULL;
     uint8_t *unused = AOT_NEW_ARRAY(p->scratch, uint8_t, p->g->nodes.n + 1);
     part_ids in = backward_inputs(p, saved, sym);
-    aot_status status = part_plan_make(p, bw, &in, outs + n_fw, descs, n_out - n_fw, PART_BACKWARD, unused);
+    aot_status status =
+        part_plan_make(p, bw, &in, outs + n_fw, descs, n_out - n_fw, PART_BACKWARD, unused);
     aot_vec_free(&in);
     AOT_TRY(status);
     size_t before = saved->n + sym->n;

@@ -2,7 +2,8 @@
  *
  *   CPU   forward: run_and_save_rng_state(op, ...) -> (state, result), state saved;
  *         backward: run_with_rng_state(rng_state_output_N, op, ...)
- *   CUDA  both: graphsafe_run_with_rng_state(op, ..., rng_state = fwd_rng_state_N / bwd_rng_state_N)
+ *   CUDA  both: graphsafe_run_with_rng_state(op, ..., rng_state =
+ *         fwd_rng_state_N / bwd_rng_state_N)
  *
  * Mirrors: partitioners.py:functionalize_rng_ops, apply_graphsafe_rng_functionalization. */
 #include <stdio.h>
@@ -53,8 +54,8 @@ static void find_pairs(rng *r, const part_plan *fw, const part_plan *bw)
     const char *cuda = NULL;
     bool many = false;
     for (uint32_t i = 0; i < p->g->nodes.n; i++) {
-        if (!part_must_recompute(p->m.policy[i]) || (p->m.part[i] & PART_IS_SEEDED) == 0 || in_fw[i] == 0 ||
-            in_bw[i] == 0) {
+        if (!part_must_recompute(p->m.policy[i]) || (p->m.part[i] & PART_IS_SEEDED) == 0 ||
+            in_fw[i] == 0 || in_bw[i] == 0) {
             continue;
         }
         pair x = {.fw = in_fw[i] - 1, .bw = in_bw[i] - 1, .number = (uint32_t)r->pairs.n};
@@ -122,7 +123,8 @@ static aot_node_id add_getitem(rewrite *w, aot_node_id from, int64_t index, cons
 }
 
 /* wrapper([state,] op, args..., kwargs...[, rng_state = state]) */
-static aot_node_id add_wrapped(rewrite *w, const char *wrapper, aot_node_id id, aot_node_id state, bool state_first)
+static aot_node_id add_wrapped(rewrite *w, const char *wrapper, aot_node_id id, aot_node_id state,
+                               bool state_first)
 {
     aot_ctx *c = w->g->ctx;
     const aot_node *old = aot_node_at(w->g, id);
@@ -281,7 +283,8 @@ static void rewrite_forward(rng *r, part_plan *s, uint32_t n_sym)
         } else if (next < r->pairs.n && r->pairs.d[next].fw == i) {
             const pair *x = &r->pairs.d[next];
             if (x->graphsafe) {
-                w.map[i] = add_wrapped(&w, "graphsafe_run_with_rng_state", i, w.inputs.d[next], false);
+                w.map[i] =
+                    add_wrapped(&w, "graphsafe_run_with_rng_state", i, w.inputs.d[next], false);
             } else {
                 aot_node_id run = add_wrapped(&w, "run_and_save_rng_state", i, AOT_NO_NODE, false);
                 aot_node_id state = add_getitem(&w, run, 0, NULL);
@@ -305,7 +308,8 @@ static void rewrite_backward(rng *r, part_plan *s)
     begin(&w, r, s);
     for (uint32_t i = 0; i < w.g->nodes.n; i++) {
         const aot_node *n = aot_node_at(w.g, i);
-        if (!states_done && strstr(aot_text(w.g->ctx, n->name), "tangent") != NULL && n->kind == AOT_PLACEHOLDER) {
+        if (!states_done && strstr(aot_text(w.g->ctx, n->name), "tangent") != NULL &&
+            n->kind == AOT_PLACEHOLDER) {
             add_state_inputs(&w, false, false);
             states_done = true;
         }
@@ -315,8 +319,9 @@ static void rewrite_backward(rng *r, part_plan *s)
         }
         if (next < r->pairs.n && r->pairs.d[next].bw == i) {
             const pair *x = &r->pairs.d[next];
-            w.map[i] = add_wrapped(&w, x->graphsafe ? "graphsafe_run_with_rng_state" : "run_with_rng_state", i,
-                                   w.inputs.d[next], !x->graphsafe);
+            w.map[i] = add_wrapped(
+                &w, x->graphsafe ? "graphsafe_run_with_rng_state" : "run_with_rng_state", i,
+                w.inputs.d[next], !x->graphsafe);
             next++;
         } else {
             w.map[i] = aot_graph_copy_node(w.to, w.g, i, w.map);
@@ -333,7 +338,8 @@ aot_status part_functionalize_rng(part *p, part_plan *fw, part_plan *bw, uint32_
         tangent |= strstr(aot_node_name(bw->g, bw->order.d[i]), "tangent") != NULL;
     }
     if (!tangent) {
-        return AOT_FAIL(p->err, AOT_E_GRAPH, "a random operator is to be recomputed, but the backward takes no tangent");
+        return AOT_FAIL(p->err, AOT_E_GRAPH,
+                        "a random operator is to be recomputed, but the backward takes no tangent");
     }
     find_pairs(&r, fw, bw);
     if (r.pairs.n != 0) {

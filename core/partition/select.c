@@ -48,7 +48,8 @@ static const struct row {
     word_fn *word;
 } rows[] = {
 #define TEXT(name, arg, fn, needs, doc) {AOT_SELECT_TEXT, name, arg, doc, needs, fn, NULL, NULL},
-#define NUMBER(name, arg, fn, needs, doc) {AOT_SELECT_NUMBER, name, arg, doc, needs, NULL, fn, NULL},
+#define NUMBER(name, arg, fn, needs, doc)                                                          \
+    {AOT_SELECT_NUMBER, name, arg, doc, needs, NULL, fn, NULL},
 #define WORD(name, fn, needs, doc) {AOT_SELECT_WORD, name, "", doc, needs, NULL, NULL, fn},
 #include "partition/select_terms.def"
 #undef TEXT
@@ -68,7 +69,7 @@ struct aot_select_term {
     regex_t regex;
 };
 
-/* ---- what the rows ask -------------------------------------------------------------------------- */
+/* ---- what the rows ask ----------------------------------------------------------------------- */
 
 static bool contains(const char *text, const char *part)
 {
@@ -79,7 +80,8 @@ static bool has_name(const seen *x, const char *value)
 {
     const char *name = aot_node_name(x->g, x->id);
     // most are no patterns, and what a key forces is asked of every node
-    return strcmp(value, name) == 0 || (strpbrk(value, "*?[\\") != NULL && fnmatch(value, name, 0) == 0);
+    return strcmp(value, name) == 0 ||
+           (strpbrk(value, "*?[\\") != NULL && fnmatch(value, name, 0) == 0);
 }
 
 /* "aten.mm.default" of torch.ops.aten.mm.default, else the target as it is; "" for inputs. */
@@ -97,7 +99,8 @@ static bool has_op(const seen *x, const char *value)
 {
     const char *t = op_text(x), *v = aot_starts_with(value, "torch.ops.") ? value + 10 : value;
     const char *last = strrchr(t, '.'), *first = strchr(t, '.');
-    bool overload = aot_starts_with(aot_text(x->g->ctx, x->n->target), "torch.ops.") && last != first;
+    bool overload =
+        aot_starts_with(aot_text(x->g->ctx, x->n->target), "torch.ops.") && last != first;
     char part[160];
     if (t[0] == '\0' || fnmatch(v, t, 0) == 0) {
         return t[0] != '\0';
@@ -111,7 +114,8 @@ static bool has_op(const seen *x, const char *value)
 static bool file_ends(const char *file, const char *value, size_t n)
 {
     size_t len = strlen(file);
-    return n <= len && strncmp(file + len - n, value, n) == 0 && (n == len || file[len - n - 1] == '/');
+    return n <= len && strncmp(file + len - n, value, n) == 0 &&
+           (n == len || file[len - n - 1] == '/');
 }
 
 static bool on_line(const seen *x, const char *value)
@@ -126,7 +130,8 @@ static bool on_line(const seen *x, const char *value)
     if (colon == NULL || !isdigit((unsigned char)colon[1])) {
         return file_ends(file, value, strlen(value));
     }
-    unsigned long from = strtoul(colon + 1, &end, 10), to = *end == '-' ? strtoul(end + 1, NULL, 10) : from;
+    unsigned long from = strtoul(colon + 1, &end, 10),
+                  to = *end == '-' ? strtoul(end + 1, NULL, 10) : from;
     return src->line >= from && src->line <= to &&
            (colon == value || file_ends(file, value, (size_t)(colon - value)));
 }
@@ -190,7 +195,8 @@ static bool has_ban(const seen *x, const char *value)
 static bool has_tag(const seen *x, const char *value)
 {
     aot_policy tag = (aot_policy)(x->info != NULL ? x->info->policy : x->n->policy);
-    return tag == AOT_POLICY_NONE ? strcmp(value, "none") == 0 : contains(aot_policy_name(tag), value);
+    return tag == AOT_POLICY_NONE ? strcmp(value, "none") == 0
+                                  : contains(aot_policy_name(tag), value);
 }
 
 static double count_bytes(const seen *x)
@@ -260,8 +266,8 @@ static bool is_symbol(const seen *x)
 
 static bool is_view(const seen *x)
 {
-    return x->n->kind == AOT_CALL_FUNCTION &&
-           ((aot_node_op(x->n)->part & AOT_PART_VIEW) != 0 || (aot_node_op(x->n)->flags & AOT_OPF_ALIASES) != 0);
+    return x->n->kind == AOT_CALL_FUNCTION && ((aot_node_op(x->n)->part & AOT_PART_VIEW) != 0 ||
+                                               (aot_node_op(x->n)->flags & AOT_OPF_ALIASES) != 0);
 }
 
 static bool is_random(const seen *x)
@@ -278,11 +284,11 @@ static bool is_mutation(const seen *x)
 static bool is_collective(const seen *x)
 {
     const char *t = op_text(x);
-    return aot_starts_with(t, "_c10d_functional.") || aot_starts_with(t, "_c10d_functional_autograd.") ||
-           aot_starts_with(t, "c10d.");
+    return aot_starts_with(t, "_c10d_functional.") ||
+           aot_starts_with(t, "_c10d_functional_autograd.") || aot_starts_with(t, "c10d.");
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------ */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 static void free_term(aot_select_term *t)
 {
@@ -309,7 +315,9 @@ static void list_rows(char *buf, size_t size)
 {
     size_t n = 0;
     for (size_t i = 0; i < N_ROWS && n < size; i++) {
-        const char *sign = rows[i].kind == AOT_SELECT_TEXT ? ":" : rows[i].kind == AOT_SELECT_NUMBER ? ">" : "";
+        const char *sign = rows[i].kind == AOT_SELECT_TEXT     ? ":"
+                           : rows[i].kind == AOT_SELECT_NUMBER ? ">"
+                                                               : "";
         n += (size_t)snprintf(buf + n, size - n, "%s%s%s", i != 0 ? " " : "", rows[i].name, sign);
     }
 }
@@ -317,7 +325,8 @@ static void list_rows(char *buf, size_t size)
 static const struct row *find_row(aot_select_kind kind, const char *name, size_t n)
 {
     for (size_t i = 0; i < N_ROWS; i++) {
-        if (rows[i].kind == kind && strlen(rows[i].name) == n && strncmp(rows[i].name, name, n) == 0) {
+        if (rows[i].kind == kind && strlen(rows[i].name) == n &&
+            strncmp(rows[i].name, name, n) == 0) {
             return &rows[i];
         }
     }
@@ -361,10 +370,13 @@ static aot_status parse_number(aot_select_term *t, const char *word, const char 
     bool equal = at[0] != '=' && at[1] == '=';
     const char *value = at + 1 + equal;
     char *end;
-    t->compare = at[0] == '<' ? (equal ? LESS_EQUAL : LESS) : at[0] == '>' ? (equal ? MORE_EQUAL : MORE) : EQUAL;
+    t->compare = at[0] == '<'   ? (equal ? LESS_EQUAL : LESS)
+                 : at[0] == '>' ? (equal ? MORE_EQUAL : MORE)
+                                : EQUAL;
     t->number = strtod(value, &end);
     if (end == value || isnan(t->number) || !take_unit(&t->number, end)) {
-        return AOT_FAIL(err, AOT_E_USAGE, "'%.80s': '%.40s' is no number; write one such as 4096, 1.5M or inf", word,
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "'%.80s': '%.40s' is no number; write one such as 4096, 1.5M or inf", word,
                         value);
     }
     return AOT_OK;
@@ -387,9 +399,10 @@ static aot_status check_values(const aot_select_term *t, const char *word, aot_e
         size_t n = strcspn(v, ":<>=");
         bool text = v[n] == ':' && find_row(AOT_SELECT_TEXT, v, n) != NULL;
         if (text || (v[n] != ':' && v[n] != '\0' && find_row(AOT_SELECT_NUMBER, v, n) != NULL)) {
-            return AOT_FAIL(err, AOT_E_USAGE,
-                            "'%.80s': terms stand apart by blanks and all must hold; %s:A,B is any of A and B",
-                            word, t->row->name);
+            return AOT_FAIL(
+                err, AOT_E_USAGE,
+                "'%.80s': terms stand apart by blanks and all must hold; %s:A,B is any of A and B",
+                word, t->row->name);
         }
     }
     return AOT_OK;
@@ -405,7 +418,8 @@ static aot_status parse_term(aot_select_term *t, const char *word, bool quoted, 
     }
     if (!quoted && word[n] == ':' && (t->row = find_row(AOT_SELECT_TEXT, word, n)) != NULL) {
         if (word[n + 1] == '\0') {
-            return AOT_FAIL(err, AOT_E_USAGE, "'%.80s' says nothing: write %s:%s", word, t->row->name, t->row->arg);
+            return AOT_FAIL(err, AOT_E_USAGE, "'%.80s' says nothing: write %s:%s", word,
+                            t->row->name, t->row->arg);
         }
         t->values = split(word + n + 1);
         aot_status s = check_values(t, word, err);
@@ -420,7 +434,8 @@ static aot_status parse_term(aot_select_term *t, const char *word, bool quoted, 
     }
     if (!quoted && word[n] != '\0' && n != 0) {
         list_rows(there, sizeof there);
-        return AOT_FAIL(err, AOT_E_USAGE, "'%.80s': there is no such term; there are %s, and \"...\" is a plain text",
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "'%.80s': there is no such term; there are %s, and \"...\" is a plain text",
                         word, there);
     }
     return parse_regex(t, word, err);
@@ -458,7 +473,8 @@ aot_status aot_select_parse(aot_select *out, const char *text, aot_err *err)
     while (status == AOT_OK && next_word(&text, &word, &negated, &quoted)) {
         aot_select_term t = {.negated = negated};
         if (word.n == 0) {
-            status = AOT_FAIL(err, AOT_E_USAGE, "a term is missing%s", negated ? " behind '!'" : " between the quotes");
+            status = AOT_FAIL(err, AOT_E_USAGE, "a term is missing%s",
+                              negated ? " behind '!'" : " between the quotes");
             break;
         }
         status = parse_term(&t, word.d, quoted, err);
@@ -478,7 +494,7 @@ aot_status aot_select_parse(aot_select *out, const char *text, aot_err *err)
     return AOT_OK;
 }
 
-/* ---- matching ----------------------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 static bool holds(const aot_select_term *t, const seen *x)
 {
@@ -521,9 +537,10 @@ bool aot_select_match(const aot_select *s, const aot_select_on *on, aot_node_id 
     return true;
 }
 
-/* ---- a graph -------------------------------------------------------------------------------------- */
+/* ---- a graph --------------------------------------------------------------------------------- */
 
-void aot_select_begin(aot_select_on *out, const aot_graph *g, const aot_partition *p, const char *const *modules)
+void aot_select_begin(aot_select_on *out, const aot_graph *g, const aot_partition *p,
+                      const char *const *modules)
 {
     *out = (aot_select_on){.g = g, .p = p, .modules = modules};
     aot_graph_link_once(g);
@@ -554,7 +571,7 @@ void aot_select_end(aot_select_on *on)
     *on = (aot_select_on){0};
 }
 
-/* ---- the table ------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 size_t aot_select_count(void)
 {

@@ -20,7 +20,8 @@ static void see_symbol(void *arg, const char *s, size_t n)
     aot_vec_push(&y->names, aot_intern(y->p->ctx->strs, s, n));
 }
 
-/* The symbol that a node defines; 0 if it defines none (symbolic_shapes.py:is_symbol_binding_fx_node). */
+/* The symbol that a node defines; 0 if it defines none
+ * (symbolic_shapes.py:is_symbol_binding_fx_node). */
 static aot_str binds(const part *p, aot_node_id id)
 {
     const aot_node *n = aot_node_at(p->g, id);

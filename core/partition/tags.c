@@ -1,7 +1,7 @@
 /* Checkpoint tags before the cut: cleaned up, then forced where something must not happen twice.
- * Mirrors: partitioners.py cleanup_recompute_tags, force_save_collectives, force_save_effectful_ops,
- * force_save_bw_mutation_src.
- * Differs: has_backward_hook is not printed, so the FSDP2 rule that reads it cannot be followed. */
+ * Mirrors: partitioners.py cleanup_recompute_tags, force_save_collectives,
+ * force_save_effectful_ops, force_save_bw_mutation_src. Differs: has_backward_hook is not printed,
+ * so the FSDP2 rule that reads it cannot be followed. */
 #include "partition/internal.h"
 
 bool part_has_recomputable(const part *p)
@@ -31,8 +31,8 @@ static void keep_region_border(part *p, uint32_t i)
     const aot_graph *g = p->g;
     for (uint32_t k = g->user_off[i]; k < g->user_off[i + 1]; k++) {
         uint32_t u = g->user[k];
-        if (part_must_recompute(p->m.policy[u]) && p->m.ac_graph_id[u] >= 0 && p->m.ac_graph_id[i] >= 0 &&
-            p->m.ac_graph_id[u] > p->m.ac_graph_id[i]) {
+        if (part_must_recompute(p->m.policy[u]) && p->m.ac_graph_id[u] >= 0 &&
+            p->m.ac_graph_id[i] >= 0 && p->m.ac_graph_id[u] > p->m.ac_graph_id[i]) {
             p->m.policy[i] = AOT_POLICY_MUST_SAVE;
         }
     }
@@ -63,7 +63,8 @@ void part_cleanup_tags(part *p, bool default_partition)
     }
 }
 
-/* Getitems of an effectful operator's result, through nested tuples; no recursion: ids only grow. */
+/* Getitems of an effectful operator's result, through nested tuples; no recursion: ids only
+ * grow. */
 static void save_elements(part *p, uint32_t effects)
 {
     const aot_graph *g = p->g;
@@ -118,13 +119,15 @@ static void save_mutation_sources(part *p)
 void part_force_saves(part *p)
 {
     const aot_graph *g = p->g;
-    for (uint32_t i = 0; i < g->nodes.n && !p->config->unsafe_allow_optimization_of_collectives; i++) {
+    for (uint32_t i = 0; i < g->nodes.n && !p->config->unsafe_allow_optimization_of_collectives;
+         i++) {
         if ((p->m.part[i] & PART_IS_COLLECTIVE) != 0 && !part_must_recompute(p->m.policy[i])) {
             p->m.policy[i] = AOT_POLICY_MUST_SAVE;
         }
     }
     for (uint32_t i = 0; i < g->nodes.n; i++) {
-        if ((p->m.part[i] & PART_IS_EFFECTS) != 0 && !part_must_recompute(p->m.policy[i]) && !p->m.backward_made[i]) {
+        if ((p->m.part[i] & PART_IS_EFFECTS) != 0 && !part_must_recompute(p->m.policy[i]) &&
+            !p->m.backward_made[i]) {
             save_elements(p, i);
         }
     }

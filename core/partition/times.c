@@ -100,8 +100,9 @@ static bool read_line(aot_times *t, char *line, uint32_t at)
 /* The titles of the columns: words of this list alone. */
 static bool is_title(const char *line)
 {
-    static const char *const words[] = {"name", "node", "value", "op", "operator", "kernel", "ms", "milliseconds",
-                                        "time", "times", "duration", "measured"};
+    static const char *const words[] = {"name",     "node",   "value",    "op",
+                                        "operator", "kernel", "ms",       "milliseconds",
+                                        "time",     "times",  "duration", "measured"};
     size_t n, k;
     for (const char *p = line;; p += n) {
         p += strspn(p, " ,\t\r\"'()[]_");
@@ -117,7 +118,8 @@ static bool is_title(const char *line)
     }
 }
 
-/* The text is cut into its lines. The place is in the message: who prints it may leave out the error's file. */
+/* The text is cut into its lines. The place is in the message: who prints it may leave out the
+ * error's file. */
 static aot_status read_rows(aot_times *t, char *text, const char *path, aot_err *err)
 {
     for (uint32_t at = 1; *text != '\0'; at++) {
@@ -126,7 +128,8 @@ static aot_status read_rows(aot_times *t, char *text, const char *path, aot_err 
         text[n] = '\0';
         if (!read_line(t, text, at) && !(at == 1 && is_title(text))) {
             text[strcspn(text, "\r")] = '\0';
-            return AOT_FAIL(err, AOT_E_USAGE, "%s:%u: '%.80s' is no NAME,MILLISECONDS such as addmm_3,0.13", path, at,
+            return AOT_FAIL(err, AOT_E_USAGE,
+                            "%s:%u: '%.80s' is no NAME,MILLISECONDS such as addmm_3,0.13", path, at,
                             text);
         }
         text += n + !last;
@@ -144,15 +147,17 @@ static aot_status sort_rows(aot_times *t, const char *path, aot_err *err)
         const row *a = &t->rows.d[i - 1], *b = &t->rows.d[i];
         if (strcmp(a->name, b->name) == 0) {
             return AOT_FAIL(err, AOT_E_USAGE,
-                            "%s:%u: '%.80s' has a time in line %u and another in line %u: %g and %g ms; keep one", path,
-                            b->line, a->name, a->line, b->line, a->ms, b->ms);
+                            "%s:%u: '%.80s' has a time in line %u and another in line %u: %g and "
+                            "%g ms; keep one",
+                            path, b->line, a->name, a->line, b->line, a->ms, b->ms);
         }
     }
     return AOT_OK;
 }
 
 /* The rate of what the graph has. */
-static aot_status finish(aot_times *t, const char *path, const aot_graph *g, const double *flops, aot_err *err)
+static aot_status finish(aot_times *t, const char *path, const aot_graph *g, const double *flops,
+                         aot_err *err)
 {
     double ms = 0, known = 0;
     bool any = false;
@@ -166,11 +171,15 @@ static aot_status finish(aot_times *t, const char *path, const aot_graph *g, con
     }
     t->rate = known > 0 ? ms / known : 0;
     return any ? AOT_OK
-               : AOT_FAIL(err, AOT_E_PARSE, "none of the %zu times in %s is of a value or operator of the graph; write "
-                          "lines such as aten.mm,0.08 or addmm_3,0.13", t->rows.n, path);
+               : AOT_FAIL(
+                     err, AOT_E_PARSE,
+                     "none of the %zu times in %s is of a value or operator of the graph; write "
+                     "lines such as aten.mm,0.08 or addmm_3,0.13",
+                     t->rows.n, path);
 }
 
-aot_status aot_times_read(aot_times **out, const char *path, const aot_graph *g, const double *flops, aot_err *err)
+aot_status aot_times_read(aot_times **out, const char *path, const aot_graph *g,
+                          const double *flops, aot_err *err)
 {
     aot_sb text = {0};
     aot_times *t = aot_xcalloc(1, sizeof *t);

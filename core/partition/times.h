@@ -5,8 +5,8 @@
  *     aten.mm, 0.082                 every overload of an operator
  *     aten.gelu.default, 0.011       one overload
  *
- * A value's own line goes before its overload's, that before its operator's. A value that no line has is
- * estimated from its flops, at the rate of those that have one. */
+ * A value's own line goes before its overload's, that before its operator's. A value that no line
+ * has is estimated from its flops, at the rate of those that have one. */
 #ifndef AOT_PARTITION_TIMES_H
 #define AOT_PARTITION_TIMES_H
 
@@ -14,8 +14,9 @@
 
 typedef struct aot_times aot_times;
 
-/* Reads a file for a graph; flops by node of it. Errors: E_IO; E_USAGE (file and line; a line that is no
- * NAME,NUMBER; a name that has two); E_PARSE (no line is of a value or operator of the graph). */
+/* Reads a file for a graph; flops by node of it. Errors: E_IO; E_USAGE (file and line; a line that
+ * is no NAME,NUMBER; a name that has two); E_PARSE (no line is of a value or operator of the
+ * graph). */
 AOT_NODISCARD aot_status aot_times_read(aot_times **out, const char *path, const aot_graph *g,
                                         const double *flops, aot_err *err);
 void aot_times_free(aot_times *t); /* NULL is fine */

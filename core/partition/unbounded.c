@@ -1,4 +1,5 @@
-/* An infinite cut in words: which value is asked for twice over, by whom, and what would resolve it.
+/* An infinite cut in words: which value is asked for twice over, by whom, and what would resolve
+ * it.
  *
  * The path runs from source to sink over infinite edges: its first edge says that a value must not
  * be recomputed, its last that the backward needs (or recomputes) one, and those between that
@@ -25,7 +26,8 @@ static void why_not_recomputed(const part *p, aot_node_id id, aot_ban ban, aot_s
     if (part_is_primal(p->g, n)) {
         aot_sb_addf(out, "%s is an input and cannot be recomputed", aot_text(p->ctx, n->name));
     } else if (p->m.policy[id] == AOT_POLICY_MUST_SAVE) {
-        aot_sb_addf(out, "%s is marked MUST_SAVE and must not be recomputed", aot_text(p->ctx, n->name));
+        aot_sb_addf(out, "%s is marked MUST_SAVE and must not be recomputed",
+                    aot_text(p->ctx, n->name));
     } else {
         const aot_op_info *op = aot_node_op(n);
         aot_sb_addf(out, "%s (%s) must not be recomputed", aot_text(p->ctx, n->name),
@@ -45,7 +47,8 @@ static void why_not_saved(const part *p, aot_node_id id, aot_sb *out)
 {
     const aot_node *n = aot_node_at(p->g, id);
     if (unsaved_view(p, id)) {
-        aot_sb_addf(out, "; %s is a view and recompute_views forbids saving it", aot_text(p->ctx, n->name));
+        aot_sb_addf(out, "; %s is a view and recompute_views forbids saving it",
+                    aot_text(p->ctx, n->name));
     } else {
         aot_sb_addf(out, "; %s is no tensor and cannot be saved", aot_text(p->ctx, n->name));
     }
@@ -63,7 +66,8 @@ static void why_needed(const part *p, aot_node_id id, bool out_side, aot_sb *out
     }
 }
 
-aot_status part_explain_unbounded(const part *p, const uint32_t *path, uint32_t n_path, const uint8_t *ban)
+aot_status part_explain_unbounded(const part *p, const uint32_t *path, uint32_t n_path,
+                                  const uint8_t *ban)
 {
     aot_sb text = {0};
     aot_node_id view = AOT_NO_NODE;
@@ -79,22 +83,26 @@ aot_status part_explain_unbounded(const part *p, const uint32_t *path, uint32_t 
             why_not_saved(p, node_of(path[i]), &text);
             view = unsaved_view(p, node_of(path[i])) ? node_of(path[i]) : view;
         } else {
-            aot_sb_addf(&text, "; %s uses %s", aot_node_name(p->g, node_of(path[i + 1])), aot_node_name(p->g, node_of(path[i])));
+            aot_sb_addf(&text, "; %s uses %s", aot_node_name(p->g, node_of(path[i + 1])),
+                        aot_node_name(p->g, node_of(path[i])));
         }
     }
     why_needed(p, last, last_out, &text);
     // the smallest change: drop one of the two demands
     aot_sb_addz(&text, ". Remedy: ");
     if (view != AOT_NO_NODE) {
-        aot_sb_addf(&text, "set recompute_views=False, so that %s can be saved", aot_node_name(p->g, view));
-    } else if (p->m.policy[first] == AOT_POLICY_MUST_SAVE && part_must_recompute(p->m.policy[last])) {
+        aot_sb_addf(&text, "set recompute_views=False, so that %s can be saved",
+                    aot_node_name(p->g, view));
+    } else if (p->m.policy[first] == AOT_POLICY_MUST_SAVE &&
+               part_must_recompute(p->m.policy[last])) {
         aot_sb_addf(&text, "change the policy of %s or of %s (%s)", aot_node_name(p->g, first),
                     aot_node_name(p->g, last), policy_words(p, last));
     } else if (!last_out && part_must_recompute(p->m.policy[last])) {
         aot_sb_addf(&text, "clear %s on %s", policy_words(p, last), aot_node_name(p->g, last));
     } else {
-        aot_sb_addf(&text, "let %s be recomputed (drop its ban), or save a tensor between %s and %s",
-                    aot_node_name(p->g, first), aot_node_name(p->g, first), aot_node_name(p->g, last));
+        aot_sb_addf(
+            &text, "let %s be recomputed (drop its ban), or save a tensor between %s and %s",
+            aot_node_name(p->g, first), aot_node_name(p->g, first), aot_node_name(p->g, last));
     }
     aot_status s = AOT_FAIL(p->err, AOT_E_UNBOUNDED, "%s", text.d);
     aot_sb_free(&text);

@@ -33,8 +33,8 @@ static void report_level(const aot_pass_ctx *p, const aot_capture *c, aot_level 
     for (aot_node_id id = 0; id < g->nodes.n; id++) {
         const char *rule = aot_trace_rule_of(c->tracer, l, id);
         if (rule[0] != '\0') {
-            o->on_edit(o->arg, rule, (unsigned)stage, above, aot_trace_parent_of(c->tracer, l, id), g,
-                       id);
+            o->on_edit(o->arg, rule, (unsigned)stage, above, aot_trace_parent_of(c->tracer, l, id),
+                       g, id);
         }
     }
 }

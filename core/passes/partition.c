@@ -1,5 +1,6 @@
 /* The partition as a pass of the pipeline: runs the cut and hands on its three graphs. Where
- * Inductor's joint-graph passes ran, their result is cut; else symbolic floats become tensors first. */
+ * Inductor's joint-graph passes ran, their result is cut; else symbolic floats become tensors
+ * first. */
 #include "joint/joint.h"
 #include "partition/partition.h"
 #include "pipeline/pass.h"

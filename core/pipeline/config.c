@@ -219,7 +219,8 @@ static void describe(aot_sb *b, const aot_config_row *row)
         return;
     }
     if (row->type == 'L') {
-        aot_sb_addf(b, "%s of %d bytes at most", is_operators(row) ? "a list" : row->range, (int)sizeof(aot_config_L) - 1);
+        aot_sb_addf(b, "%s of %d bytes at most", is_operators(row) ? "a list" : row->range,
+                    (int)sizeof(aot_config_L) - 1);
         return;
     }
     if (row->type == 'S') {
@@ -354,8 +355,9 @@ static aot_status fail_unknown(const char *name, size_t n, aot_err *err)
         aot_sb_addf(&b, "%s%s", i == 0 ? "; near it: " : ", ", near[i]->name);
     }
     int shown = n < 80 ? (int)n : 80;
-    aot_status status = AOT_FAIL(err, AOT_E_USAGE, "no setting is called '%.*s'%s; `aotscope help settings` lists all", shown, name,
-                                 aot_sb_text(&b));
+    aot_status status = AOT_FAIL(
+        err, AOT_E_USAGE, "no setting is called '%.*s'%s; `aotscope help settings` lists all",
+        shown, name, aot_sb_text(&b));
     aot_sb_free(&b);
     return status;
 }

@@ -26,7 +26,8 @@ static bool equal(const char *s, const char *t, size_t n)
     return strlen(s) == n && memcmp(s, t, n) == 0;
 }
 
-/* How well a row answers to a name: 3 the overload, 2 the packet, 1 the packet's last part; 0 not. */
+/* How well a row answers to a name: 3 the overload, 2 the packet, 1 the packet's last part; 0
+ * not. */
 static int answers(aot_op_id op, word w)
 {
     const aot_op_info *o = aot_op(op);
@@ -76,7 +77,8 @@ static unsigned each_op(word w, void (*fn)(void *arg, aot_op_id op), void *arg)
 }
 
 typedef struct facts {
-    unsigned n_rules, n_tables, n_above; /* rules to decompose by, in a table, composites above it */
+    /* rules to decompose by, in a table, composites above it */
+    unsigned n_rules, n_tables, n_above;
 } facts;
 
 static void see(void *arg, aot_op_id op)
@@ -102,10 +104,11 @@ aot_status aot_op_list_check(const char *list, const char *setting, aot_err *err
                             setting, n, w.s);
         }
         if (!keep && f.n_rules == 0) {
-            return AOT_FAIL(err, AOT_E_USAGE,
-                            "%s: %.*s has no decomposition rule here; `aotscope ops %.*s` shows what "
-                            "it has",
-                            setting, n, w.s, n, w.s);
+            return AOT_FAIL(
+                err, AOT_E_USAGE,
+                "%s: %.*s has no decomposition rule here; `aotscope ops %.*s` shows what "
+                "it has",
+                setting, n, w.s, n, w.s);
         }
         if (keep && f.n_tables == 0 && f.n_above == 0) {
             return AOT_FAIL(err, AOT_E_USAGE,
@@ -124,10 +127,11 @@ aot_status aot_op_choices_check(const aot_config *config, aot_err *err)
     for (const char *at = config->keep; !export && next_word(&at, &w);) {
         facts f = {0};
         if (each_op(w, see, &f) != 0 && f.n_tables == 0) {
-            return AOT_FAIL(err, AOT_E_USAGE,
-                            "keep: %.*s is a composite: the dispatcher expands it before any table is "
-                            "asked; the export path keeps it (--path export)",
-                            w.n < 80 ? (int)w.n : 80, w.s);
+            return AOT_FAIL(
+                err, AOT_E_USAGE,
+                "keep: %.*s is a composite: the dispatcher expands it before any table is "
+                "asked; the export path keeps it (--path export)",
+                w.n < 80 ? (int)w.n : 80, w.s);
         }
     }
     return AOT_OK;

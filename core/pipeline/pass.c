@@ -11,7 +11,8 @@
 #define NEEDS(stage) (1u << AOT_STAGE_##stage)
 #define MAKES(stage) (1u << AOT_STAGE_##stage)
 static const aot_pass_info passes[] = {
-#define PASS(name, fn, needs, makes, backend, sentence) {#name, fn, needs, makes, backend, sentence},
+#define PASS(name, fn, needs, makes, backend, sentence)                                            \
+    {#name, fn, needs, makes, backend, sentence},
 #include "pipeline/passes.def"
 #undef PASS
 };
@@ -100,7 +101,8 @@ static aot_status run_one(aot_pass_ctx *p, const aot_pass_info *pass, aot_err *e
 }
 
 /* A pass of this run's backend, between what a later pass needs and that pass. */
-static bool slips_in(const aot_pass_ctx *p, const aot_pass_info *pass, unsigned there, unsigned needed)
+static bool slips_in(const aot_pass_ctx *p, const aot_pass_info *pass, unsigned there,
+                     unsigned needed)
 {
     return pass->backend != NULL && strcmp(pass->backend, p->config->backend) == 0 && needed != 0 &&
            (pass->needs & needed) == pass->needs && (pass->makes & there) == 0;

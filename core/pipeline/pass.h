@@ -28,7 +28,8 @@ typedef struct aot_pass_info {
     const char *name;
     aot_pass_fn *run;
     unsigned needs, makes; /* bits 1 << aot_stage */
-    const char *backend;   /* runs only for this backend, before the pass that needs the same; NULL: any */
+    /* runs only for this backend, before the pass that needs the same; NULL: any */
+    const char *backend;
     const char *sentence;
 } aot_pass_info;
 
@@ -42,7 +43,8 @@ const aot_pass_info *aot_pass_get(size_t i);
 /* Runs the passes whose stages are not there yet, as far as `goal`'s stage needs.
  * Errors: E_PIPELINE (no pass makes what is needed from what is there), or the pass's own. */
 AOT_NODISCARD aot_status aot_pass_run_to(aot_pass_ctx *p, aot_stage goal, aot_err *err);
-/* For passes: keeps the graph as that of a stage. The observer hears of it when the pass has ended. */
+/* For passes: keeps the graph as that of a stage. The observer hears of it when the pass has
+ * ended. */
 void aot_pass_set_graph(aot_pass_ctx *p, aot_stage s, const aot_graph *g);
 
 #endif

@@ -59,7 +59,8 @@ aot_status aot_fake_run(aot_call *call, aot_ctx *c, const aot_graph *g, aot_node
     *call = (aot_call){.c = c, .g = g, .n = n, .err = err};
     if (rule == NULL) {
         return AOT_FAIL(err, AOT_E_UNSUPPORTED,
-                        "%s: %s: operator does not have a fake tensor implementation (a META rule); --opaque believes the recorded type",
+                        "%s: %s: operator does not have a fake tensor implementation (a META "
+                        "rule); --opaque believes the recorded type",
                         aot_text(c, n->name), aot_text(c, n->target));
     }
     current = c;

@@ -49,31 +49,39 @@ aot_meta_id aot_fake_meta(aot_ctx *c, const aot_fake *t);
 aot_fake aot_fake_of_meta(const aot_ctx *c, aot_meta_id m);
 
 /* ---- arguments, by the schema's position and name; defaults of the schema count ------------- */
-const aot_arg *aot_call_arg(const struct aot_call *k, unsigned pos, const char *name); /* NULL: absent or None */
+const aot_arg *aot_call_arg(const struct aot_call *k, unsigned pos,
+                            const char *name); /* NULL: absent or None */
 bool aot_call_tensor(const struct aot_call *k, unsigned pos, const char *name, aot_fake *out);
-unsigned aot_call_n_items(const struct aot_call *k, unsigned pos, const char *name); /* of a list; 0 if absent */
-bool aot_call_tensor_item(const struct aot_call *k, unsigned pos, const char *name, unsigned i, aot_fake *out);
+unsigned aot_call_n_items(const struct aot_call *k, unsigned pos,
+                          const char *name); /* of a list; 0 if absent */
+bool aot_call_tensor_item(const struct aot_call *k, unsigned pos, const char *name, unsigned i,
+                          aot_fake *out);
 aot_dim aot_call_int(const struct aot_call *k, unsigned pos, const char *name, int64_t def);
-aot_dim aot_call_item(const struct aot_call *k, unsigned pos, const char *name, unsigned i, int64_t def);
+aot_dim aot_call_item(const struct aot_call *k, unsigned pos, const char *name, unsigned i,
+                      int64_t def);
 bool aot_call_bool(const struct aot_call *k, unsigned pos, const char *name, bool def);
 aot_dtype aot_call_dtype(const struct aot_call *k, unsigned pos, const char *name, aot_dtype def);
 aot_str aot_call_device(const struct aot_call *k, unsigned pos, const char *name, aot_str def);
 aot_memory_format aot_call_memory_format(const struct aot_call *k, unsigned pos, const char *name,
                                          aot_memory_format def);
-/* A Python number's type: bool, int, float (default dtype f32), complex; AOT_NO_DTYPE if it is none. */
+/* A Python number's type: bool, int, float (default dtype f32), complex; AOT_NO_DTYPE if it is
+ * none. */
 aot_dtype aot_call_scalar_dtype(const struct aot_call *k, unsigned pos, const char *name);
 
 /* ---- results -------------------------------------------------------------------------------- */
 void aot_call_push(struct aot_call *k, const aot_fake *t);
 void aot_call_push_none(struct aot_call *k);
-aot_fake aot_fake_new(aot_dtype d, unsigned ndim, const aot_dim *sizes, aot_str device); /* contiguous */
+aot_fake aot_fake_new(aot_dtype d, unsigned ndim, const aot_dim *sizes,
+                      aot_str device); /* contiguous */
 void aot_fake_set_contiguous(aot_ctx *c, aot_fake *t);
-void aot_fake_set_format(aot_ctx *c, aot_fake *t, aot_memory_format f); /* PRESERVE is not allowed */
+void aot_fake_set_format(aot_ctx *c, aot_fake *t,
+                         aot_memory_format f); /* PRESERVE is not allowed */
 bool aot_fake_is_contiguous(const aot_fake *t);
 bool aot_fake_is_format(const aot_fake *t, aot_memory_format f);
 bool aot_fake_is_dense(const aot_fake *t); /* non-overlapping and dense */
-/* Strides of element-wise results of n tensors of t's size: dense, in the order of their strides; what
- * is contiguous, or in channels-last order, stays so, whatever strides dimensions of one element have. */
+/* Strides of element-wise results of n tensors of t's size: dense, in the order of their strides;
+ * what is contiguous, or in channels-last order, stays so, whatever strides dimensions of one
+ * element have. */
 void aot_fake_set_permuted(aot_ctx *c, aot_fake *t, const aot_fake *in, unsigned n);
 /* The dimensions from the outermost in memory to the innermost. */
 void aot_fake_physical_order(const aot_fake *t, unsigned *outer);
@@ -82,7 +90,7 @@ void aot_fake_set_like(aot_ctx *c, aot_fake *t, const aot_fake *like);
 unsigned aot_fake_dim(const aot_fake *t, int64_t dim); /* from the front; ndim if out of range */
 aot_dim aot_fake_numel(aot_ctx *c, const aot_fake *t);
 
-/* ---- element-wise operators ------------------------------------------------------------------- */
+/* ---- element-wise operators ------------------------------------------------------------------ */
 typedef enum aot_promote { /* torch/_prims_common:ELEMENTWISE_TYPE_PROMOTION_KIND */
     AOT_PROMOTE_DEFAULT, AOT_PROMOTE_NO_OPMATH, AOT_PROMOTE_INT_TO_FLOAT, AOT_PROMOTE_ALWAYS_BOOL,
     AOT_PROMOTE_COMPLEX_TO_FLOAT, AOT_PROMOTE_BOOL_TO_LONG

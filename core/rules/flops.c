@@ -52,7 +52,8 @@ static double flops_convolution(const aot_graph *g, const aot_node *n)
 {
     shape x, w;
     const aot_meta *m = aot_meta_get(g->ctx, n->meta);
-    if (!arg_shape(g, n, 0, &x) || !arg_shape(g, n, 1, &w) || m->val != AOT_VAL_TENSOR || m->ndim > 16) {
+    if (!arg_shape(g, n, 0, &x) || !arg_shape(g, n, 1, &w) || m->val != AOT_VAL_TENSOR ||
+        m->ndim > 16) {
         return 0;
     }
     const aot_arg *args = aot_node_args(g, n);
@@ -70,7 +71,8 @@ static double flops_convolution(const aot_graph *g, const aot_node *n)
 static double flops_attention(const aot_graph *g, const aot_node *n)
 {
     shape q, k, v;
-    if (!arg_shape(g, n, 0, &q) || !arg_shape(g, n, 1, &k) || !arg_shape(g, n, 2, &v) || q.n != 4 || k.n != 4 || v.n != 4) {
+    if (!arg_shape(g, n, 0, &q) || !arg_shape(g, n, 1, &k) || !arg_shape(g, n, 2, &v) || q.n != 4 ||
+        k.n != 4 || v.n != 4) {
         return 0;
     }
     double heads = q.d[0] * q.d[1];

@@ -236,8 +236,8 @@ aot_status meta_efficient_attention_backward(aot_call *k)
     return AOT_OK;
 }
 
-/* Output laid out as the query is (dimensions in the query's order of strides), the log-sum-exp with
- * the first lse_ndim of batch, heads, length and 1. */
+/* Output laid out as the query is (dimensions in the query's order of strides), the log-sum-exp
+ * with the first lse_ndim of batch, heads, length and 1. */
 static aot_status like_query(aot_call *k, unsigned lse_ndim)
 {
     aot_fake q, key, value;

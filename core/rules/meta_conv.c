@@ -370,12 +370,14 @@ aot_status meta_conv_tbc(aot_call *k)
     AOT_TRY(aot_call_need(k, 0, "self", &self));
     AOT_TRY(aot_call_need(k, 1, "weight", &weight));
     if (self.ndim != 3 || weight.ndim != 3) {
-        return AOT_FAIL(k->err, AOT_E_SHAPE, "conv_tbc takes an input and a weight of three dimensions");
+        return AOT_FAIL(k->err, AOT_E_SHAPE,
+                        "conv_tbc takes an input and a weight of three dimensions");
     }
     aot_dim pad = aot_call_int(k, 3, "pad", 0);
     aot_dim time = aot_dim_add(k->c, aot_dim_add(k->c, self.size[0], pad), pad);
     time = aot_dim_add(k->c, aot_dim_sub(k->c, time, weight.size[0]), aot_dim_of(1));
-    aot_fake t = aot_fake_make(k, (aot_dtype)self.dtype, 3, (aot_dim[]){time, self.size[1], weight.size[2]}, self.device);
+    aot_fake t = aot_fake_make(k, (aot_dtype)self.dtype, 3,
+                               (aot_dim[]){time, self.size[1], weight.size[2]}, self.device);
     aot_call_push(k, &t);
     return AOT_OK;
 }

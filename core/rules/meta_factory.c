@@ -293,7 +293,8 @@ aot_status meta_multinomial(aot_call *k)
         return no_tensor(k, "self");
     }
     aot_dim size[2] = {self.size[0], aot_call_int(k, 1, "num_samples", 1)};
-    aot_fake t = aot_fake_new(AOT_I64, self.ndim == 1 ? 1 : 2, self.ndim == 1 ? size + 1 : size, self.device);
+    aot_fake t = aot_fake_new(AOT_I64, self.ndim == 1 ? 1 : 2, self.ndim == 1 ? size + 1 : size,
+                              self.device);
     aot_fake_set_contiguous(k->c, &t);
     aot_call_push(k, &t);
     return AOT_OK;

@@ -171,7 +171,8 @@ aot_status meta_histogramdd_counts_edges(aot_call *k)
     return push_grid(k, true);
 }
 
-/* _unique(self, sorted, return_inverse): PyTorch runs the kernel on zeros, which are all the same. */
+/* _unique(self, sorted, return_inverse): PyTorch runs the kernel on zeros, which are all the
+ * same. */
 aot_status meta_unique(aot_call *k)
 {
     aot_fake t;

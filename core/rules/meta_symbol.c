@@ -1,6 +1,6 @@
 /* Types of arithmetic on sizes, and of collectives, which are sized by their group.
- * Mirrors: torch/fx/experimental/sym_node.py:magic_methods, torch/distributed/_functional_collectives.py
- * (the *_meta functions). */
+ * Mirrors: torch/fx/experimental/sym_node.py:magic_methods,
+ * torch/distributed/_functional_collectives.py (the *_meta functions). */
 #include "rules/fake.h"
 
 static aot_status push_symbol(aot_call *k, aot_dim d)
@@ -101,7 +101,7 @@ aot_status meta_sym_numel(aot_call *k)
     return push_symbol(k, aot_fake_numel(k->c, &t));
 }
 
-/* ---- collectives ------------------------------------------------------------------------------ */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 /* all_reduce(input, ...), broadcast(input, ...): like empty_like; wait_tensor(tensor): itself. */
 aot_status meta_collective(aot_call *k)
@@ -118,7 +118,8 @@ static aot_status push_resized(aot_call *k, unsigned pos, bool grows)
 {
     aot_fake t;
     if (!aot_call_tensor(k, 0, "input", &t) || t.ndim == 0) {
-        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: input has no dimension", aot_text(k->c, k->n->name));
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: input has no dimension",
+                        aot_text(k->c, k->n->name));
     }
     aot_dim n = aot_call_int(k, pos, "group_size", 1);
     t.size[0] = grows ? aot_dim_mul(k->c, t.size[0], n) : aot_dim_floordiv(k->c, t.size[0], n);
@@ -133,7 +134,8 @@ aot_status meta_all_to_all(aot_call *k)
     aot_fake t;
     unsigned n = aot_call_n_items(k, 1, "output_split_sizes");
     if (!aot_call_tensor(k, 0, "input", &t) || t.ndim == 0) {
-        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: input has no dimension", aot_text(k->c, k->n->name));
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "%s: input has no dimension",
+                        aot_text(k->c, k->n->name));
     }
     t.size[0] = aot_dim_of(0);
     for (unsigned i = 0; i < n; i++) {

@@ -148,7 +148,8 @@ void outs_batch_norm_with_update_functional(aot_outs *o)
     }
 }
 
-/* (input, weight, bias, running_mean, running_var, training, ...): statistics in the weight's type */
+/* (input, weight, bias, running_mean, running_var, training, ...): statistics in the weight's
+ * type */
 void outs_cudnn_batch_norm(aot_outs *o)
 {
     aot_out_type t, w;

@@ -195,7 +195,8 @@ void aot_outs_push(aot_outs *o, aot_out_type t)
     if (t.val == AOT_VAL_TENSOR && !t.more_dims) {
         t.numel = 1;
         for (unsigned i = 0; i < t.ndim; i++) {
-            t.numel = aot_mul_size(t.numel, t.sizes[i] == AOT_HINT_NONE ? AOT_HINT_ASSUMED : t.sizes[i]);
+            t.numel =
+                aot_mul_size(t.numel, t.sizes[i] == AOT_HINT_NONE ? AOT_HINT_ASSUMED : t.sizes[i]);
         }
         t.numel = t.numel < 0 ? 0 : t.numel;
     }

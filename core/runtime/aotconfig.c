@@ -55,11 +55,11 @@ static const char *statics(const aot_config_of *c, aot_arena *a)
 }
 
 #define AOTCONFIG(name, value, setting, sentence)                                                  \
-    static const char *get_##name(const aot_config_of *c, aot_arena *a)                             \
-    {                                                                                               \
-        (void)c;                                                                                    \
-        (void)a;                                                                                    \
-        return value;                                                                               \
+    static const char *get_##name(const aot_config_of *c, aot_arena *a)                            \
+    {                                                                                              \
+        (void)c;                                                                                   \
+        (void)a;                                                                                   \
+        return value;                                                                              \
     }
 #include "runtime/aotconfig.def"
 #undef AOTCONFIG

@@ -19,7 +19,8 @@ typedef struct aot_config_of {
 } aot_config_of;
 
 typedef struct aot_config_field {
-    const char *name, *setting, *sentence; /* setting NULL: there is none, for the reason in sentence */
+    /* setting NULL: there is none, for the reason in sentence */
+    const char *name, *setting, *sentence;
 } aot_config_field;
 
 size_t aot_config_field_count(void);

@@ -1,5 +1,5 @@
-/* The numbers that PyTorch reads off the forward and backward modules: how many sizes and tensors are
- * saved, which of them may be overwritten, which inputs are detached.
+/* The numbers that PyTorch reads off the forward and backward modules: how many sizes and tensors
+ * are saved, which of them may be overwritten, which inputs are detached.
  *
  * Mirrors: torch/_functorch/_aot_autograd/graph_compile.py:_aot_stage2a_partition. */
 #include "runtime/cut.h"
@@ -67,8 +67,8 @@ static void read_forward(aot_fw_metadata *m, const aot_partition *p, aot_arena *
     }
 }
 
-/* An input with a grad_fn that gets no gradient is detached before the call, or autograd would walk on
- * from it. PyTorch does not do so where there are subclasses. */
+/* An input with a grad_fn that gets no gradient is detached before the call, or autograd would walk
+ * on from it. PyTorch does not do so where there are subclasses. */
 static void read_backward(aot_fw_metadata *m, const aot_partition *p, aot_arena *a)
 {
     uint32_t n;

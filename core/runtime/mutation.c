@@ -63,13 +63,14 @@ static void mutated_inputs(aot_mutations *out, const aot_runtime *r)
         const aot_input_info *x = &m->inputs[i];
         if (x->mutation != AOT_NOT_MUTATED) {
             int output = x->mutation == AOT_MUTATED_OUT_GRAPH ? returned++ : -1;
-            out->inputs[out->n_inputs++] = (aot_mutated_input){.input = i,
-                                                               .name = rt_input(r, i),
-                                                               .what = what_of(x),
-                                                               .where = x->mutation,
-                                                               .condition = condition_of(x),
-                                                               .how = how_of(x, aot_copies_back_detached(r->calling, i), output, r->arena),
-                                                               .output = output};
+            out->inputs[out->n_inputs++] = (aot_mutated_input){
+                .input = i,
+                .name = rt_input(r, i),
+                .what = what_of(x),
+                .where = x->mutation,
+                .condition = condition_of(x),
+                .how = how_of(x, aot_copies_back_detached(r->calling, i), output, r->arena),
+                .output = output};
         }
     }
 }

@@ -32,8 +32,8 @@ typedef struct aot_mutations {
 /* All of it is in r->arena. */
 void aot_mutations_of(aot_mutations *out, const aot_runtime *r);
 
-/* Whether the new value of an input of the graph is copied back past autograd: the input is a leaf that required grad
- * when it came in. Its metadata says whether it does behind the forward. */
+/* Whether the new value of an input of the graph is copied back past autograd: the input is a leaf
+ * that required grad when it came in. Its metadata says whether it does behind the forward. */
 bool aot_copies_back_detached(const aot_calling *c, int input);
 
 #endif

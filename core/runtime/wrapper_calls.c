@@ -1,4 +1,5 @@
-/* RuntimeWrapper and the autograd.Function: what they do before, around and after the compiled graphs.
+/* RuntimeWrapper and the autograd.Function: what they do before, around and after the compiled
+ * graphs.
  *
  * Mirrors: torch/_functorch/_aot_autograd/runtime_wrappers.py:_create_runtime_wrapper and
  * AOTDispatchAutograd.post_compile. */
@@ -19,7 +20,7 @@ static const char *dims_text(uint64_t dims, aot_arena *a)
     return text;
 }
 
-/* ---- RuntimeWrapper ------------------------------------------------------------------------------ */
+/* ---- RuntimeWrapper -------------------------------------------------------------------------- */
 
 static void before_the_call(const aot_runtime *r, aot_wrapper_use *u)
 {
@@ -48,7 +49,8 @@ static void write_back(const aot_runtime *r, aot_wrapper_use *u)
         if (x->mutation != AOT_MUTATED_OUT_GRAPH) {
             continue;
         }
-        const char *from = aot_arena_printf(r->arena, "output %d of the graph", k++), *to = rt_input(r, i);
+        const char *from = aot_arena_printf(r->arena, "output %d of the graph", k++),
+                   *to = rt_input(r, i);
         if (x->mutates_storage_metadata) {
             rt_line(u, "gives %s the storage of %s (set_)", to, from);
             continue;
@@ -79,8 +81,10 @@ static void make_again(const aot_runtime *r, aot_wrapper_use *u, int i)
         break;
     case AOT_OUT_ALIAS_OF_INTERMEDIATE:
     case AOT_OUT_ALIAS_OF_INTERMEDIATE_SAVE_AS_OUTPUT:
-        rt_line(u, "makes output %d again as a view of base %d of intermediates, output %d of the graph",
-                i, o->base_idx, m->n_mutated_returned + m->n_outputs + o->base_idx);
+        rt_line(
+            u,
+            "makes output %d again as a view of base %d of intermediates, output %d of the graph",
+            i, o->base_idx, m->n_mutated_returned + m->n_outputs + o->base_idx);
         break;
     case AOT_OUT_ALIAS_OF_INTERMEDIATE_BASE_IS_USER_OUTPUT:
         rt_line(u, "makes output %d again as a view of output %d", i, o->base_idx);
@@ -105,7 +109,8 @@ void rt_runtime_wrapper(const aot_runtime *r, aot_wrapper_use *u)
     for (int i = 0; i < m->n_outputs; i++) {
         if (m->outputs[i].dynamic_dims != 0) {
             uint64_t dims = m->outputs[i].dynamic_dims;
-            rt_line(u, "marks dimension%s %s of output %d as dynamic", (dims & (dims - 1)) != 0 ? "s" : "",
+            rt_line(u, "marks dimension%s %s of output %d as dynamic",
+                    (dims & (dims - 1)) != 0 ? "s" : "",
                     dims_text(m->outputs[i].dynamic_dims, r->arena), i);
         }
     }
@@ -115,7 +120,7 @@ void rt_runtime_wrapper(const aot_runtime *r, aot_wrapper_use *u)
     }
 }
 
-/* ---- the autograd.Function ----------------------------------------------------------------------- */
+/* ---- the autograd.Function ------------------------------------------------------------------- */
 
 static void saved_values(const aot_runtime *r, aot_wrapper_use *u)
 {
@@ -127,7 +132,9 @@ static void saved_values(const aot_runtime *r, aot_wrapper_use *u)
     int first = m->n_forward_returns + m->is_rng_op_functionalized;
     int n = m->n_tensors_saved, n_sym = m->n_symints_saved;
     if (n > 0) {
-        rt_line(u, "saves %d tensor%s with save_for_backward, %s of what the forward returns; views are detached first",
+        rt_line(u,
+                "saves %d tensor%s with save_for_backward, %s of what the forward returns; views "
+                "are detached first",
                 n, n == 1 ? "" : "s", rt_range(r->arena, "value", first, n));
     }
     if (n_sym > 0) {
@@ -135,7 +142,9 @@ static void saved_values(const aot_runtime *r, aot_wrapper_use *u)
                 n_sym == 1 ? "" : "s");
     }
     if (m->n_graphsafe_rng_states > 0) {
-        rt_line(u, "passes %d generator state%s to the forward, and those of the same call to the backward",
+        rt_line(u,
+                "passes %d generator state%s to the forward, and those of the same call to the "
+                "backward",
                 m->n_graphsafe_rng_states, m->n_graphsafe_rng_states == 1 ? "" : "s");
     }
 }
@@ -153,8 +162,10 @@ static void returned_values(const aot_runtime *r, aot_wrapper_use *u)
     for (int i = 0; i < m->n_outputs; i++) {
         const aot_output_info *o = &m->outputs[i];
         if (o->type == AOT_OUT_UNSAFE_VIEW_ALIAS) {
-            rt_line(u, "passes output %d through _unsafe_view: autograd is not to see that it is a view",
-                    i);
+            rt_line(
+                u,
+                "passes output %d through _unsafe_view: autograd is not to see that it is a view",
+                i);
         }
         if (aot_output_is_aliased(o)) {
             rt_line(u, "hides output %d from autograd: it is made again outside", i);
@@ -173,8 +184,9 @@ static void gradients(const aot_runtime *r, aot_wrapper_use *u)
         aot_sb_addf(&with, "%s%s", with.n > 0 ? ", " : "", rt_input(r, m->with_gradient[i]));
     }
     if (m->n_traced_tangents > 0) {
-        rt_line(u, "in the backward, takes %d gradient%s in, made of the memory format that was traced",
-                m->n_traced_tangents, m->n_traced_tangents == 1 ? "" : "s");
+        rt_line(
+            u, "in the backward, takes %d gradient%s in, made of the memory format that was traced",
+            m->n_traced_tangents, m->n_traced_tangents == 1 ? "" : "s");
     }
     if (with.n > 0) {
         rt_line(u, "in the backward, gives gradients to %.300s", aot_sb_text(&with));

@@ -1,5 +1,5 @@
-/* The table of wrappers, names of inputs, the stage as text and JSON; and the wrappers that change how
- * the graphs are called. */
+/* The table of wrappers, names of inputs, the stage as text and JSON; and the wrappers that change
+ * how the graphs are called. */
 #include "runtime/internal.h"
 
 #include <stdarg.h>
@@ -19,7 +19,7 @@ const aot_wrapper_info *aot_wrapper_get(aot_wrapper w)
     return &wrappers[w];
 }
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 void rt_line(aot_wrapper_use *u, const char *fmt, ...)
 {
@@ -74,7 +74,7 @@ const char *rt_range(aot_arena *a, const char *word, int first, int n)
                   : aot_arena_printf(a, "%ss %d to %d", word, first, first + n - 1);
 }
 
-/* ---- the stage ----------------------------------------------------------------------------------- */
+/* ---- the stage ------------------------------------------------------------------------------- */
 
 void aot_runtime_describe(aot_runtime *r)
 {
@@ -120,9 +120,9 @@ static void print_values(aot_sb *out, const aot_runtime *r)
         const char *sep = ":";
         aot_sb_addf(out, "  %s", rt_input(r, i));
 #define INPUT_FIELD(name, sentence)                                                                \
-    if (x->name && strcmp(#name, "keep_input_mutations") != 0) {                                    \
-        aot_sb_addf(out, "%s %s", sep, #name);                                                      \
-        sep = ",";                                                                                  \
+    if (x->name && strcmp(#name, "keep_input_mutations") != 0) {                                   \
+        aot_sb_addf(out, "%s %s", sep, #name);                                                     \
+        sep = ",";                                                                                 \
     }
 #include "capture/input_fields.def"
 #undef INPUT_FIELD
@@ -191,24 +191,27 @@ json_t *aot_runtime_json(const aot_runtime *r)
         json_object_set_new(config, aot_config_field_at(i)->name,
                             json_string(aot_config_field_value(i, &r->of, r->arena)));
     }
-    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "path", aot_capture_path_name(r->calling->path), "reason",
-                     r->calling->path_reason, "wrappers", list, "metadata",
+    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "path", aot_capture_path_name(r->calling->path),
+                     "reason", r->calling->path_reason, "wrappers", list, "metadata",
                      aot_meta_json(&r->calling->meta), "aot_config", config);
 }
 
-/* ---- wrappers that change the inputs ------------------------------------------------------------- */
+/* ---- wrappers that change the inputs --------------------------------------------------------- */
 
 static const char unknown_inputs[] = "as far as is known: the Dynamo graph is not in this input";
 
 void rt_dedupe(const aot_runtime *r, aot_wrapper_use *u)
 {
     const aot_calling *c = r->calling;
-    u->idle = c->outer == NULL ? unknown_inputs : "the graph is given no tensor twice (Dynamo makes one input of duplicates)";
+    u->idle = c->outer == NULL
+                  ? unknown_inputs
+                  : "the graph is given no tensor twice (Dynamo makes one input of duplicates)";
     for (int i = 0; i < c->n_outer; i++) {
         if (c->outer[i].same_as < 0) {
             continue;
         }
-        u->idle = "the tensors that are given twice are not mutated: the graph takes each as its own";
+        u->idle =
+            "the tensors that are given twice are not mutated: the graph takes each as its own";
         if (c->outer[i].duplicate) {
             rt_line(u, "drops %s: it is the same tensor as %s, and one of them is mutated",
                     rt_outer(r, i), rt_outer(r, c->outer[i].same_as));
@@ -230,8 +233,9 @@ void rt_synthetic_base(const aot_runtime *r, aot_wrapper_use *u)
             is_base |= c->outer[i].is_view && c->outer[i].inner == b;
         }
         if (is_base) {
-            rt_line(u, "passes %s as one input, input %d of the graph, which makes them again as views",
-                    rt_input(r, b), b);
+            rt_line(
+                u, "passes %s as one input, input %d of the graph, which makes them again as views",
+                rt_input(r, b), b);
         }
     }
 }
@@ -251,7 +255,7 @@ void rt_debug_assert(const aot_runtime *r, aot_wrapper_use *u)
     }
 }
 
-/* ---- wrappers around the compiled forward -------------------------------------------------------- */
+/* ---- wrappers around the compiled forward ---------------------------------------------------- */
 
 void rt_fakified_out(const aot_runtime *r, aot_wrapper_use *u)
 {

@@ -1,4 +1,5 @@
-/* The runtime stage: the wrappers of a call in order, and what each does to this unit in plain words.
+/* The runtime stage: the wrappers of a call in order, and what each does to this unit in plain
+ * words.
  * Mirrors torch/_functorch/_aot_autograd/runtime_wrappers.py and the order of graph_compile.py. */
 #ifndef AOT_RUNTIME_WRAPPERS_H
 #define AOT_RUNTIME_WRAPPERS_H

@@ -1,8 +1,9 @@
-/* Whether Inductor's joint-graph passes ran on a unit although no record says that Inductor compiled it
- * (a backend of the user's that calls them): the recorded joint graph was cut only after them.
+/* Whether Inductor's joint-graph passes ran on a unit although no record says that Inductor
+ * compiled it (a backend of the user's that calls them): the recorded joint graph was cut only
+ * after them.
  *
- * Operators are counted in the texts first: the cut puts every node into forward, backward or both, so
- * counts that fit need no more. Else the joint graph is cut, and what was recorded decides. */
+ * Operators are counted in the texts first: the cut puts every node into forward, backward or both,
+ * so counts that fit need no more. Else the joint graph is cut, and what was recorded decides. */
 #include <string.h>
 
 #include "session/check.h"
@@ -33,8 +34,8 @@ static void count_ops(counts *v, aot_strtab *names, const char *text, int by)
     }
 }
 
-/* Whether forward and backward together have less of an operator than the joint graph, or one that it
- * has not. More of it is what recomputing does. */
+/* Whether forward and backward together have less of an operator than the joint graph, or one that
+ * it has not. More of it is what recomputing does. */
 static bool counts_differ(const char *joint, const char *forward, const char *backward)
 {
     aot_strtab *names = aot_strtab_new();
@@ -52,7 +53,8 @@ static bool counts_differ(const char *joint, const char *forward, const char *ba
     return differ;
 }
 
-/* Whether what was recorded follows from the joint graph through the passes, and not without them. */
+/* Whether what was recorded follows from the joint graph through the passes, and not without
+ * them. */
 static bool follows_through_passes(const aot_unit *u)
 {
     aot_config config;
@@ -82,8 +84,9 @@ void aot_unit_find_backend(aot_unit *u)
     const char *bw = text_of(u, AOT_STAGE_BACKWARD);
     aot_config none;
     aot_config_init(&none);
-    if ((u->backend != NULL && u->backend[0] != '\0') || aot_unit_is_inductors(u) || joint == NULL || fw == NULL ||
-        bw == NULL || !aot_unit_decomposes(u, &none)) { // the backend's table is Inductor's
+    if ((u->backend != NULL && u->backend[0] != '\0') || aot_unit_is_inductors(u) ||
+        joint == NULL || fw == NULL || bw == NULL ||
+        !aot_unit_decomposes(u, &none)) { // the backend's table is Inductor's
         return;
     }
     if (counts_differ(joint, fw, bw) && follows_through_passes(u)) {

@@ -1,5 +1,5 @@
-/* One cut after the other of one unit, by one partitioner. The joint graph is parsed into a context of
- * its own; ids are those of the same text, and so the same as elsewhere. */
+/* One cut after the other of one unit, by one partitioner. The joint graph is parsed into a context
+ * of its own; ids are those of the same text, and so the same as elsewhere. */
 #include "session/budget_curve.h"
 
 #include <string.h>
@@ -77,7 +77,8 @@ bool aot_budget_curve_renew(aot_budget_curve *c, aot_model *m, size_t unit)
 {
     const aot_partition *now;
     aot_err err = {0};
-    if (aot_model_partition(m, unit, &now, &err) != AOT_OK || now->cut->nodes.n / 64 + 1 != c->n_words) {
+    if (aot_model_partition(m, unit, &now, &err) != AOT_OK ||
+        now->cut->nodes.n / 64 + 1 != c->n_words) {
         return false;
     }
     c->now = now;
@@ -115,7 +116,8 @@ const aot_budget_point *aot_budget_curve_find(const aot_budget_curve *c, int at)
     return i < c->points.n && c->points.d[i].at == at ? &c->points.d[i] : NULL;
 }
 
-bool aot_budget_same_saved(const aot_budget_curve *c, const aot_budget_point *a, const aot_budget_point *b)
+bool aot_budget_same_saved(const aot_budget_curve *c, const aot_budget_point *a,
+                           const aot_budget_point *b)
 {
     return a->failed == b->failed &&
            (a->failed || memcmp(a->saved, b->saved, c->n_words * sizeof *a->saved) == 0);
@@ -137,7 +139,7 @@ const aot_budget_point *aot_budget_curve_next(const aot_budget_curve *c, int at,
     return NULL;
 }
 
-/* ---- cutting ----------------------------------------------------------------------------------- */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 static aot_status parse(aot_budget_curve *c, aot_err *err)
 {
@@ -147,7 +149,8 @@ static aot_status parse(aot_budget_curve *c, aot_err *err)
 }
 
 /* What does not depend on the budget is found once. */
-static aot_status solve(aot_budget_curve *c, const aot_partition **out, const aot_config *config, aot_err *err)
+static aot_status solve(aot_budget_curve *c, const aot_partition **out, const aot_config *config,
+                        aot_err *err)
 {
     if (c->again == NULL) {
         AOT_TRY(parse(c, err));

@@ -92,7 +92,9 @@ int64_t aot_query_graph(aot_queries *q, int64_t unit)
 static const char *text_at(aot_arena *a, sqlite3_stmt *s, int column)
 {
     const void *t = sqlite3_column_text(s, column);
-    return t == NULL ? NULL : aot_text_disarm(aot_arena_strndup(a, t, (size_t)sqlite3_column_bytes(s, column)));
+    return t == NULL
+               ? NULL
+               : aot_text_disarm(aot_arena_strndup(a, t, (size_t)sqlite3_column_bytes(s, column)));
 }
 
 static const char *text_or(aot_arena *a, sqlite3_stmt *s, int column)

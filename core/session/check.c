@@ -245,13 +245,14 @@ const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, co
         return sign;
     }
     sign = sign_in_graphs(u, cut, a);
-    return sign == NULL ? NULL
-                        : aot_arena_printf(a,
-                                           "passes ran between the recorded joint graph and the "
-                                           "cut (%s): %s",
-                                           joint_passes ? "others than Inductor's joint-graph passes"
-                                                        : "Inductor's joint-graph passes?",
-                                           sign);
+    return sign == NULL
+               ? NULL
+               : aot_arena_printf(a,
+                                  "passes ran between the recorded joint graph and the "
+                                  "cut (%s): %s",
+                                  joint_passes ? "others than Inductor's joint-graph passes"
+                                               : "Inductor's joint-graph passes?",
+                                  sign);
 }
 
 /* ---- the check ------------------------------------------------------------------------------- */
@@ -302,7 +303,8 @@ typedef struct through {
     aot_ctx *ctx;
     const aot_partition *p; /* NULL: it cannot be derived */
     char note[512];         /* the first thing that the passes left as it is; "" if nothing */
-    bool asked;             /* what stands between the recorded joint graph and the cut; NULL: nothing known */
+    /* what stands between the recorded joint graph and the cut; NULL: nothing known */
+    bool asked;
     const char *between;
 } through;
 

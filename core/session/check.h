@@ -22,7 +22,8 @@ typedef struct aot_check_result {
     const char *reason;             /* NULL if there is nothing to say */
     uint32_t line;                  /* of the recorded text, from 1; 0 unknown */
     uint64_t input_line;            /* the same in the input; 0 unknown */
-    const char *recorded, *derived; /* the first lines that differ, "" where one text has ended; NULL: none do */
+    /* the first lines that differ, "" where one text has ended; NULL: none do */
+    const char *recorded, *derived;
 } aot_check_result;
 
 enum { AOT_CHECK_MAX = 2 }; /* forward, backward */
@@ -37,22 +38,23 @@ enum { AOT_CHECK_TRACE_MAX = 2 }; /* joint or inference, runtime */
 
 /* Traces the unit's Dynamo graph and compares with its recorded joint or inference graph, names of
  * intermediate values aside, and then with the recorded ViewAndMutationMeta, field by field (stage
- * runtime). Returns the number of results; 0: the unit has not both graphs. What aotscope cannot trace
- * is left out with the reason. */
+ * runtime). Returns the number of results; 0: the unit has not both graphs. What aotscope cannot
+ * trace is left out with the reason. */
 size_t aot_check_trace(aot_check_result out[AOT_CHECK_TRACE_MAX], const aot_unit *u,
                        const aot_config *config, aot_arena *a);
 /* Why the rules of the PyTorch that wrote the unit may be others than ours; NULL if it was 2.11.
  * recorded: an AOT graph of the unit, its descriptors tell how old the writer is. */
 const char *aot_check_other_rules(const aot_unit *u, const aot_graph *recorded, aot_arena *a);
 /* Why a difference is no fault: the first of known_differences.def that applies; NULL: none.
- * stage: which differs; recorded: as above; dynamo: what was traced, NULL if only a recorded joint graph was cut. */
+ * stage: which differs; recorded: as above; dynamo: what was traced, NULL if only a recorded joint
+ * graph was cut. */
 const char *aot_check_known(const aot_unit *u, aot_stage stage, const aot_graph *recorded,
                             const aot_graph *dynamo, aot_arena *a);
 
-/* Why the unit's forward and backward do not follow from what was derived: passes ran in between that
- * the derivation has not. NULL if nothing tells so. cut: the graph that was cut, NULL if there is
- * none; backend: the setting under which it was derived ("inductor_joint": Inductor's joint-graph
- * passes are in it), NULL: no passes. Belongs to a or is static. */
+/* Why the unit's forward and backward do not follow from what was derived: passes ran in between
+ * that the derivation has not. NULL if nothing tells so. cut: the graph that was cut, NULL if there
+ * is none; backend: the setting under which it was derived ("inductor_joint": Inductor's
+ * joint-graph passes are in it), NULL: no passes. Belongs to a or is static. */
 const char *aot_check_passes_between(const aot_unit *u, const aot_graph *cut, const char *backend,
                                      aot_arena *a);
 /* Whether the records say that Inductor compiled the unit. */

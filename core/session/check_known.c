@@ -1,6 +1,6 @@
 /* Differences that are no fault of aotscope: known_differences.def. Above all the rules of another
- * PyTorch, so this also finds out which one wrote a unit: by the version that a trace records, by what
- * only newer ones print, by the places in PyTorch's source that lines of TORCH_LOGS name. */
+ * PyTorch, so this also finds out which one wrote a unit: by the version that a trace records, by
+ * what only newer ones print, by the places in PyTorch's source that lines of TORCH_LOGS name. */
 #include "session/check.h"
 
 #include <ctype.h>
@@ -49,7 +49,8 @@ static writer writer_by_place(const aot_unit *u, const char **other, aot_arena *
 }
 
 /* *text: one sentence; NULL for 2.11. */
-static writer writer_of(const aot_unit *u, const aot_graph *recorded, const char **text, aot_arena *a)
+static writer writer_of(const aot_unit *u, const aot_graph *recorded, const char **text,
+                        aot_arena *a)
 {
     const char *v = u->torch_version != NULL ? u->torch_version : "", *place = "";
     *text = NULL;
@@ -68,13 +69,15 @@ static writer writer_of(const aot_unit *u, const aot_graph *recorded, const char
     }
     writer w = writer_by_place(u, &place, a);
     if (w == WRITER_OTHER) {
-        *text = aot_arena_printf(a,
-                                 "written by another PyTorch than 2.11 (which logs no graph at %s); "
-                                 "aotscope follows the rules of 2.11, which differ",
-                                 place);
+        *text =
+            aot_arena_printf(a,
+                             "written by another PyTorch than 2.11 (which logs no graph at %s); "
+                             "aotscope follows the rules of 2.11, which differ",
+                             place);
     } else if (w == WRITER_UNKNOWN) {
-        *text = "the input does not say which PyTorch wrote it; aotscope follows the rules of 2.11, "
-                "other versions have others";
+        *text =
+            "the input does not say which PyTorch wrote it; aotscope follows the rules of 2.11, "
+            "other versions have others";
     }
     return w;
 }
@@ -86,7 +89,7 @@ const char *aot_check_other_rules(const aot_unit *u, const aot_graph *recorded, 
     return text;
 }
 
-/* ---- the kinds: NULL, or why it is one -------------------------------------------------------- */
+/* ---- the kinds: NULL, or why it is one ------------------------------------------------------- */
 
 typedef struct difference {
     const aot_unit *u;
@@ -106,16 +109,19 @@ static const char *known_unsaid_gradients(const difference *d)
     return aot_gradients_unsaid(d->u, d->dynamo) ? d->reason : NULL;
 }
 
-/* The recorded modules call halves of bodies, which PyTorch names so, where the joint graph calls whole ones. */
+/* The recorded modules call halves of bodies, which PyTorch names so, where the joint graph calls
+ * whole ones. */
 static const char *known_bodies_cut_apart(const difference *d)
 {
     const aot_record *joint = aot_unit_stage(d->u, AOT_STAGE_JOINT);
-    bool bodies = joint != NULL && joint->text != NULL && strstr(joint->text, "higher_order.invoke_subgraph(") != NULL;
+    bool bodies = joint != NULL && joint->text != NULL &&
+                  strstr(joint->text, "higher_order.invoke_subgraph(") != NULL;
     bool halves = false;
     for (int s = AOT_STAGE_FORWARD; bodies && s <= AOT_STAGE_BACKWARD; s++) {
         const aot_record *r = aot_unit_stage(d->u, (aot_stage)s);
         halves |= r != NULL && r->text != NULL &&
-                  (strstr(r->text, "self.partitioned_fw_") != NULL || strstr(r->text, "self.partitioned_bw_") != NULL);
+                  (strstr(r->text, "self.partitioned_fw_") != NULL ||
+                   strstr(r->text, "self.partitioned_bw_") != NULL);
     }
     return halves ? d->reason : NULL;
 }
@@ -124,7 +130,8 @@ const char *aot_check_known(const aot_unit *u, aot_stage stage, const aot_graph 
                             const aot_graph *dynamo, aot_arena *a)
 {
     enum { ANY, TRACED, CUT };
-    bool cut = stage == AOT_STAGE_FORWARD || stage == AOT_STAGE_BACKWARD || stage == AOT_STAGE_RUNTIME;
+    bool cut =
+        stage == AOT_STAGE_FORWARD || stage == AOT_STAGE_BACKWARD || stage == AOT_STAGE_RUNTIME;
     static const struct {
         const char *(*of)(const difference *d);
         int when;
@@ -136,7 +143,8 @@ const char *aot_check_known(const aot_unit *u, aot_stage stage, const aot_graph 
     };
     const char *why = NULL;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && why == NULL; i++) {
-        difference d = {.u = u, .recorded = recorded, .dynamo = dynamo, .reason = kinds[i].reason, .a = a};
+        difference d = {
+            .u = u, .recorded = recorded, .dynamo = dynamo, .reason = kinds[i].reason, .a = a};
         bool asked = kinds[i].when == ANY || (kinds[i].when == TRACED ? dynamo != NULL : cut);
         why = asked ? kinds[i].of(&d) : NULL;
     }

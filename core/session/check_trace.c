@@ -1,5 +1,6 @@
-/* The recorded joint or forward-only graph against the one that is traced from the Dynamo graph: the
- * same structure, names of intermediate values aside; and the recorded metadata against the derived. */
+/* The recorded joint or forward-only graph against the one that is traced from the Dynamo graph:
+ * the same structure, names of intermediate values aside; and the recorded metadata against the
+ * derived. */
 #include "import/fw_metadata.h"
 #include "ir/compare.h"
 #include "ir/text.h"
@@ -92,7 +93,7 @@ static void compare_stage(aot_check_result *r, const traced *t, const aot_graph 
     r->input_line = r->line > 0 && t->rec->line > 0 ? t->rec->line + r->line - 1 : 0;
 }
 
-/* ---- the metadata -------------------------------------------------------------------------------- */
+/* ---- the metadata ---------------------------------------------------------------------------- */
 
 typedef struct differences {
     aot_sb recorded, derived;
@@ -111,7 +112,8 @@ static void on_difference(void *arg, const char *field, const char *recorded, co
     }
 }
 
-/* Adds what the cut tells: through Inductor's joint-graph passes where something says that they ran. */
+/* Adds what the cut tells: through Inductor's joint-graph passes where something says that they
+ * ran. */
 static void add_cut(aot_fw_metadata *m, const aot_unit *u, const aot_graph *joint,
                     const aot_config *config)
 {
@@ -158,7 +160,7 @@ static void compare_metadata(aot_check_result *r, const traced *t, const aot_cal
     aot_sb_free(&d.derived);
 }
 
-/* ---- both ---------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 /* Traces under one setting of the backend and compares; out[0].verdict says what came of it. */
 static size_t check_under(aot_check_result out[AOT_CHECK_TRACE_MAX], const aot_unit *u,

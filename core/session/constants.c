@@ -1,7 +1,7 @@
 /* What tensor attributes of an ATen graph hold. PyTorch's text names them (self._tensor_constant0)
- * and does not print them; but they were numbers in the graph that Dynamo captured: torch.tensor(2.5),
- * x[0] = 1. The n-th such number is the n-th attribute, provided that there are as many of both and
- * their dtypes agree; else nothing is said. */
+ * and does not print them; but they were numbers in the graph that Dynamo captured:
+ * torch.tensor(2.5), x[0] = 1. The n-th such number is the n-th attribute, provided that there are
+ * as many of both and their dtypes agree; else nothing is said. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static bool is_number(const aot_arg *a)
 static void dtype_of(char *out, size_t size, const aot_graph *g, aot_meta_id meta)
 {
     const aot_meta *m = aot_meta_get(g->ctx, meta);
-    snprintf(out, size, "%s", m->val == AOT_VAL_TENSOR ? aot_dtype_get((aot_dtype)m->dtype)->abbr : "");
+    snprintf(out, size, "%s",
+             m->val == AOT_VAL_TENSOR ? aot_dtype_get((aot_dtype)m->dtype)->abbr : "");
 }
 
 /* torch.tensor(number), torch.tensor([number]), or x[...] = number. */
@@ -46,14 +47,16 @@ static void look_at(const aot_graph *g, aot_node_id id, numbers *out)
             dtype_of(x.dtype, sizeof x.dtype, g, n->meta);
             aot_vec_push(out, x);
         }
-    } else if (strcmp(t, "operator.setitem") == 0 && n->n_args == 3 && is_number(&a[2]) && a[0].kind == AOT_ARG_NODE) {
+    } else if (strcmp(t, "operator.setitem") == 0 && n->n_args == 3 && is_number(&a[2]) &&
+               a[0].kind == AOT_ARG_NODE) {
         x.value = a[2];
         dtype_of(x.dtype, sizeof x.dtype, g, aot_node_at(g, a[0].u.node)->meta);
         aot_vec_push(out, x);
     }
 }
 
-/* Dtype of attribute k as the text prints it: _tensor_constant0: "f32[][]cpu" = self._tensor_constant0 */
+/* Dtype of attribute k as the text prints it: _tensor_constant0: "f32[][]cpu" =
+ * self._tensor_constant0 */
 static bool attribute_has_dtype(const char *text, size_t k, const char *dtype)
 {
     char def[48];

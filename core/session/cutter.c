@@ -48,7 +48,8 @@ static aot_status prepare(aot_cutter *c, const aot_config *config, aot_err *err)
     return aot_derive_partitioner(&c->partitioner, c->u, joint, config, NULL, err);
 }
 
-aot_status aot_cutter_cut(aot_cutter *c, aot_partition **out, const aot_config *config, aot_err *err)
+aot_status aot_cutter_cut(aot_cutter *c, aot_partition **out, const aot_config *config,
+                          aot_err *err)
 {
     if (c->ctx == NULL) {
         aot_status s = prepare(c, config, err);

@@ -33,7 +33,8 @@ aot_status aot_settings_check(const char *const *settings, size_t n_settings, ao
 
 static bool runs_passes(const aot_unit *u)
 {
-    return (u->backend != NULL && strcmp(u->backend, "inductor_joint") == 0) || aot_unit_is_inductors(u);
+    return (u->backend != NULL && strcmp(u->backend, "inductor_joint") == 0) ||
+           aot_unit_is_inductors(u);
 }
 
 void aot_unit_recorded_config(aot_config *out, const aot_unit *u)
@@ -47,7 +48,8 @@ void aot_unit_recorded_config(aot_config *out, const aot_unit *u)
         snprintf(c.backend, sizeof c.backend, "inductor_joint");
     }
     if (u->fw_metadata != NULL) { // the backend's, which no dump of settings has
-        aot_fw_metadata_keeps(&c.keep_inference_input_mutations, u->fw_metadata, strlen(u->fw_metadata));
+        aot_fw_metadata_keeps(&c.keep_inference_input_mutations, u->fw_metadata,
+                              strlen(u->fw_metadata));
     }
     *out = c;
 }
@@ -84,7 +86,8 @@ aot_status aot_record_parse(const aot_graph **out, aot_ctx *c, const aot_unit *u
         return AOT_FAIL(err, AOT_E_PIPELINE, "%s has no text: its payload is missing in the input",
                         rec->name);
     }
-    aot_progress_begin("reading", rec->stage < AOT_N_STAGES ? aot_stage_get(rec->stage)->name : NULL, rec->len);
+    aot_progress_begin(
+        "reading", rec->stage < AOT_N_STAGES ? aot_stage_get(rec->stage)->name : NULL, rec->len);
     aot_status st = aot_parse_graph(&g, c, rec->text, rec->len, (uint32_t)rec->line, err);
     bool stopped = aot_progress_stopped(); // by the reader of the screen: no fault of the file
     aot_progress_end();
@@ -241,7 +244,8 @@ aot_status aot_derive_capture(const aot_graph *graphs[AOT_N_STAGES], const aot_u
     memcpy(p.graphs, graphs, sizeof p.graphs);
     p.graphs[AOT_STAGE_DYNAMO] = dynamo;
     aot_progress_begin("tracing", NULL, 0);
-    aot_status st = aot_pass_run_to(&p, p.capture_in->from_export ? AOT_STAGE_INFERENCE : AOT_STAGE_ATEN, err);
+    aot_status st =
+        aot_pass_run_to(&p, p.capture_in->from_export ? AOT_STAGE_INFERENCE : AOT_STAGE_ATEN, err);
     aot_progress_end();
     AOT_TRY(st);
     for (int s = 0; s < AOT_N_STAGES; s++) {
@@ -293,7 +297,8 @@ aot_stage_status aot_unit_stage_status_under(const aot_unit *u, aot_stage s,
         return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
                                   .reason = "from the recorded Dynamo graph, under its settings"};
     }
-    if (s == AOT_STAGE_INFERENCE && has_text(u, AOT_STAGE_EXPORT) && !has_text(u, AOT_STAGE_DYNAMO)) {
+    if (s == AOT_STAGE_INFERENCE && has_text(u, AOT_STAGE_EXPORT) &&
+        !has_text(u, AOT_STAGE_DYNAMO)) {
         return (aot_stage_status){.origin = AOT_ORIGIN_DERIVED,
                                   .reason = "from the exported program, by its decompositions"};
     }

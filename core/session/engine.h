@@ -1,9 +1,10 @@
 /* A backward as Compiled Autograd recorded it: the engine's node calls as one graph, in which the
  * backwards of AOTAutograd's units stand where the engine ran them.
  *
- * PyTorch names a value of unit K's backward aotK_NAME (aotK_2_NAME where it runs a third time), and says
- * of others in their comment which node call they belong to. K counts what AOTAutograd compiled in the
- * process; no record says which unit that was, so it is found by comparing the graphs.
+ * PyTorch names a value of unit K's backward aotK_NAME (aotK_2_NAME where it runs a third time),
+ * and says of others in their comment which node call they belong to. K counts what AOTAutograd
+ * compiled in the process; no record says which unit that was, so it is found by comparing the
+ * graphs.
  * Mirrors: torch/_dynamo/compiled_autograd.py:AutogradCompilerInstance (the writer). */
 #ifndef AOT_SESSION_ENGINE_H
 #define AOT_SESSION_ENGINE_H
@@ -11,12 +12,14 @@
 #include "session/model.h"
 
 typedef struct aot_engine_call {
-    const char *name;    /* MulBackward0, CompiledFunctionBackward, torch::autograd::AccumulateGrad */
+    /* MulBackward0, CompiledFunctionBackward, torch::autograd::AccumulateGrad */
+    const char *name;
     int64_t aot_id, run; /* of a unit's backward: K, and how often it ran before; else -1 */
     int64_t unit;        /* whose backward it is; -1: none, or not found */
     bool is_certain;     /* false: other units have the same backward; the order decided */
     uint32_t n_nodes;    /* values in the engine's graph */
-    uint32_t n_backward, n_same; /* operators of the unit's backward; of these, found here as they are */
+    /* operators of the unit's backward; of these, found here as they are */
+    uint32_t n_backward, n_same;
 } aot_engine_call;
 
 /* Consecutive values of one node call. */

@@ -17,14 +17,15 @@ static json_t *signature_of(const aot_unit *u)
     return r != NULL && r->text != NULL ? json_loadb(r->text, r->len, 0, NULL) : NULL;
 }
 
-/* "BUFFER target='n.running_mean' persistent=True"; NULL: the signature has no such input. Inputs stand in the graph's
- * order, so the search begins at the k-th. */
+/* "BUFFER target='n.running_mean' persistent=True"; NULL: the signature has no such input. Inputs
+ * stand in the graph's order, so the search begins at the k-th. */
 static const char *entry_of(const json_t *signature, const char *name, size_t k, aot_arena *a)
 {
     const json_t *inputs = json_object_get(signature, "inputs");
     size_t n = json_array_size(inputs);
     for (size_t i = 0; i < n; i++) {
-        const json_t *x = json_array_get(inputs, (k + i) % n), *persistent = json_object_get(x, "persistent");
+        const json_t *x = json_array_get(inputs, (k + i) % n),
+                     *persistent = json_object_get(x, "persistent");
         const char *is = json_string_value(json_object_get(x, "name"));
         const char *kind = json_string_value(json_object_get(x, "kind"));
         const char *target = json_string_value(json_object_get(x, "target"));
@@ -69,7 +70,8 @@ static const char *first_member(const char *source)
     return first;
 }
 
-/* Joins what stands in brackets from the first member on; whatever holds the module stands before it. */
+/* Joins what stands in brackets from the first member on; whatever holds the module stands before
+ * it. */
 const char *aot_source_path(aot_sb *out, const char *source)
 {
     const char *kind = NULL;
@@ -93,7 +95,8 @@ const char *aot_source_path(aot_sb *out, const char *source)
     return kind;
 }
 
-/* Of a module that is a local variable itself, as the one that is exported: L['self']._modules... */
+/* Of a module that is a local variable itself, as the one that is exported:
+ * L['self']._modules... */
 static bool is_of_local(const char *source)
 {
     const char *end = strstr(source, "']");

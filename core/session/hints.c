@@ -1,8 +1,10 @@
 /* Symbolic sizes without a hint. PyTorch always has one for a backed symbol; a log need not tell it
- * (TORCH_LOGS without dynamic). Figures then stand on AOT_HINT_ASSUMED, one value a symbol, and say so.
+ * (TORCH_LOGS without dynamic). Figures then stand on AOT_HINT_ASSUMED, one value a symbol, and say
+ * so.
  *
- * Mirrors: torch/fx/experimental/symbolic_shapes.py:size_hint (fallback). Differs: PyTorch falls back for
- * an expression with unbacked symbols only; the same is done here, backed ones are assumed by symbol. */
+ * Mirrors: torch/fx/experimental/symbolic_shapes.py:size_hint (fallback). Differs: PyTorch falls
+ * back for an expression with unbacked symbols only; the same is done here, backed ones are assumed
+ * by symbol. */
 #include "session/hints.h"
 
 #include <ctype.h>
@@ -48,13 +50,15 @@ static aot_status check_pairs(const char *text, aot_err *err)
     bool bad = false, none = false;
     for (const char *at = text; next_pair(&at, &p, &bad);) {
         if (p.value > MOST_HINT) {
-            return AOT_FAIL(err, AOT_E_USAGE, "hint: %.*s = %lld is larger than any tensor's size; at most 2^40",
+            return AOT_FAIL(err, AOT_E_USAGE,
+                            "hint: %.*s = %lld is larger than any tensor's size; at most 2^40",
                             (int)(p.n < 60 ? p.n : 60), p.name, (long long)p.value);
         }
         for (const char *rest = at; next_pair(&rest, &q, &none);) {
             if (p.n == q.n && memcmp(p.name, q.name, p.n) == 0 && p.value != q.value) {
                 return AOT_FAIL(err, AOT_E_USAGE, "hint: %.*s is given twice, as %lld and %lld",
-                                (int)(p.n < 60 ? p.n : 60), p.name, (long long)p.value, (long long)q.value);
+                                (int)(p.n < 60 ? p.n : 60), p.name, (long long)p.value,
+                                (long long)q.value);
             }
         }
     }
@@ -82,10 +86,14 @@ static void take(aot_unit *u, const pair *p)
     aot_symbol *s = NULL;
     for (size_t i = 0; i < u->symbols.n && s == NULL; i++) {
         const char *name = u->symbols.d[i].name;
-        s = name != NULL && strlen(name) == p->n && memcmp(name, p->name, p->n) == 0 ? &u->symbols.d[i] : NULL;
+        s = name != NULL && strlen(name) == p->n && memcmp(name, p->name, p->n) == 0
+                ? &u->symbols.d[i]
+                : NULL;
     }
     if (s == NULL) {
-        aot_symbol fresh = {.name = aot_arena_strndup(u->arena, p->name, p->n), .source = "", .range = "",
+        aot_symbol fresh = {.name = aot_arena_strndup(u->arena, p->name, p->n),
+                            .source = "",
+                            .range = "",
                             .taken = AOT_HINT_ADDED};
         aot_vec_push(&u->symbols, fresh);
         s = &u->symbols.d[u->symbols.n - 1];
@@ -105,7 +113,8 @@ aot_status aot_hints_take(aot_unit *u, const char *text, aot_err *err)
     }
     AOT_TRY(check_pairs(text, err));
     if (bad) {
-        return AOT_FAIL(err, AOT_E_USAGE, "hint: '%.60s' is not NAME=NUMBER,NAME=NUMBER, as in s77=6", text);
+        return AOT_FAIL(err, AOT_E_USAGE,
+                        "hint: '%.60s' is not NAME=NUMBER,NAME=NUMBER, as in s77=6", text);
     }
     if (u != NULL) {
         forget_taken(u);
@@ -116,7 +125,7 @@ aot_status aot_hints_take(aot_unit *u, const char *text, aot_err *err)
     return AOT_OK;
 }
 
-/* ---- what is assumed ------------------------------------------------------------------------------ */
+/* ---- what is assumed ------------------------------------------------------------------------- */
 
 typedef struct finder {
     const aot_ctx *c;
@@ -150,9 +159,11 @@ const char *aot_assumed_text(const aot_ctx *c, aot_arena *a)
     for (size_t i = 0; i < f.names.n; i++) {
         aot_sb_addf(&names, "%s%s", i > 0 ? ", " : "", f.names.d[i]);
     }
-    const char *text = f.names.n == 0 ? NULL
-                                      : aot_arena_printf(a, "assumed: %s = %d (the log states no hint); --hint %s=6 sets it",
-                                                         aot_sb_text(&names), AOT_HINT_ASSUMED, f.names.d[0]);
+    const char *text =
+        f.names.n == 0
+            ? NULL
+            : aot_arena_printf(a, "assumed: %s = %d (the log states no hint); --hint %s=6 sets it",
+                               aot_sb_text(&names), AOT_HINT_ASSUMED, f.names.d[0]);
     for (size_t i = 0; i < f.names.n; i++) {
         free(f.names.d[i]);
     }

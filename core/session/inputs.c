@@ -93,7 +93,7 @@ static bool named_after(const char *placeholder, const char *source)
     return true;
 }
 
-/* ---- inputs by name and by memory: a unit may have thousands ---------------------------------- */
+/* ---- inputs by name and by memory: a unit may have thousands --------------------------------- */
 
 /* The hash of a name as named_after sees it. */
 static uint64_t name_key(const char *s)
@@ -121,7 +121,8 @@ typedef struct input_index {
     named_input *by_name; /* sorted; inputs without a source are not in it */
     size_t n;
     bool as_attributes; /* sources without what stands before the first name */
-    int *first_sharing; /* the first input with the same memory: a number that no other memory has */
+    /* the first input with the same memory: a number that no other memory has */
+    int *first_sharing;
 } input_index;
 
 /* An attribute is named after its source without the L[...] around the first name. */
@@ -258,7 +259,8 @@ static int *dynamo_storages(const aot_unit *u, size_t *n_out)
 }
 
 /* Which Dynamo input the k-th primal is; -1: unknown. */
-static int dynamo_input(const aot_graph *joint, const aot_node *n, size_t k, size_t n_primals, size_t n_dynamo)
+static int dynamo_input(const aot_graph *joint, const aot_node *n, size_t k, size_t n_primals,
+                        size_t n_dynamo)
 {
     int which = n->desc != 0            ? input_of_descriptor(aot_text(joint->ctx, n->desc))
                 : n_primals == n_dynamo ? (int)k
@@ -294,14 +296,16 @@ static void set_storages(aot_partition_in *in, const aot_unit *u, const aot_grap
     free(of_dynamo);
 }
 
-/* Paths of the parameters and buffers among the Dynamo graph's inputs; NULL without such a graph. */
+/* Paths of the parameters and buffers among the Dynamo graph's inputs; NULL without such a
+ * graph. */
 static const char **dynamo_paths(const aot_unit *u, aot_arena *a, size_t *n_out)
 {
     const aot_record *rec = aot_unit_stage(u, AOT_STAGE_DYNAMO);
     aot_ctx *c = aot_unit_new_ctx(u);
     aot_graph *g = NULL;
     const char **paths = NULL;
-    if (rec != NULL && rec->text != NULL && aot_parse_graph(&g, c, rec->text, rec->len, 1, NULL) == AOT_OK) {
+    if (rec != NULL && rec->text != NULL &&
+        aot_parse_graph(&g, c, rec->text, rec->len, 1, NULL) == AOT_OK) {
         input_index ix = index_of(u, false);
         aot_sb path = {0};
         paths = AOT_NEW_ARRAY(a, const char *, g->nodes.n + 1);
@@ -441,8 +445,8 @@ static void describe(aot_capture_input *x, const input_index *ix, const aot_inpu
     x->base = base != NULL ? described_type(c, base, device) : 0;
 }
 
-/* What the recorded ViewAndMutationMeta says of the inputs: it lists all of them in order, unless some
- * were dropped or made into one before it was taken. False: nothing that is of use. */
+/* What the recorded ViewAndMutationMeta says of the inputs: it lists all of them in order, unless
+ * some were dropped or made into one before it was taken. False: nothing that is of use. */
 static bool metadata_of_inputs(aot_fw_metadata *m, const aot_unit *u, const aot_graph *dynamo)
 {
     int n = 0;
@@ -511,7 +515,8 @@ aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo
                 in[i].is_leaf = m.inputs[k].is_leaf;
             }
         }
-        in[i].is_static |= strstr(name, "_parameters_") != NULL || strstr(name, "_buffers_") != NULL;
+        in[i].is_static |=
+            strstr(name, "_parameters_") != NULL || strstr(name, "_buffers_") != NULL;
     }
     index_free(&inputs);
     index_free(&attributes);

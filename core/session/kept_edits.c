@@ -1,6 +1,6 @@
-/* Keeps edits in table `kept_edit`: all lines of a unit in order, with those that it was opened with, so
- * that it is seen whether they still are what the later ones build on. Each change is written at once. A
- * row belongs to a unit by input and label, as a mark does. */
+/* Keeps edits in table `kept_edit`: all lines of a unit in order, with those that it was opened
+ * with, so that it is seen whether they still are what the later ones build on. Each change is
+ * written at once. A row belongs to a unit by input and label, as a mark does. */
 #include "session/kept_edits.h"
 
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static void bind_unit(sqlite3_stmt *q, const slot *s)
 {
     char label[96];
     sqlite3_bind_text(q, 1, input_of(s), -1, SQLITE_TRANSIENT);
-    sqlite3_bind_text(q, 2, aot_unit_label(&s->unit->key, label, sizeof label), -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(q, 2, aot_unit_label(&s->unit->key, label, sizeof label), -1,
+                      SQLITE_TRANSIENT);
 }
 
 /* ---- reading ---- */
@@ -63,8 +64,8 @@ static bool restore_unit(aot_model *m, size_t unit, const unit_lines *kept)
         (kept->lines.n == n && kept->n_in_force == n)) {
         return false;
     }
-    if (aot_model_restore_edits(m, unit, kept->lines.d + n, kept->lines.n - n, kept->n_in_force, &err) !=
-        AOT_OK) {
+    if (aot_model_restore_edits(m, unit, kept->lines.d + n, kept->lines.n - n, kept->n_in_force,
+                                &err) != AOT_OK) {
         return false; // of another version: they stay in the file until something else is edited
     }
     s->kept_version = s->version;
@@ -75,8 +76,9 @@ static bool restore_unit(aot_model *m, size_t unit, const unit_lines *kept)
 static bool holds_any(sqlite3 *db)
 {
     sqlite3_stmt *q = NULL;
-    bool any = sqlite3_prepare_v2(db, "SELECT 1 FROM kept_edit LIMIT 1", -1, &q, NULL) != SQLITE_OK ||
-               sqlite3_step(q) != SQLITE_DONE;
+    bool any =
+        sqlite3_prepare_v2(db, "SELECT 1 FROM kept_edit LIMIT 1", -1, &q, NULL) != SQLITE_OK ||
+        sqlite3_step(q) != SQLITE_DONE;
     sqlite3_finalize(q);
     return any;
 }
@@ -92,16 +94,20 @@ static size_t restore_session(aot_model *m, size_t from, size_t *n_units, aot_er
     sqlite3 *db = path != NULL ? aot_reader_read(path, table, err) : NULL;
     sqlite3_stmt *q = NULL;
     unit_lines kept = {.arena = aot_arena_new()};
-    int rc = db == NULL ? SQLITE_DONE
-                        : sqlite3_prepare_v2(db, "SELECT line, in_force FROM kept_edit WHERE input = ? AND "
-                                                 "label = ? ORDER BY idx", -1, &q, NULL);
+    int rc = db == NULL
+                 ? SQLITE_DONE
+                 : sqlite3_prepare_v2(db,
+                                      "SELECT line, in_force FROM kept_edit WHERE input = ? AND "
+                                      "label = ? ORDER BY idx",
+                                      -1, &q, NULL);
     bool any = db != NULL && holds_any(db);
     for (size_t u = from; u < end && any && (rc == SQLITE_OK || rc == SQLITE_DONE); u++) {
         rc = read_lines(&kept, q, aot_model_slot(m, u));
         *n_units += rc == SQLITE_DONE && restore_unit(m, u, &kept);
     }
     if (rc != SQLITE_OK && rc != SQLITE_DONE) {
-        aot_status ignored = AOT_FAIL(err, AOT_E_SESSION, "edits cannot be read: %s", sqlite3_errmsg(db));
+        aot_status ignored =
+            AOT_FAIL(err, AOT_E_SESSION, "edits cannot be read: %s", sqlite3_errmsg(db));
         (void)ignored;
         aot_err_in_file(err, path);
     }
@@ -117,7 +123,8 @@ aot_status aot_kept_edits_restore(aot_model *m, size_t *n_units, aot_err *err)
     size_t count = 0;
     aot_err mine = {0};
     for (size_t u = 0; u < aot_model_n_units(m);) {
-        u = m->slots.d[u].source < 0 || m->redactor != NULL ? u + 1 : restore_session(m, u, &count, &mine);
+        u = m->slots.d[u].source < 0 || m->redactor != NULL ? u + 1
+                                                            : restore_session(m, u, &count, &mine);
     }
     if (n_units != NULL) {
         *n_units = count;
@@ -137,8 +144,10 @@ static bool write_rows(sqlite3 *db, const slot *s)
         ok = sqlite3_step(q) == SQLITE_DONE;
     }
     sqlite3_finalize(q);
-    ok = ok && sqlite3_prepare_v2(db, "INSERT INTO kept_edit (input, label, idx, line, in_force, made) "
-                                      "VALUES (?, ?, ?, ?, ?, datetime('now'))", -1, &q, NULL) == SQLITE_OK;
+    ok = ok && sqlite3_prepare_v2(db,
+                                  "INSERT INTO kept_edit (input, label, idx, line, in_force, made) "
+                                  "VALUES (?, ?, ?, ?, ?, datetime('now'))",
+                                  -1, &q, NULL) == SQLITE_OK;
     for (size_t i = 0; ok && i < s->edits->n_all; i++) {
         sqlite3_reset(q);
         bind_unit(q, s);

@@ -1,10 +1,10 @@
-/* Keeps marks and notes in table `mark` of sessions, or of the side file, which has only this table. Rows
- * are read once, at the start; each change is written at once, by a connection of its own, so that
- * the session stays open for reading only.
+/* Keeps marks and notes in table `mark` of sessions, or of the side file, which has only this
+ * table. Rows are read once, at the start; each change is written at once, by a connection of its
+ * own, so that the session stays open for reading only.
  *
- * A row belongs to a unit by the file it came from and its label. In the side file, which serves all
- * inputs, the file is named with its whole path, and a unit of a session by that of the session too.
- * Which unit that is, is looked up when somebody asks: a session may hold thousands. */
+ * A row belongs to a unit by the file it came from and its label. In the side file, which serves
+ * all inputs, the file is named with its whole path, and a unit of a session by that of the session
+ * too. Which unit that is, is looked up when somebody asks: a session may hold thousands. */
 #include "session/marks.h"
 
 #include <errno.h>
@@ -23,7 +23,8 @@
 typedef struct unit_name {
     const char *label; /* NULL: not asked yet */
     const char *input, *side_input; /* side_input NULL: standard input */
-    const char *log;                /* the log behind a session: what was marked there is meant too */
+    /* the log behind a session: what was marked there is meant too */
+    const char *log;
     const char *session;            /* NULL: a log */
 } unit_name;
 
@@ -62,7 +63,8 @@ static const unit_name *name_of(aot_marks *k, size_t i)
         n->input = aot_arena_printf(k->arena, "%s", input);
         n->session = aot_model_unit_session(k->m, i);
         if (n->session != NULL) {
-            n->side_input = aot_arena_printf(k->arena, "%s: %s", whole_path(k->arena, n->session), input);
+            n->side_input =
+                aot_arena_printf(k->arena, "%s: %s", whole_path(k->arena, n->session), input);
             n->log = whole_path(k->arena, input);
         } else if (strcmp(input, "-") != 0) {
             n->side_input = whole_path(k->arena, input);
@@ -79,7 +81,8 @@ static bool is_about(aot_marks *k, const row *r, size_t unit)
     const unit_name *n = name_of(k, unit);
     bool file;
     if (r->session != NULL) {
-        file = n->session != NULL && strcmp(n->session, r->session) == 0 && strcmp(n->input, r->input) == 0;
+        file = n->session != NULL && strcmp(n->session, r->session) == 0 &&
+               strcmp(n->input, r->input) == 0;
     } else {
         file = (n->side_input != NULL && strcmp(n->side_input, r->input) == 0) ||
                (n->log != NULL && strcmp(n->log, r->input) == 0);
@@ -122,8 +125,10 @@ static void read_row(aot_marks *k, const char *session, sqlite3_stmt *q)
 static int read_rows(aot_marks *k, sqlite3 *db, const char *session)
 {
     sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(db, "SELECT input, label, stage, node, letter, text, made FROM mark "
-                                    "ORDER BY id", -1, &q, NULL);
+    int rc = sqlite3_prepare_v2(db,
+                                "SELECT input, label, stage, node, letter, text, made FROM mark "
+                                "ORDER BY id",
+                                -1, &q, NULL);
     while (rc == SQLITE_OK || rc == SQLITE_ROW) {
         rc = sqlite3_step(q);
         if (rc == SQLITE_ROW) {
@@ -207,7 +212,8 @@ static const aot_mark *find(aot_marks *k, size_t unit, const char *node, bool le
 {
     for (size_t i = k->rows.n; i-- > 0;) {
         const aot_mark *m = &k->rows.d[i].mark;
-        if ((m->letter != 0) == letter && strcmp(m->node, node) == 0 && is_about(k, &k->rows.d[i], unit)) {
+        if ((m->letter != 0) == letter && strcmp(m->node, node) == 0 &&
+            is_about(k, &k->rows.d[i], unit)) {
             return m;
         }
     }
@@ -246,8 +252,13 @@ static bool run_bound(sqlite3 *db, const char *sql, const char *input, const cha
     char letter[2] = {m->letter, 0};
     bool ok = sqlite3_prepare_v2(db, sql, -1, &q, NULL) == SQLITE_OK;
     if (ok) {
-        const char *values[] = {input, label, aot_stage_get(m->stage)->name, m->node,
-                                m->letter != 0 ? letter : NULL, m->letter != 0 ? NULL : m->text, m->made};
+        const char *values[] = {input,
+                                label,
+                                aot_stage_get(m->stage)->name,
+                                m->node,
+                                m->letter != 0 ? letter : NULL,
+                                m->letter != 0 ? NULL : m->text,
+                                m->made};
         for (int i = 0; i < sqlite3_bind_parameter_count(q); i++) {
             sqlite3_bind_text(q, i + 1, values[i], -1, SQLITE_TRANSIENT);
         }
@@ -257,23 +268,26 @@ static bool run_bound(sqlite3 *db, const char *sql, const char *input, const cha
     return ok;
 }
 
-/* Puts a mark into a file; letters of the input that are the same, or the node's old note, give way. */
-static bool write_row(const char *path, const char *input, const char *label, const aot_mark *m, bool create,
-                      aot_sb *why)
+/* Puts a mark into a file; letters of the input that are the same, or the node's old note, give
+ * way. */
+static bool write_row(const char *path, const char *input, const char *label, const aot_mark *m,
+                      bool create, aot_sb *why)
 {
     sqlite3 *db = aot_reader_begin(path, "mark", create, why);
     if (db == NULL) {
         return false;
     }
-    bool ok = run_bound(db,
-                         m->letter != 0
-                             ? "DELETE FROM mark WHERE letter = ?5 AND input = ?1"
-                             : "DELETE FROM mark WHERE letter IS NULL AND input = ?1 AND label = ?2 AND "
-                               "node = ?4",
-                         input, label, m);
+    bool ok = run_bound(
+        db,
+        m->letter != 0 ? "DELETE FROM mark WHERE letter = ?5 AND input = ?1"
+                       : "DELETE FROM mark WHERE letter IS NULL AND input = ?1 AND label = ?2 AND "
+                         "node = ?4",
+        input, label, m);
     if (ok && (m->letter != 0 || m->text[0] != '\0')) {
-        ok = run_bound(db, "INSERT INTO mark (input, label, stage, node, letter, text, made) VALUES "
-                           "(?1, ?2, ?3, ?4, ?5, ?6, ?7)", input, label, m);
+        ok = run_bound(db,
+                       "INSERT INTO mark (input, label, stage, node, letter, text, made) VALUES "
+                       "(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                       input, label, m);
     }
     return aot_reader_end(db, ok, why);
 }
@@ -329,9 +343,10 @@ static void replace(aot_marks *k, const aot_mark *m)
     size_t to = 0;
     for (size_t i = 0; i < k->rows.n; i++) {
         const row *old = &k->rows.d[i];
-        bool same = m->letter != 0 ? old->mark.letter == m->letter
-                                   : old->mark.letter == 0 && strcmp(old->mark.node, m->node) == 0 &&
-                                         is_about(k, old, m->unit);
+        bool same = m->letter != 0
+                        ? old->mark.letter == m->letter
+                        : old->mark.letter == 0 && strcmp(old->mark.node, m->node) == 0 &&
+                              is_about(k, old, m->unit);
         if (!same) {
             k->rows.d[to++] = *old;
         }
@@ -353,7 +368,10 @@ static aot_status change(aot_marks *k, size_t unit, aot_stage s, const char *nod
     time_t now = time(NULL);
     struct tm tm;
     strftime(made, sizeof made, "%Y-%m-%d %H:%M:%S", gmtime_r(&now, &tm));
-    aot_mark m = {.unit = unit, .stage = s, .node = aot_arena_printf(k->arena, "%s", node), .letter = letter,
+    aot_mark m = {.unit = unit,
+                  .stage = s,
+                  .node = aot_arena_printf(k->arena, "%s", node),
+                  .letter = letter,
                   .text = aot_arena_printf(k->arena, "%s", text),
                   .made = aot_arena_printf(k->arena, "%s", made)};
     keep(k, &m);
@@ -370,8 +388,8 @@ aot_status aot_marks_set(aot_marks *k, size_t unit, aot_stage s, const char *nod
     return change(k, unit, s, node, letter, "", err);
 }
 
-aot_status aot_marks_note(aot_marks *k, size_t unit, aot_stage s, const char *node, const char *text,
-                          aot_err *err)
+aot_status aot_marks_note(aot_marks *k, size_t unit, aot_stage s, const char *node,
+                          const char *text, aot_err *err)
 {
     return change(k, unit, s, node, 0, text, err);
 }

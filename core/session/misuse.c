@@ -38,7 +38,8 @@ aot_misuse aot_misuse_find(const char *name)
 
 aot_status misuse_nothing(const misuse *m, const char *lacks)
 {
-    return AOT_FAIL(m->err, AOT_E_USAGE, "--misuse %s: the unit has %s", infos[m->kind].name, lacks);
+    return AOT_FAIL(m->err, AOT_E_USAGE, "--misuse %s: the unit has %s", infos[m->kind].name,
+                    lacks);
 }
 
 aot_status misuse_caught(misuse *m, aot_status s, const aot_err *e)
@@ -56,27 +57,39 @@ aot_status misuse_caught(misuse *m, aot_status s, const aot_err *e)
 aot_run_in misuse_call(const misuse *m, aot_xval *outer)
 {
     const aot_runnable *r = m->in->r;
-    return (aot_run_in){.calling = &r->capture.calling, .graph = r->joint, .cut = r->cut, .outer = outer, .names = r->sources,
-                        .debug_assert = r->debug_assert, .trace = m->in->trace};
+    return (aot_run_in){.calling = &r->capture.calling,
+                        .graph = r->joint,
+                        .cut = r->cut,
+                        .outer = outer,
+                        .names = r->sources,
+                        .debug_assert = r->debug_assert,
+                        .trace = m->in->trace};
 }
 
-void misuse_compare(misuse *m, aot_verify_kind kind, const char *name, const aot_xval *got, const aot_xval *expected)
+void misuse_compare(misuse *m, aot_verify_kind kind, const char *name, const aot_xval *got,
+                    const aot_xval *expected)
 {
     aot_ulps u;
     aot_ulps_compare(&u, got, expected, NULL);
     if (u.differs) {
         vf_finding(&m->v, kind, "call", name, 1, &u, "%s is not what %s", name,
-                   kind == AOT_VERIFY_GRADIENT ? "one call after the other gives" : "compiling again gives");
+                   kind == AOT_VERIFY_GRADIENT ? "one call after the other gives"
+                                               : "compiling again gives");
     }
 }
 
-aot_status aot_misuse_try(aot_verify_out *out, const aot_misuse_in *in, aot_misuse kind, aot_err *err)
+aot_status aot_misuse_try(aot_verify_out *out, const aot_misuse_in *in, aot_misuse kind,
+                          aot_err *err)
 {
     const aot_runnable *r = in->r;
-    const aot_verify_in facts = {.calling = &r->capture.calling, .joint = r->joint, .cut = r->cut, .names = r->sources,
+    const aot_verify_in facts = {.calling = &r->capture.calling,
+                                 .joint = r->joint,
+                                 .cut = r->cut,
+                                 .names = r->sources,
                                  .seed = in->seed};
     *out = (aot_verify_out){.arena = aot_arena_new()};
-    misuse m = {.in = in, .kind = kind, .n_outer = (unsigned)r->capture.calling.n_outer, .err = err};
+    misuse m = {
+        .in = in, .kind = kind, .n_outer = (unsigned)r->capture.calling.n_outer, .err = err};
     m.v = (verify){.in = &facts, .out = out, .x = aot_exec_new()};
     aot_status s = tries[kind](&m);
     vf_note(&m.v, "Dynamo: %s", infos[kind].dynamo);

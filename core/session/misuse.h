@@ -1,5 +1,5 @@
-/* Calling a compiled unit other than it was compiled for: with other aliasing of its inputs, or in another order. Who
- * catches it, and what comes out where nobody does.
+/* Calling a compiled unit other than it was compiled for: with other aliasing of its inputs, or in
+ * another order. Who catches it, and what comes out where nobody does.
  * Mirrors torch/_functorch/_aot_autograd/runtime_wrappers.py, and autograd's saved tensors. */
 #ifndef AOT_SESSION_MISUSE_H
 #define AOT_SESSION_MISUSE_H
@@ -33,10 +33,12 @@ typedef struct aot_misuse_in {
     aot_wrapper_trace *trace; /* NULL */
 } aot_misuse_in;
 
-/* Tries it. Findings: kind "check" of who refuses the call, with what PyTorch says; else outputs and mutated inputs that are
- * not what compiling again would give. None: the compiled unit holds for it. Notes say what was given, and what Dynamo and
- * AOTAutograd do. Free with aot_verify_free, also after an error.
+/* Tries it. Findings: kind "check" of who refuses the call, with what PyTorch says; else outputs
+ * and mutated inputs that are not what compiling again would give. None: the compiled unit holds
+ * for it. Notes say what was given, and what Dynamo and AOTAutograd do. Free with aot_verify_free,
+ * also after an error.
  * Errors: E_USAGE (the unit has no inputs to try it with), of the operators, of tracing again. */
-AOT_NODISCARD aot_status aot_misuse_try(aot_verify_out *out, const aot_misuse_in *in, aot_misuse kind, aot_err *err);
+AOT_NODISCARD aot_status aot_misuse_try(aot_verify_out *out, const aot_misuse_in *in,
+                                        aot_misuse kind, aot_err *err);
 
 #endif

@@ -42,7 +42,8 @@ static void make_tangents(calls *c)
     for (unsigned i = 0; i < c->out[0].n_outputs; i++) {
         const aot_xval *o = &c->out[0].outputs[i];
         if (c->in.calling->meta.outputs[i].requires_grad && o->kind == AOT_X_ARRAY) {
-            aot_array *t = aot_array_new(NULL, (aot_dtype)o->u.array->dtype, o->u.array->ndim, o->u.array->size);
+            aot_array *t = aot_array_new(NULL, (aot_dtype)o->u.array->dtype, o->u.array->ndim,
+                                         o->u.array->size);
             vf_fill_normal(t, &state);
             c->tangents[c->n_tangents++] = aot_xv_array(t);
         }
@@ -72,12 +73,14 @@ static bool has_backward(const misuse *m)
 
 static const char no_backward[] = "no backward";
 
-/* ---- two forwards before a backward ---------------------------------------------------------------------- */
+/* ---- two forwards before a backward ---------------------------------------------------------- */
 
 static void tell_held(misuse *m, const calls *c)
 {
     aot_held_bytes a = aot_wrapped_held(c->call[0]), b = aot_wrapped_held(c->call[1]);
-    vf_note(&m->v, "held until the backwards: %lld B of saved values by the first call, %lld B by the second, %lld B together; %lld B of what is saved are the inputs' own",
+    vf_note(&m->v,
+            "held until the backwards: %lld B of saved values by the first call, %lld B by the "
+            "second, %lld B together; %lld B of what is saved are the inputs' own",
             (long long)a.own, (long long)b.own, (long long)(a.own + b.own), (long long)a.of_inputs);
 }
 
@@ -87,8 +90,9 @@ static void compare_gradients(misuse *m, const calls *got, const calls *expected
         for (unsigned i = 0; i < m->n_outer; i++) {
             const aot_xval *g = &got->out[k].grads[i];
             m->v.out->n_gradients += g->kind != AOT_X_NONE;
-            misuse_compare(m, AOT_VERIFY_GRADIENT, vf_text(&m->v, "the gradient of %s, call %u", m->in->r->sources[i], k), g,
-                           &expected->out[k].grads[i]);
+            misuse_compare(m, AOT_VERIFY_GRADIENT,
+                           vf_text(&m->v, "the gradient of %s, call %u", m->in->r->sources[i], k),
+                           g, &expected->out[k].grads[i]);
         }
     }
 }
@@ -117,7 +121,8 @@ aot_status misuse_TWO_FORWARDS(misuse *m)
         s = s == AOT_OK ? backward(&c, 1, false) : s;
     }
     aot_generator behind = *aot_exec_generator(m->v.x);
-    if (s == AOT_OK && in_order(&ordered, m) && vf_same_state(&behind, aot_exec_generator(m->v.x))) {
+    if (s == AOT_OK && in_order(&ordered, m) &&
+        vf_same_state(&behind, aot_exec_generator(m->v.x))) {
         compare_gradients(m, &c, &ordered);
     }
     finish(&ordered);
@@ -126,7 +131,7 @@ aot_status misuse_TWO_FORWARDS(misuse *m)
     return s;
 }
 
-/* ---- backwards ------------------------------------------------------------------------------------------- */
+/* ---- backwards ------------------------------------------------------------------------------- */
 
 aot_status misuse_BACKWARD_TWICE(misuse *m)
 {
@@ -160,7 +165,7 @@ aot_status misuse_RETAIN_GRAPH(misuse *m)
     return s;
 }
 
-/* ---- what is saved is written ---------------------------------------------------------------------------- */
+/* ---- what is saved is written ---------------------------------------------------------------- */
 
 static int input_of(const calls *c, const aot_storage *s)
 {
@@ -199,12 +204,13 @@ aot_status misuse_WRITTEN_SAVED(misuse *m)
         c.outer[i].u.array->storage->version++;
         s = backward(&c, 0, false);
     }
-    s = s == AOT_OK && i < 0 ? misuse_nothing(m, "no input that is saved") : misuse_caught(m, s, &c.err);
+    s = s == AOT_OK && i < 0 ? misuse_nothing(m, "no input that is saved")
+                             : misuse_caught(m, s, &c.err);
     finish(&c);
     return s;
 }
 
-/* ---- requires_grad --------------------------------------------------------------------------------------- */
+/* ---- requires_grad --------------------------------------------------------------------------- */
 
 static int without_gradient(const misuse *m)
 {
@@ -225,7 +231,8 @@ aot_status misuse_REQUIRES_GRAD(misuse *m)
     int at = without_gradient(m);
     calls c;
     if (at < 0 || !has_backward(m)) {
-        return misuse_nothing(m, has_backward(m) ? "no input of floats that requires no grad" : no_backward);
+        return misuse_nothing(m, has_backward(m) ? "no input of floats that requires no grad"
+                                                 : no_backward);
     }
     bool *wants = aot_xcalloc(m->n_outer + 1u, sizeof *wants);
     for (int i = 0; i < how->n_outer; i++) {
@@ -239,7 +246,8 @@ aot_status misuse_REQUIRES_GRAD(misuse *m)
     s = misuse_caught(m, s, &c.err);
     if (s == AOT_OK && m->v.out->findings.n == 0) {
         vf_finding(&m->v, AOT_VERIFY_GRADIENT, "call", m->in->r->sources[at], 1, NULL,
-                   "%s gets no gradient: the unit was compiled for one that does not require grad", m->in->r->sources[at]);
+                   "%s gets no gradient: the unit was compiled for one that does not require grad",
+                   m->in->r->sources[at]);
     }
     finish(&c);
     free(wants);

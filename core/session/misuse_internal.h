@@ -19,12 +19,15 @@ typedef struct misuse {
 #undef MISUSE_INPUTS
 #undef MISUSE_CALLS
 
-aot_status misuse_nothing(const misuse *m, const char *lacks); /* the error that there is nothing to try it with */
-/* A call that a wrapper or autograd refused: E_USAGE becomes a finding, any other error stays one. */
+aot_status misuse_nothing(const misuse *m,
+                          const char *lacks); /* the error that there is nothing to try it with */
+/* A call that a wrapper or autograd refused: E_USAGE becomes a finding, any other error stays
+ * one. */
 aot_status misuse_caught(misuse *m, aot_status s, const aot_err *e);
 /* The unit as the call takes it. */
 aot_run_in misuse_call(const misuse *m, aot_xval *outer);
 /* Findings where values of two runs differ. */
-void misuse_compare(misuse *m, aot_verify_kind kind, const char *name, const aot_xval *got, const aot_xval *expected);
+void misuse_compare(misuse *m, aot_verify_kind kind, const char *name, const aot_xval *got,
+                    const aot_xval *expected);
 
 #endif

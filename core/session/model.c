@@ -127,7 +127,8 @@ static aot_status open_units(aot_model *m, const source *s, aot_err *err)
     bool has = aot_session_has_calls(s->session) && m->redactor == NULL; /* values are the user's */
     int run = has ? (int)m->sources.n : 0;
     for (size_t i = 0; i < n; i++) {
-        aot_vec_push(&m->slots, ((slot){.id = ids[i], .source = (int)m->sources.n - 1, .run = run}));
+        aot_vec_push(&m->slots,
+                     ((slot){.id = ids[i], .source = (int)m->sources.n - 1, .run = run}));
     }
     free(ids);
     return aot_query_files(s->queries, add_file, m, err);
@@ -163,8 +164,9 @@ static aot_status open_input(aot_model *m, const char *path, aot_err *err)
     m->input = path;
     aot_import_sink sink = sink_of(m);
     aot_model_file f = {.path = shown_path(m, path)};
-    aot_status st = o->text != NULL ? aot_import_bytes(path, o->text, o->n_text, &sink, &f.stats, err)
-                                    : aot_import(path, &sink, &f.stats, err);
+    aot_status st = o->text != NULL
+                        ? aot_import_bytes(path, o->text, o->n_text, &sink, &f.stats, err)
+                        : aot_import(path, &sink, &f.stats, err);
     if (st != AOT_OK) {
         aot_err_in_file(err, path);
     }

@@ -6,8 +6,8 @@
 #include "session/hints.h"
 #include "session/model_internal.h"
 
-/* Forgets what follows from the joint graph; passes: the partitioner too, for what is cut is another
- * graph; retraced: and what the joint graph follows from. */
+/* Forgets what follows from the joint graph; passes: the partitioner too, for what is cut is
+ * another graph; retraced: and what the joint graph follows from. */
 static void forget_derived(slot *s, bool passes, bool retraced)
 {
     static const aot_err none = {0};
@@ -53,8 +53,10 @@ static aot_unit_edit *policy_line(aot_model *m, size_t unit, size_t i)
     return &e->d[e->n - m->policy.n + i];
 }
 
-/* A line that matched nothing in `missed` units, first in unit `first`: an error if it matched in none. */
-static aot_status judge_line(aot_model *m, size_t i, bool matched, size_t missed, size_t first, aot_err *err)
+/* A line that matched nothing in `missed` units, first in unit `first`: an error if it matched in
+ * none. */
+static aot_status judge_line(aot_model *m, size_t i, bool matched, size_t missed, size_t first,
+                             aot_err *err)
 {
     aot_unit_edit *e = policy_line(m, first, i);
     if (!matched) {
@@ -69,9 +71,11 @@ static aot_status judge_line(aot_model *m, size_t i, bool matched, size_t missed
     if (missed > 1) {
         snprintf(more, sizeof more, " and %zu more of %zu", missed - 1, m->slots.n);
     }
-    aot_import_note note = {.kind = "policy", .line = e->at, .file = aot_arena_printf(m->arena, "%s", e->file)};
-    note.text = aot_arena_printf(m->arena, "'%.120s' matches nothing in unit %zu %s%s", e->line, first,
-                                 aot_unit_label(&aot_model_unit(m, first)->key, label, sizeof label), more);
+    aot_import_note note = {
+        .kind = "policy", .line = e->at, .file = aot_arena_printf(m->arena, "%s", e->file)};
+    note.text =
+        aot_arena_printf(m->arena, "'%.120s' matches nothing in unit %zu %s%s", e->line, first,
+                         aot_unit_label(&aot_model_unit(m, first)->key, label, sizeof label), more);
     aot_vec_push(&m->notes, note);
     return AOT_OK;
 }
@@ -177,7 +181,8 @@ aot_status aot_model_restore_edits(aot_model *m, size_t unit, const char *const 
     return AOT_OK;
 }
 
-/* The list counts as empty meanwhile; nothing of the slot is made anew but the partitioner's caches. */
+/* The list counts as empty meanwhile; nothing of the slot is made anew but the partitioner's
+ * caches. */
 static int64_t bytes_without(aot_model *m, size_t unit)
 {
     slot *s = aot_model_slot(m, unit);
@@ -193,8 +198,8 @@ static int64_t bytes_without(aot_model *m, size_t unit)
         return -1;
     }
     s->edits->n = 0;
-    bool same = aot_model_config(m, unit, &plain, NULL) == AOT_OK && traces_alike(&config, &plain) &&
-                config.fallback_random == plain.fallback_random;
+    bool same = aot_model_config(m, unit, &plain, NULL) == AOT_OK &&
+                traces_alike(&config, &plain) && config.fallback_random == plain.fallback_random;
     bool cut = same && aot_partitioner_solve(s->partitioner, &p, &plain, NULL, 0, NULL) == AOT_OK;
     s->edits->n = n;
     int64_t bytes = cut ? aot_saved_tensor_bytes(p) : -1;
@@ -207,7 +212,8 @@ int64_t aot_model_unedited_bytes(aot_model *m, size_t unit)
     slot *s = aot_model_slot(m, unit);
     if (!s->plain_tried) {
         s->plain_bytes = bytes_without(m, unit);
-        s->plain_tried = s->plain_bytes >= 0; // what was traced otherwise is known once it is undone
+        // what was traced otherwise is known once it is undone
+        s->plain_tried = s->plain_bytes >= 0;
     }
     return s->plain_tried ? s->plain_bytes : -1;
 }

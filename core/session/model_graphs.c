@@ -90,14 +90,16 @@ static aot_status capture(aot_model *m, size_t unit, aot_err *err)
         AOT_TRY(aot_model_config(m, unit, &config, err));
         s->capture_tried = true;
         aot_stage from = aot_unit_source(s->unit);
-        if (parse_stage(s, from != AOT_N_STAGES ? from : AOT_STAGE_DYNAMO, &s->capture_err) == AOT_OK) {
+        if (parse_stage(s, from != AOT_N_STAGES ? from : AOT_STAGE_DYNAMO, &s->capture_err) ==
+            AOT_OK) {
             aot_status st =
                 aot_derive_capture(s->captured, s->unit, s->graphs[from], &config, NULL,
                                    &s->calling, &s->capture_err);
             (void)st; /* kept in capture_err */
         }
     }
-    return s->capture_err.code != AOT_OK ? take_once(&s->capture_err, &s->capture_tried, err) : AOT_OK;
+    return s->capture_err.code != AOT_OK ? take_once(&s->capture_err, &s->capture_tried, err)
+                                         : AOT_OK;
 }
 
 static aot_status captured_stage(aot_model *m, size_t unit, aot_stage stage, const aot_graph **out,
@@ -106,13 +108,14 @@ static aot_status captured_stage(aot_model *m, size_t unit, aot_stage stage, con
     slot *s = aot_model_slot(m, unit);
     AOT_TRY(capture(m, unit, err));
     *out = s->captured[stage];
-    return *out != NULL ? AOT_OK
-                        : AOT_FAIL(err, AOT_E_PIPELINE, "no %s graph: the unit takes the %s path (%s)",
-                                   aot_stage_get(stage)->name,
-                                   s->captured[AOT_STAGE_EXPORT] != NULL      ? "export"
-                                   : s->captured[AOT_STAGE_INFERENCE] != NULL ? "inference"
-                                                                              : "autograd",
-                                   s->calling != NULL ? s->calling->path_reason : "");
+    return *out != NULL
+               ? AOT_OK
+               : AOT_FAIL(err, AOT_E_PIPELINE, "no %s graph: the unit takes the %s path (%s)",
+                          aot_stage_get(stage)->name,
+                          s->captured[AOT_STAGE_EXPORT] != NULL      ? "export"
+                          : s->captured[AOT_STAGE_INFERENCE] != NULL ? "inference"
+                                                                     : "autograd",
+                          s->calling != NULL ? s->calling->path_reason : "");
 }
 
 /* The joint graph: recorded, or derived from the Dynamo graph. */
@@ -172,7 +175,8 @@ aot_status aot_model_runtime(aot_model *m, size_t unit, const aot_runtime **out,
     if (!s->runtime_tried) {
         aot_config config;
         const aot_partition *p = NULL;
-        bool dynamo = aot_unit_stage_status(s->unit, AOT_STAGE_DYNAMO).origin == AOT_ORIGIN_RECORDED;
+        bool dynamo =
+            aot_unit_stage_status(s->unit, AOT_STAGE_DYNAMO).origin == AOT_ORIGIN_RECORDED;
         AOT_TRY(aot_model_config(m, unit, &config, err));
         s->runtime_tried = true;
         if (dynamo && capture(m, unit, &s->runtime_err) != AOT_OK) {
@@ -187,7 +191,8 @@ aot_status aot_model_runtime(aot_model *m, size_t unit, const aot_runtime **out,
         if (aot_model_partition(m, unit, &p, NULL) != AOT_OK) {
             p = NULL;
         }
-        aot_err *why = s->runtime_err.code == AOT_OK ? &s->runtime_err : NULL; // the first tells more
+        // the first tells more
+        aot_err *why = s->runtime_err.code == AOT_OK ? &s->runtime_err : NULL;
         if (aot_derive_runtime(&s->runtime, s->unit, dynamo ? s->calling : NULL, p, &config,
                                s->ctx->arena, why) != AOT_OK) {
             s->runtime = NULL;
@@ -201,7 +206,8 @@ const char *aot_model_assumed(aot_model *m, size_t unit)
 {
     slot *s = aot_model_slot(m, unit);
     static const aot_stage order[] = {AOT_STAGE_JOINT, AOT_STAGE_INFERENCE, AOT_STAGE_FORWARD};
-    for (size_t i = 0; i < sizeof order / sizeof *order && s->ctx == NULL && !s->assumed_sought; i++) {
+    for (size_t i = 0; i < sizeof order / sizeof *order && s->ctx == NULL && !s->assumed_sought;
+         i++) {
         const aot_record *r = aot_unit_stage(s->unit, order[i]);
         if (r != NULL && r->text != NULL && memmem(r->text, r->len, "Sym(", 4) != NULL) {
             aot_status st = parse_stage(s, order[i], NULL);

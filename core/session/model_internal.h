@@ -73,8 +73,8 @@ slot *aot_model_slot(const aot_model *m, size_t i);
 aot_status aot_model_take_err(const aot_err *kept, aot_err *err);
 /* Lets go of what the slot owns of partitions. */
 void aot_model_drop_partitions(slot *s);
-/* Cuts each of several units under the policy. Errors: E_USAGE: a line matches in none; a note says which
- * lines match nothing in some. */
+/* Cuts each of several units under the policy. Errors: E_USAGE: a line matches in none; a note says
+ * which lines match nothing in some. */
 aot_status aot_model_try_policy(aot_model *m, aot_err *err);
 
 #endif

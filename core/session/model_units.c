@@ -78,17 +78,21 @@ const char *aot_model_unit_session(const aot_model *m, size_t unit)
     return s->source < 0 ? NULL : aot_session_path(m->sources.d[s->source].session);
 }
 
-size_t aot_model_checks(const aot_model *m, size_t unit, aot_check_result out[AOT_N_STAGES], aot_arena *a)
+size_t aot_model_checks(const aot_model *m, size_t unit, aot_check_result out[AOT_N_STAGES],
+                        aot_arena *a)
 {
     const slot *s = &m->slots.d[unit];
-    return s->source < 0 || m->redactor != NULL ? 0 : aot_query_checks(m->sources.d[s->source].queries, s->id, out, a);
+    return s->source < 0 || m->redactor != NULL
+               ? 0
+               : aot_query_checks(m->sources.d[s->source].queries, s->id, out, a);
 }
 
 aot_status aot_model_calls(aot_model *m, size_t unit, const aot_calls **out, aot_err *err)
 {
     slot *s = aot_model_slot(m, unit);
     if (s->calls == NULL && s->run > 0) {
-        AOT_TRY(aot_calls_read(&s->calls, m->sources.d[s->run - 1].queries, s->source < 0 ? -1 : s->id,
+        AOT_TRY(aot_calls_read(&s->calls, m->sources.d[s->run - 1].queries,
+                               s->source < 0 ? -1 : s->id,
                                s->source < 0 ? aot_unit_graph(s->unit) : -1, err));
     }
     *out = s->calls != NULL && s->calls->compiled.n > 0 ? s->calls : NULL;
@@ -130,17 +134,19 @@ aot_status aot_model_config(aot_model *m, size_t unit, aot_config *out, aot_err 
     return aot_unit_config(out, aot_model_slot(m, unit)->unit, m->settings, m->n_settings, err);
 }
 
-aot_status aot_model_redact_text(aot_sb *out, const aot_model *m, aot_stage stage, const char *text, size_t n,
-                                 aot_err *err)
+aot_status aot_model_redact_text(aot_sb *out, const aot_model *m, aot_stage stage, const char *text,
+                                 size_t n, aot_err *err)
 {
-    aot_record rec = {.name = aot_stage_get(stage)->name, .text = text, .len = n, .line = 1, .stage = stage};
+    aot_record rec = {
+        .name = aot_stage_get(stage)->name, .text = text, .len = n, .line = 1, .stage = stage};
     aot_arena *a = aot_arena_new();
     aot_status s = AOT_OK;
     aot_redact_record(m->redactor, &rec, a);
     if (rec.text != NULL) {
         aot_sb_add(out, rec.text, rec.len);
     } else {
-        s = AOT_FAIL(err, AOT_E_GRAPH, "%s cannot be redacted: its text is not read in full", rec.name);
+        s = AOT_FAIL(err, AOT_E_GRAPH, "%s cannot be redacted: its text is not read in full",
+                     rec.name);
     }
     aot_arena_free(a);
     return s;
@@ -155,7 +161,8 @@ size_t aot_model_restarted_as(const aot_model *m, size_t unit)
     for (size_t i = unit + 1; u->key.frame >= 0 && i < m->slots.n && i - unit <= NEAR; i++) {
         const aot_unit *next = aot_model_slot(m, i)->unit;
         if (strcmp(u->input, next->input) == 0 && aot_unit_other_attempt(u, next)) {
-            return aot_unit_was_restarted(u, next) ? i : SIZE_MAX; // an earlier one: another run in the same log
+            // an earlier one: another run in the same log
+            return aot_unit_was_restarted(u, next) ? i : SIZE_MAX;
         }
     }
     return SIZE_MAX;
@@ -182,7 +189,8 @@ static size_t main_graph_nodes(aot_model *m, size_t unit)
                                       AOT_STAGE_FORWARD, AOT_STAGE_BACKWARD, AOT_STAGE_DYNAMO};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         const aot_graph *g = NULL;
-        if (aot_unit_stage_status(aot_model_slot(m, unit)->unit, order[i]).origin == AOT_ORIGIN_RECORDED &&
+        if (aot_unit_stage_status(aot_model_slot(m, unit)->unit, order[i]).origin ==
+                AOT_ORIGIN_RECORDED &&
             aot_model_graph(m, unit, order[i], &g, NULL) == AOT_OK) {
             return g->nodes.n;
         }

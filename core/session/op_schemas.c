@@ -8,7 +8,8 @@
 enum { MAX_ARGS = 32 };
 typedef struct use {
     const char *record;          /* the text of the whole graph */
-    aot_span name[MAX_ARGS];     /* of the arguments that are read, then of those that are written */
+    /* of the arguments that are read, then of those that are written */
+    aot_span name[MAX_ARGS];
     aot_span value[MAX_ARGS];
     unsigned n_read, n_written;
 } use;
@@ -79,7 +80,8 @@ static bool read_use(use *u, const char *p, const char *end)
             u->value[u->n_read++] = value;
         } else if (key.n == sizeof bases - 1 && memcmp(key.s, bases, key.n) == 0) {
             all = value;
-        } else if (key.n > sizeof base && memcmp(key.s + key.n - strlen(base), base, strlen(base)) == 0) {
+        } else if (key.n > sizeof base &&
+                   memcmp(key.s + key.n - strlen(base), base, strlen(base)) == 0) {
             name[u->n_written] = (aot_span){key.s + 1, key.n - 1 - strlen(base)};
             index[u->n_written++] = value;
         }
@@ -95,8 +97,10 @@ static bool read_use(use *u, const char *p, const char *end)
 /* The type that the recorded graph gives a value: "f32[4, 3][3, 1]cpu"; n 0: it is no value. */
 static aot_span type_in(const char *record, aot_span value)
 {
-    for (const char *p = record; (p = memmem(p, strlen(p), value.s, value.n)) != NULL; p += value.n) {
-        if (value.n != 0 && p > record && (p[-1] == ' ' || p[-1] == '\t') && strncmp(p + value.n, ": \"", 3) == 0) {
+    for (const char *p = record; (p = memmem(p, strlen(p), value.s, value.n)) != NULL;
+         p += value.n) {
+        if (value.n != 0 && p > record && (p[-1] == ' ' || p[-1] == '\t') &&
+            strncmp(p + value.n, ": \"", 3) == 0) {
             const char *type = p + value.n + 3, *quote = strchr(type, '"');
             return quote != NULL ? (aot_span){type, (size_t)(quote - type)} : (aot_span){"", 0};
         }
@@ -122,7 +126,8 @@ static long placeholder_number(const aot_graph *g, aot_node_id id)
     return aot_node_at(g, id)->kind == AOT_PLACEHOLDER ? k : -1;
 }
 
-/* How well an argument of the Dynamo call agrees with one that was recorded; < 0: it cannot be that. */
+/* How well an argument of the Dynamo call agrees with one that was recorded; < 0: it cannot be
+ * that. */
 static int agreement(const aot_graph *g, const aot_arg *a, const use *u, unsigned k)
 {
     aot_span type = type_in(u->record, u->value[k]);
@@ -130,8 +135,10 @@ static int agreement(const aot_graph *g, const aot_arg *a, const use *u, unsigne
         return k >= u->n_read || type.n != 0 ? -1 : 0;
     }
     const char *own = aot_text(g->ctx, aot_meta_get(g->ctx, aot_node_at(g, a->u.node)->meta)->text);
-    if (type.n != 0 && *own != '\0' && (strlen(own) != type.n || memcmp(own, type.s, type.n) != 0)) {
-        return k < u->n_read ? -1 : 0; // of what is written the base was recorded, the call may take a view
+    if (type.n != 0 && *own != '\0' &&
+        (strlen(own) != type.n || memcmp(own, type.s, type.n) != 0)) {
+        // of what is written the base was recorded, the call may take a view
+        return k < u->n_read ? -1 : 0;
     }
     long input = input_number(u->value[k]);
     return input >= 0 && input == placeholder_number(g, a->u.node) ? 2 : 1;
@@ -149,9 +156,11 @@ static const aot_node *first_call(const aot_graph *g, aot_span op)
     return NULL;
 }
 
-/* Read and written arguments keep their order; where the written ones stand among the others, the call in the
- * Dynamo graph tells: written[i] for each argument of the schema. By the best sum of agreements. */
-static void place_written(bool written[MAX_ARGS], const use *u, const aot_graph *dynamo, aot_span op)
+/* Read and written arguments keep their order; where the written ones stand among the others, the
+ * call in the Dynamo graph tells: written[i] for each argument of the schema. By the best sum of
+ * agreements. */
+static void place_written(bool written[MAX_ARGS], const use *u, const aot_graph *dynamo,
+                          aot_span op)
 {
     int best[MAX_ARGS + 1][MAX_ARGS + 1];
     bool from_written[MAX_ARGS + 1][MAX_ARGS + 1];
@@ -160,9 +169,11 @@ static void place_written(bool written[MAX_ARGS], const use *u, const aot_graph 
     memset(from_written, 0, sizeof from_written);
     for (unsigned w = 0; w <= u->n_written; w++) {
         for (unsigned r = 0; r <= u->n_read; r++) {
-            unsigned i = r + w; // arguments placed so far; the last of them is one more read or written
+            // arguments placed so far; the last of them is one more read or written
+            unsigned i = r + w;
             int by_read = -1000, by_written = -1000;
-            const aot_arg *a = i != 0 && i - 1 < n_args ? aot_node_args(dynamo, call) + i - 1 : NULL;
+            const aot_arg *a =
+                i != 0 && i - 1 < n_args ? aot_node_args(dynamo, call) + i - 1 : NULL;
             if (r != 0) {
                 int k = a != NULL ? agreement(dynamo, a, u, r - 1) : 0;
                 by_read = best[w][r - 1] + (k < 0 ? -100 : k);
@@ -183,9 +194,10 @@ static void place_written(bool written[MAX_ARGS], const use *u, const aot_graph 
 }
 
 /* auto_functionalized_v2(torch.ops.NS.NAME.default, a = 2.0, _x_base_index = 0, _all_bases = [..])
- * names the arguments that are read and those that are written. What it returns is for the Dynamo graph
- * to say. NULL if the text is something else. */
-static const char *schema_of_use(const char *record, const char *p, const aot_graph *dynamo, aot_arena *a)
+ * names the arguments that are read and those that are written. What it returns is for the Dynamo
+ * graph to say. NULL if the text is something else. */
+static const char *schema_of_use(const char *record, const char *p, const aot_graph *dynamo,
+                                 aot_arena *a)
 {
     static const char ops[] = "torch.ops.";
     const char *end = strchr(p, '\n'), *open = strstr(p, ops);
@@ -195,25 +207,28 @@ static const char *schema_of_use(const char *record, const char *p, const aot_gr
     open += strlen(ops);
     const char *comma = strchr(open, ','), *dot = strchr(open, '.');
     use u = {.record = record};
-    if (comma == NULL || comma > end || dot == NULL || dot > comma || !read_use(&u, comma + 1, end)) {
+    if (comma == NULL || comma > end || dot == NULL || dot > comma ||
+        !read_use(&u, comma + 1, end)) {
         return NULL;
     }
-    const char *stop = comma - open > 8 && strncmp(comma - 8, ".default", 8) == 0 ? comma - 8 : comma;
+    const char *stop =
+        comma - open > 8 && strncmp(comma - 8, ".default", 8) == 0 ? comma - 8 : comma;
     bool written[MAX_ARGS];
     aot_sb args = {0};
     place_written(written, &u, dynamo, (aot_span){open, (size_t)(stop - open)});
     for (unsigned i = 0, r = 0, w = 0; i < u.n_read + u.n_written; i++) {
         aot_span name = u.name[written[i] ? u.n_read + w : r];
         if (written[i]) {
-            aot_sb_addf(&args, "%sTensor(%c!) %.*s", i != 0 ? ", " : "", 'a' + (int)(w % 26), (int)name.n, name.s);
+            aot_sb_addf(&args, "%sTensor(%c!) %.*s", i != 0 ? ", " : "", 'a' + (int)(w % 26),
+                        (int)name.n, name.s);
         } else {
             aot_sb_addf(&args, "%sAny %.*s", i != 0 ? ", " : "", (int)name.n, name.s);
         }
         w += written[i];
         r += !written[i];
     }
-    const char *schema = aot_arena_printf(a, "%.*s::%.*s(%s) -> Any", (int)(dot - open), open, (int)(stop - dot - 1),
-                                          dot + 1, aot_sb_text(&args));
+    const char *schema = aot_arena_printf(a, "%.*s::%.*s(%s) -> Any", (int)(dot - open), open,
+                                          (int)(stop - dot - 1), dot + 1, aot_sb_text(&args));
     aot_sb_free(&args);
     return schema;
 }
@@ -233,7 +248,7 @@ static void learn_schemas(const aot_unit *u, aot_stage s, const aot_graph *dynam
     }
 }
 
-/* ---- calls with keywords ----------------------------------------------------------------------------- */
+/* ---- calls with keywords --------------------------------------------------------------------- */
 
 /* A recorded call: how many arguments go by position, and the names of the others. */
 typedef struct seen_call {
@@ -245,7 +260,8 @@ static bool seen_call_of(seen_call *c, const char *record, const char *op)
 {
     size_t n = strlen(op);
     const char *p = record, *end;
-    while ((p = strstr(p, op)) != NULL && (p[n] != '.' || p < record + 2 || memcmp(p - 2, "= ", 2) != 0)) {
+    while ((p = strstr(p, op)) != NULL &&
+           (p[n] != '.' || p < record + 2 || memcmp(p - 2, "= ", 2) != 0)) {
         p += n; // a longer name, or the user's own line in a comment
     }
     p = p != NULL ? strchr(p, '(') : NULL;
@@ -279,7 +295,8 @@ static bool is_named(const seen_call *c, const char *name)
     return false;
 }
 
-/* A number or None that a call may leave out again, as schemas write it; NULL: it is something else. */
+/* A number or None that a call may leave out again, as schemas write it; NULL: it is something
+ * else. */
 static const char *as_default(const aot_arg *a, aot_arena *arena)
 {
     return a->kind == AOT_ARG_NONE    ? "None"
@@ -289,14 +306,18 @@ static const char *as_default(const aot_arg *a, aot_arena *arena)
                                       : NULL;
 }
 
-/* The schema of a call with keywords: those that were recorded by name are by name only; those that were not took
- * the next places, in their order; one that was recorded in neither way is the default. */
-static const char *schema_of_call(const aot_graph *g, const aot_node *n, const char *record, aot_arena *a)
+/* The schema of a call with keywords: those that were recorded by name are by name only; those that
+ * were not took the next places, in their order; one that was recorded in neither way is the
+ * default. */
+static const char *schema_of_call(const aot_graph *g, const aot_node *n, const char *record,
+                                  aot_arena *a)
 {
-    const char *op = aot_text(g->ctx, n->target), *name = op + strlen("torch.ops."), *dot = strchr(name, '.');
+    const char *op = aot_text(g->ctx, n->target), *name = op + strlen("torch.ops."),
+               *dot = strchr(name, '.');
     const aot_arg *kw = aot_node_kwargs(g, n);
     seen_call c;
-    if (dot == NULL || strchr(dot + 1, '.') != NULL || !seen_call_of(&c, record, op) || c.n_positional < n->n_args) {
+    if (dot == NULL || strchr(dot + 1, '.') != NULL || !seen_call_of(&c, record, op) ||
+        c.n_positional < n->n_args) {
         return NULL;
     }
     aot_sb args = {0}, named = {0};
@@ -318,20 +339,22 @@ static const char *schema_of_call(const aot_graph *g, const aot_node *n, const c
     }
     const char *schema = NULL;
     if (known && left == 0) {
-        schema = aot_arena_printf(a, "%.*s::%s(%s%s%s) -> Any", (int)(dot - name), name, dot + 1, aot_sb_text(&args),
-                                  named.n != 0 ? (args.n != 0 ? ", *" : "*") : "", aot_sb_text(&named));
+        schema = aot_arena_printf(
+            a, "%.*s::%s(%s%s%s) -> Any", (int)(dot - name), name, dot + 1, aot_sb_text(&args),
+            named.n != 0 ? (args.n != 0 ? ", *" : "*") : "", aot_sb_text(&named));
     }
     aot_sb_free(&args);
     aot_sb_free(&named);
     return schema;
 }
 
-static void learn_calls(const aot_unit *u, const aot_graph *g, aot_arena *a, const char **list, unsigned *n,
-                        unsigned most)
+static void learn_calls(const aot_unit *u, const aot_graph *g, aot_arena *a, const char **list,
+                        unsigned *n, unsigned most)
 {
     const aot_record *r = aot_unit_stage(u, AOT_STAGE_JOINT);
     r = r != NULL ? r : aot_unit_stage(u, AOT_STAGE_INFERENCE);
-    for (size_t i = 0; g != NULL && r != NULL && r->text != NULL && i < g->nodes.n && *n < most; i++) {
+    for (size_t i = 0; g != NULL && r != NULL && r->text != NULL && i < g->nodes.n && *n < most;
+         i++) {
         const aot_node *x = &g->nodes.d[i];
         bool custom = x->kind == AOT_CALL_FUNCTION && x->op == AOT_OP_UNKNOWN && x->n_kwargs != 0 &&
                       aot_starts_with(aot_text(g->ctx, x->target), "torch.ops.") &&
@@ -347,7 +370,8 @@ enum { MAX_LEARNED = 64 };
 
 /* Custom operators' schemas: those that are stated, then what the recorded graphs show of mutating
  * ones and of calls with keywords. */
-const char *const *aot_unit_op_schemas(const aot_unit *u, const aot_graph *dynamo, aot_arena *a, unsigned *n)
+const char *const *aot_unit_op_schemas(const aot_unit *u, const aot_graph *dynamo, aot_arena *a,
+                                       unsigned *n)
 {
     const char **list = AOT_NEW_ARRAY(a, const char *, u->records.n + 2 * MAX_LEARNED + 1);
     *n = 0;

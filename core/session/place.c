@@ -67,7 +67,8 @@ void aot_place_remove(const char *file)
 
 /* ---- a signal ---- */
 
-/* What is removed where a signal ends the writer, ready for a handler: no memory is asked for there. */
+/* What is removed where a signal ends the writer, ready for a handler: no memory is asked for
+ * there. */
 static struct {
     char *paths[5];
     int lock_fd;

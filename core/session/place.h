@@ -25,8 +25,9 @@ void aot_place_remove_rest(const char *file);
 /* The file and its rest. */
 void aot_place_remove(const char *file);
 
-/* Where a signal ends the program, the file `temp` of this place, its rest and the lock are removed;
- * NULL: no more. The handler is for whoever may set one: it ends the program by the signal. */
+/* Where a signal ends the program, the file `temp` of this place, its rest and the lock are
+ * removed; NULL: no more. The handler is for whoever may set one: it ends the program by the
+ * signal. */
 void aot_place_remove_at_end(const aot_place *p, const char *temp);
 void aot_place_on_signal(int sig);
 

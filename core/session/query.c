@@ -69,8 +69,8 @@ static int step(aot_queries *q, sqlite3_stmt *s, aot_err *err)
 
 bool aot_query_has_table(aot_queries *q, const char *table)
 {
-    return sqlite3_table_column_metadata(aot_session_db(q->session), "main", table, NULL, NULL, NULL, NULL, NULL, NULL) ==
-           SQLITE_OK;
+    return sqlite3_table_column_metadata(aot_session_db(q->session), "main", table, NULL, NULL,
+                                         NULL, NULL, NULL, NULL) == SQLITE_OK;
 }
 
 int64_t aot_query_number(aot_queries *q, aot_query_id id)
@@ -108,7 +108,9 @@ aot_status aot_query_units(aot_queries *q, int64_t **ids, size_t *n, aot_err *er
 static const char *text_of(aot_arena *a, sqlite3_stmt *s, int column)
 {
     const void *t = sqlite3_column_text(s, column);
-    return t == NULL ? NULL : aot_text_disarm(aot_arena_strndup(a, t, (size_t)sqlite3_column_bytes(s, column)));
+    return t == NULL
+               ? NULL
+               : aot_text_disarm(aot_arena_strndup(a, t, (size_t)sqlite3_column_bytes(s, column)));
 }
 
 static const char *text_or_empty(aot_arena *a, sqlite3_stmt *s, int column)
@@ -284,7 +286,8 @@ static aot_check_verdict verdict_of(const char *name)
     return (aot_check_verdict)v;
 }
 
-size_t aot_query_checks(aot_queries *q, int64_t id, aot_check_result out[AOT_N_STAGES], aot_arena *a)
+size_t aot_query_checks(aot_queries *q, int64_t id, aot_check_result out[AOT_N_STAGES],
+                        aot_arena *a)
 {
     sqlite3_stmt *s = aot_query(q, AOT_Q_CHECKS, NULL);
     bool has[AOT_N_STAGES] = {false};

@@ -83,7 +83,8 @@ sqlite3 *aot_reader_read(const char *path, const char *table, aot_err *err)
         return db;
     }
     if (rc != SQLITE_ERROR) { // else there is no such table: nothing was kept
-        aot_status ignored = AOT_FAIL(err, AOT_E_SESSION, "%ss cannot be read: %s", table, why_not(db));
+        aot_status ignored =
+            AOT_FAIL(err, AOT_E_SESSION, "%ss cannot be read: %s", table, why_not(db));
         (void)ignored;
         aot_err_in_file(err, path);
     }

@@ -58,10 +58,10 @@ static const aot_graph *record_graphs(job *j, const aot_unit *u, aot_ctx *ctx,
     return joint;
 }
 
-/* recorded: the joint graph of the input, NULL if there is none; p is what was cut, NULL with *part_err
- * saying why nothing was. */
-static void record_checks(job *j, const aot_unit *u, const aot_graph *recorded, const aot_partition *p,
-                          const aot_err *part_err, const aot_config *config)
+/* recorded: the joint graph of the input, NULL if there is none; p is what was cut, NULL with
+ * *part_err saying why nothing was. */
+static void record_checks(job *j, const aot_unit *u, const aot_graph *recorded,
+                          const aot_partition *p, const aot_err *part_err, const aot_config *config)
 {
     aot_arena *a = aot_arena_new();
     aot_partition *cut = NULL;
@@ -79,7 +79,8 @@ static void record_checks(job *j, const aot_unit *u, const aot_graph *recorded, 
         ++*count[results[i].verdict];
         aot_recorder_check(j->recorder, &results[i]);
     }
-    const char *between = p != NULL && n == 0 ? aot_check_passes_between(u, NULL, p->config.backend, a) : NULL;
+    const char *between =
+        p != NULL && n == 0 ? aot_check_passes_between(u, NULL, p->config.backend, a) : NULL;
     for (size_t i = 0; i < n && p != NULL && between == NULL; i++) {
         between = results[i].verdict == AOT_CHECK_LEFT_OUT ? results[i].reason : NULL;
     }
@@ -90,8 +91,8 @@ static void record_checks(job *j, const aot_unit *u, const aot_graph *recorded, 
 }
 
 /* The stages above the joint graph; a unit whose capture fails keeps the reason as a note of its
- * pass. Gives the joint graph that is to be cut: the recorded one, unless the run starts from Dynamo's
- * graph or there is no other. */
+ * pass. Gives the joint graph that is to be cut: the recorded one, unless the run starts from
+ * Dynamo's graph or there is no other. */
 static const aot_graph *derive_from_dynamo(job *j, const aot_unit *u, const aot_graph *dynamo,
                                            const aot_graph *joint, const aot_config *config,
                                            const aot_calling **calling)
@@ -134,9 +135,12 @@ static void take_edits(const job *j, aot_unit *u)
         if (j->redactor != NULL && u->edits->d[i].kind != AOT_UNIT_EDIT_SET) {
             continue;
         }
-        aot_import_note n = {.file = u->edits->d[i].file, .line = u->edits->d[i].at, .kind = "edit"};
+        aot_import_note n = {
+            .file = u->edits->d[i].file, .line = u->edits->d[i].at, .kind = "edit"};
         n.text = aot_arena_strndup(u->arena, line, strlen(line));
-        n.file = n.file != NULL && j->redactor == NULL ? aot_arena_strndup(u->arena, n.file, strlen(n.file)) : NULL;
+        n.file = n.file != NULL && j->redactor == NULL
+                     ? aot_arena_strndup(u->arena, n.file, strlen(n.file))
+                     : NULL;
         aot_vec_push(&u->notes, n);
     }
 }
@@ -244,8 +248,8 @@ static void add_stats(aot_import_stats *sum, const aot_import_stats *t)
     sum->files += t->files;
 }
 
-/* The calls of that graph are those of the unit that was just written. Values are the user's own, so
- * nothing of them is in a redacted session. */
+/* The calls of that graph are those of the unit that was just written. Values are the user's own,
+ * so nothing of them is in a redacted session. */
 static void has_calls(job *j, int64_t graph)
 {
     if (j->redactor == NULL) {
@@ -290,8 +294,8 @@ static aot_status copy_units(job *j, aot_session *s, aot_import_stats *stats, ao
 }
 
 /* What a program recorded of itself: the log in its file. */
-static aot_status copy_recording(job *j, aot_session *s, const char *path, const aot_import_sink *sink,
-                                 aot_import_stats *stats, aot_err *err)
+static aot_status copy_recording(job *j, aot_session *s, const char *path,
+                                 const aot_import_sink *sink, aot_import_stats *stats, aot_err *err)
 {
     aot_sb log = {0};
     aot_status st = aot_recording_log(&log, s, err);
@@ -371,7 +375,9 @@ static void judge_policy(job *j, aot_err *err)
             aot_recorder_commit(j->recorder);
             aot_arena_free(a);
         } else if (err->code == AOT_OK) {
-            aot_status s = AOT_FAIL(err, AOT_E_USAGE, "'%.120s': no operator of the forward matches in any unit", e->line);
+            aot_status s =
+                AOT_FAIL(err, AOT_E_USAGE,
+                         "'%.120s': no operator of the forward matches in any unit", e->line);
             (void)s;
             err->at = (aot_pos){e->at, 0};
             aot_err_in_file(err, e->file != NULL ? e->file : "policy");

@@ -32,8 +32,10 @@ static const char *const copies[] = {
     "JOIN run.blob oa ON oa.id = x.after JOIN main.blob a ON a.hash = oa.hash",
     "INSERT INTO main.saved_value SELECT call + :c, idx, name, dtype, shape, stride, bytes "
     "FROM run.saved_value",
-    "INSERT INTO main.input_value SELECT call + :c, idx, name, dtype, shape, x.n_bytes, x.hash, sample, v.id "
-    "FROM run.input_value x LEFT JOIN run.blob ov ON ov.id = x.value LEFT JOIN main.blob v ON v.hash = ov.hash",
+    "INSERT INTO main.input_value SELECT call + :c, idx, name, dtype, shape, x.n_bytes, x.hash, "
+    "sample, v.id "
+    "FROM run.input_value x LEFT JOIN run.blob ov ON ov.id = x.value LEFT JOIN main.blob v ON "
+    "v.hash = ov.hash",
     "INSERT INTO main.call_memory SELECT call + :c, device, source, before_bytes, after_bytes, "
     "peak_bytes "
     "FROM run.call_memory",
@@ -89,7 +91,8 @@ aot_status aot_recorder_calls(aot_recorder *r, const char *path, aot_err *err)
         }
         int64_t g = number(r, "SELECT coalesce(max(graph) + 1, 0) FROM main.compiled");
         int64_t c = number(r, "SELECT coalesce(max(id), 0) FROM main.call");
-        bool has_inputs = number(r, "SELECT count(*) FROM run.sqlite_master WHERE name = 'input_value'") > 0;
+        bool has_inputs =
+            number(r, "SELECT count(*) FROM run.sqlite_master WHERE name = 'input_value'") > 0;
         for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
             if (has_inputs || strstr(copies[i], "run.input_value") == NULL) {
                 run_one(r, copies[i], path, g, c, &own);

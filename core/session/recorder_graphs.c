@@ -360,8 +360,8 @@ static void on_note(void *arg, const char *kind, const aot_graph *g, aot_node_id
     aot_sb_free(&b);
 }
 
-static void on_edit(void *arg, const char *rule, unsigned stage, const aot_graph *g, aot_node_id node,
-                    const aot_graph *to, aot_node_id replacement)
+static void on_edit(void *arg, const char *rule, unsigned stage, const aot_graph *g,
+                    aot_node_id node, const aot_graph *to, aot_node_id replacement)
 {
     aot_recorder *r = arg;
     sqlite3_stmt *q = aot_rec_take(r, S_EDIT);

@@ -4,7 +4,8 @@
 #include "exec/memsim.h"
 #include "session/recorder_internal.h"
 
-static void add_side(aot_recorder *r, const char *name, const aot_graph *g, const aot_memory_side *s)
+static void add_side(aot_recorder *r, const char *name, const aot_graph *g,
+                     const aot_memory_side *s)
 {
     int64_t *allocated = aot_xcalloc(s->live.n + 1, sizeof *allocated);
     int64_t *freed = aot_xcalloc(s->live.n + 1, sizeof *freed);

@@ -221,7 +221,8 @@ static aot_str new_target(job *j, const aot_node *n)
 typedef enum texts {                 /* what text arguments of a call are */
                      TEXTS_WORDS,    /* of an operator: words of PyTorch, 'mean' */
                      TEXTS_EQUATION, /* einsum's: 'bhqk,bhkd->bhqd' */
-                     TEXTS_MIXED,    /* of Python and higher-order operators: also names of values */
+                     /* of Python and higher-order operators: also names of values */
+                     TEXTS_MIXED,
 } texts;
 
 static texts texts_of(const job *j, const aot_node *n)

@@ -25,7 +25,8 @@ const char *red_repr(aot_redactor *r, const char *s, size_t n, red_rename_fn *re
 
 /* Whether FX and AOTAutograd name values so, whatever the user wrote: mul_1, primals_3, s77. */
 bool red_is_value_word(const aot_redactor *r, const char *s, size_t n);
-/* Whether a text constant of a call is of PyTorch's vocabulary: 'mean', 'cuda:0', 'float32', a number. */
+/* Whether a text constant of a call is of PyTorch's vocabulary: 'mean', 'cuda:0', 'float32', a
+ * number. */
 bool red_is_text_word(const aot_redactor *r, const char *s, size_t n);
 /* The new name of a placeholder that was named after a source, or of its alias in lower case; NULL:
  * no source is known. */

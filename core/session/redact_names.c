@@ -164,7 +164,8 @@ bool red_is_text_word(const aot_redactor *r, const char *s, size_t n)
     const char *colon = memchr(s, ':', n), *type = n > 6 && memcmp(s, "torch.", 6) == 0 ? s + 6 : s;
     size_t device = colon != NULL ? (size_t)(colon - s) : n, rest = n - device;
     return n == 0 || is_number(s, n) ||
-           (knows(r->words[RED_TEXTS], s, device) && (rest == 0 || is_number(colon + 1, rest - 1))) ||
+           (knows(r->words[RED_TEXTS], s, device) &&
+            (rest == 0 || is_number(colon + 1, rest - 1))) ||
            is_dtype(type, n - (size_t)(type - s));
 }
 
@@ -396,8 +397,9 @@ const char *red_repr(aot_redactor *r, const char *s, size_t n, red_rename_fn *re
             aot_sb_addf(&b, "'%s'", quoted_name(r, s + i + 1, in, renamed, arg));
         } else if ((len = word_length(s + i, n - i)) > 0) {
             add_word(r, &b, s + i, len, known_head, renamed, arg);
-            known_head = known_head || starts_torch(s + i, len) ||
-                         (i + len < n && s[i + len] == '.' && knows(r->words[RED_REPRS], s + i, len));
+            known_head =
+                known_head || starts_torch(s + i, len) ||
+                (i + len < n && s[i + len] == '.' && knows(r->words[RED_REPRS], s + i, len));
         } else {
             len = 1;
             known_head = known_head && s[i] == '.';

@@ -235,8 +235,8 @@ bool aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side, aot_n
     const aot_drawn *last = r != NULL && r->first == NULL ? r->inside[1] : d;
     aot_generator from, to;
     uint64_t after;
-    if (d == NULL || strcmp(d->device, "cpu") != 0 || !state_of(u, d->before, &from, &out->before) ||
-        !state_of(u, last->after, &to, &after)) {
+    if (d == NULL || strcmp(d->device, "cpu") != 0 ||
+        !state_of(u, d->before, &from, &out->before) || !state_of(u, last->after, &to, &after)) {
         return false;
     }
     out->n = aot_rng_distance(&from, &to);
@@ -268,14 +268,17 @@ int64_t aot_replay_unit_drawn_between(aot_replay_unit *u)
 
 bool ru_recorded_input(aot_replay_unit *u, const aot_graph *g, const char *name, aot_array *x)
 {
-    const aot_run_call *call = u->side[g == u->side[AOT_REPLAY_BACKWARD].g ? AOT_REPLAY_BACKWARD : AOT_REPLAY_FORWARD].call;
+    const aot_run_call *call =
+        u->side[g == u->side[AOT_REPLAY_BACKWARD].g ? AOT_REPLAY_BACKWARD : AOT_REPLAY_FORWARD]
+            .call;
     int64_t bytes = aot_array_numel(x) * aot_array_item_bytes(x);
     for (size_t i = 0; call != NULL && i < call->inputs.n; i++) {
         const aot_given *in = &call->inputs.d[i];
         const void *data;
         size_t n;
         if (strcmp(in->name, name) != 0 || in->value == 0 || in->n_bytes != bytes ||
-            aot_model_blob(u->m, u->unit, in->value, &data, &n, u->arena, NULL) != AOT_OK || n != (size_t)bytes) {
+            aot_model_blob(u->m, u->unit, in->value, &data, &n, u->arena, NULL) != AOT_OK ||
+            n != (size_t)bytes) {
             continue;
         }
         aot_array *flat = aot_array_new(NULL, (aot_dtype)x->dtype, x->ndim, x->size);

@@ -205,8 +205,11 @@ static aot_status run_backward(aot_replay_unit *u, aot_exec *x, aot_xval *return
     }
     handed_over h = {o, u->fresh, in, n, false};
     if (s == AOT_OK) {
-        aot_exec_options mine = {
-            .observer = after_node, .before = before_node, .inputs = o->inputs, .bodies = o->bodies, .arg = &h};
+        aot_exec_options mine = {.observer = after_node,
+                                 .before = before_node,
+                                 .inputs = o->inputs,
+                                 .bodies = o->bodies,
+                                 .arg = &h};
         s = aot_exec_run(&out, &n_out, x, g, n, in, &mine, err);
     }
     aot_free_values(in, n);

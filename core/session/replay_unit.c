@@ -23,7 +23,8 @@ static void *select_nodes(void *arg, const char *text, aot_err *err)
     return s;
 }
 
-static bool selected(void *arg, const void *selection, aot_replay_side side, const aot_graph *g, aot_node_id id)
+static bool selected(void *arg, const void *selection, aot_replay_side side, const aot_graph *g,
+                     aot_node_id id)
 {
     aot_replay_unit *u = arg;
     side_facts *f = &u->side[side];

@@ -10,14 +10,15 @@
 #include "runtime/cut.h"
 #include "session/derive.h"
 
-/* ---- the unit ------------------------------------------------------------------------------------------- */
+/* ---- the unit -------------------------------------------------------------------------------- */
 
 static aot_node_id node_of(const aot_graph *dynamo, const char *name)
 {
     for (aot_node_id id = 0; id < dynamo->nodes.n; id++) {
         const aot_node *n = aot_node_at(dynamo, id);
-        bool mine = n->kind == AOT_PLACEHOLDER ? strcmp(aot_node_name(dynamo, id), name) == 0
-                                               : n->kind == AOT_GET_ATTR && strcmp(aot_node_target(dynamo, id), name) == 0;
+        bool mine = n->kind == AOT_PLACEHOLDER
+                        ? strcmp(aot_node_name(dynamo, id), name) == 0
+                        : n->kind == AOT_GET_ATTR && strcmp(aot_node_target(dynamo, id), name) == 0;
         if (mine) {
             return id;
         }
@@ -36,7 +37,8 @@ static const char *symbol_source(const aot_unit *u, const aot_graph *g, aot_node
     return NULL;
 }
 
-static void find_sources(aot_runnable *r, const aot_unit *u, const aot_graph *dynamo, const aot_capture_input *inputs)
+static void find_sources(aot_runnable *r, const aot_unit *u, const aot_graph *dynamo,
+                         const aot_capture_input *inputs)
 {
     const aot_calling *c = &r->capture.calling;
     aot_arena *a = r->ctx->arena;
@@ -47,9 +49,12 @@ static void find_sources(aot_runnable *r, const aot_unit *u, const aot_graph *dy
     for (int i = 0; i < c->n_outer; i++) {
         const char *name = c->outer[i].name;
         aot_node_id id = node_of(dynamo, name);
-        const char *source = aot_input_source(u, id != AOT_NO_NODE ? aot_node_target(dynamo, id) : name);
+        const char *source =
+            aot_input_source(u, id != AOT_NO_NODE ? aot_node_target(dynamo, id) : name);
         source = source != NULL || id == AOT_NO_NODE ? source : symbol_source(u, dynamo, id);
-        r->sources[i] = source != NULL ? source : id != AOT_NO_NODE ? aot_node_target(dynamo, id) : name;
+        r->sources[i] = source != NULL      ? source
+                        : id != AOT_NO_NODE ? aot_node_target(dynamo, id)
+                                            : name;
         r->known[i] = id != AOT_NO_NODE ? &inputs[id] : NULL;
         r->nodes[i] = id;
     }
@@ -90,10 +95,13 @@ static void find_calls(aot_runnable *r)
     r->of_aten = AOT_NEW_ARRAY(r->ctx->arena, aot_node_id, g->nodes.n + 1);
     for (aot_node_id id = 0; id < g->nodes.n; id++) {
         aot_node_id at = id;
-        bool same = aot_node_at(g, id)->kind == AOT_CALL_FUNCTION && !aot_is_getitem(g, aot_node_at(g, id));
+        bool same =
+            aot_node_at(g, id)->kind == AOT_CALL_FUNCTION && !aot_is_getitem(g, aot_node_at(g, id));
         for (int l = AOT_LEVEL_JOINT; l > AOT_LEVEL_ATEN && same; l--) {
-            at = l == AOT_LEVEL_TRACED ? aot_trace_aten_of(t, at) : aot_trace_parent_of(t, (aot_level)l, at);
-            same = at != AOT_NO_NODE && aot_node_at(r->capture.graph[l - 1], at)->target == aot_node_at(g, id)->target;
+            at = l == AOT_LEVEL_TRACED ? aot_trace_aten_of(t, at)
+                                       : aot_trace_parent_of(t, (aot_level)l, at);
+            same = at != AOT_NO_NODE &&
+                   aot_node_at(r->capture.graph[l - 1], at)->target == aot_node_at(g, id)->target;
         }
         r->of_aten[id] = same ? at : AOT_NO_NODE;
     }
@@ -107,10 +115,13 @@ int rv_place_of(const aot_fw_metadata *m, int k)
 const aot_meta *rv_input_type(const aot_runnable *r, int place)
 {
     int at = place + r->capture.calling.meta.n_tokens;
-    return at < r->n_placeholders ? aot_meta_get(r->ctx, aot_node_at(r->graph, r->placeholders[at])->meta) : NULL;
+    return at < r->n_placeholders
+               ? aot_meta_get(r->ctx, aot_node_at(r->graph, r->placeholders[at])->meta)
+               : NULL;
 }
 
-static const aot_capture_in *changed(const aot_capture_in *in, const aot_graph *g, aot_change_inputs *change, void *arg)
+static const aot_capture_in *changed(const aot_capture_in *in, const aot_graph *g,
+                                     aot_change_inputs *change, void *arg)
 {
     aot_capture_in *own = AOT_NEW_ARRAY(g->ctx->arena, aot_capture_in, 1);
     aot_capture_input *inputs = AOT_NEW_ARRAY(g->ctx->arena, aot_capture_input, g->nodes.n + 1);
@@ -121,14 +132,15 @@ static const aot_capture_in *changed(const aot_capture_in *in, const aot_graph *
     return own;
 }
 
-aot_status aot_runnable_make(aot_runnable *out, const aot_unit *u, const aot_record *dynamo, const aot_config *config,
-                             aot_err *err)
+aot_status aot_runnable_make(aot_runnable *out, const aot_unit *u, const aot_record *dynamo,
+                             const aot_config *config, aot_err *err)
 {
     return aot_runnable_make_as(out, u, dynamo, config, NULL, NULL, err);
 }
 
-aot_status aot_runnable_make_as(aot_runnable *out, const aot_unit *u, const aot_record *dynamo, const aot_config *config,
-                                aot_change_inputs *change, void *arg, aot_err *err)
+aot_status aot_runnable_make_as(aot_runnable *out, const aot_unit *u, const aot_record *dynamo,
+                                const aot_config *config, aot_change_inputs *change, void *arg,
+                                aot_err *err)
 {
     const aot_graph *g;
     *out = (aot_runnable){.ctx = aot_unit_new_ctx(u), .debug_assert = config->debug_assert};
@@ -156,7 +168,7 @@ void aot_runnable_free(aot_runnable *r)
     *r = (aot_runnable){0};
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 typedef struct reading {
     const aot_runnable *r;
@@ -166,14 +178,15 @@ typedef struct reading {
     aot_err *err;
 } reading;
 
-/* Sizes of the graph's own input, where it says them as numbers. Another dtype is run as it is: each
- * operator takes what it is given. */
+/* Sizes of the graph's own input, where it says them as numbers. Another dtype is run as it is:
+ * each operator takes what it is given. */
 static aot_status check_input(const reading *d, unsigned i)
 {
     const aot_outer_input *o = &d->r->capture.calling.outer[i];
     const aot_ctx *c = d->r->ctx;
     const aot_array *x = d->outer[i].u.array;
-    const aot_meta *m = o->is_view ? NULL : rv_input_type(d->r, rv_place_of(&d->r->capture.calling.meta, o->inner));
+    const aot_meta *m =
+        o->is_view ? NULL : rv_input_type(d->r, rv_place_of(&d->r->capture.calling.meta, o->inner));
     if (m == NULL || m->val != AOT_VAL_TENSOR) {
         return AOT_OK;
     }
@@ -183,27 +196,34 @@ static aot_status check_input(const reading *d, unsigned i)
         fits = s->expr != 0 || s->value == x->size[j];
     }
     if (!fits) {
-        aot_status s = AOT_FAIL(d->err, AOT_E_SHAPE, "inputs.%s: the unit was compiled for %s; give a value of that shape",
-                                d->r->sources[i], aot_text(c, m->text));
+        aot_status s =
+            AOT_FAIL(d->err, AOT_E_SHAPE,
+                     "inputs.%s: the unit was compiled for %s; give a value of that shape",
+                     d->r->sources[i], aot_text(c, m->text));
         aot_err_in_file(d->err, d->file);
         return s;
     }
     if (m->dtype != x->dtype) {
-        fprintf(stderr, "aotscope: %s: inputs.%s is %s, the unit was compiled for %s: run as given, where PyTorch would compile again\n",
-                d->file, d->r->sources[i], aot_dtype_get((aot_dtype)x->dtype)->torch_name, aot_text(c, m->text));
+        fprintf(stderr,
+                "aotscope: %s: inputs.%s is %s, the unit was compiled for %s: run as given, where "
+                "PyTorch would compile again\n",
+                d->file, d->r->sources[i], aot_dtype_get((aot_dtype)x->dtype)->torch_name,
+                aot_text(c, m->text));
     }
     return AOT_OK;
 }
 
 /* L['x'].size()[0]: the size of a tensor that is given. */
-static bool size_of_given(const aot_runnable *r, const aot_xval *outer, const char *source, int64_t *out)
+static bool size_of_given(const aot_runnable *r, const aot_xval *outer, const char *source,
+                          int64_t *out)
 {
     const char *dot = strstr(source, ".size()[");
     unsigned dim = dot != NULL ? (unsigned)strtoul(dot + strlen(".size()["), NULL, 10) : 0;
     for (int i = 0; dot != NULL && i < r->capture.calling.n_outer; i++) {
         const char *s = r->sources[i];
-        if (strlen(s) == (size_t)(dot - source) && strncmp(s, source, (size_t)(dot - source)) == 0 &&
-            outer[i].kind == AOT_X_ARRAY && dim < outer[i].u.array->ndim) {
+        if (strlen(s) == (size_t)(dot - source) &&
+            strncmp(s, source, (size_t)(dot - source)) == 0 && outer[i].kind == AOT_X_ARRAY &&
+            dim < outer[i].u.array->ndim) {
             *out = outer[i].u.array->size[dim];
             return true;
         }
@@ -213,7 +233,9 @@ static bool size_of_given(const aot_runnable *r, const aot_xval *outer, const ch
 
 static aot_status no_value(const reading *d, unsigned i)
 {
-    aot_status s = AOT_FAIL(d->err, AOT_E_PARSE, "inputs has no %s: every input of the unit needs a value there", d->r->sources[i]);
+    aot_status s =
+        AOT_FAIL(d->err, AOT_E_PARSE,
+                 "inputs has no %s: every input of the unit needs a value there", d->r->sources[i]);
     aot_err_in_file(d->err, d->file);
     return s;
 }
@@ -242,8 +264,10 @@ static aot_status read_alias(reading *d, unsigned i, const json_t *j)
     int k = input_of_source(d->r, of);
     char key[200];
     snprintf(key, sizeof key, "inputs.%s", source);
-    if (k < 0 || alias_of(json_object_get(d->inputs, of)) != NULL || d->outer[k].kind != AOT_X_ARRAY) {
-        aot_status s = AOT_FAIL(d->err, AOT_E_PARSE, "%s: %s is no input with a value of its own", key, of);
+    if (k < 0 || alias_of(json_object_get(d->inputs, of)) != NULL ||
+        d->outer[k].kind != AOT_X_ARRAY) {
+        aot_status s =
+            AOT_FAIL(d->err, AOT_E_PARSE, "%s: %s is no input with a value of its own", key, of);
         aot_err_in_file(d->err, d->file);
         return s;
     }
@@ -256,9 +280,12 @@ static aot_status read_alias(reading *d, unsigned i, const json_t *j)
     const aot_capture_input *a = d->r->known[i], *b = d->r->known[k];
     bool shared = a != NULL && b != NULL && a->storage >= 0 && a->storage == b->storage;
     if (same ? d->r->capture.calling.outer[i].same_as != k : !shared) {
-        fprintf(stderr, "aotscope: %s: %s %s %s, the unit was compiled for two tensors with memory of their own: %s; run as given\n",
+        fprintf(stderr,
+                "aotscope: %s: %s %s %s, the unit was compiled for two tensors with memory of "
+                "their own: %s; run as given\n",
                 d->file, key, same ? "is the same tensor as" : "is a view of", of,
-                same ? "Dynamo would compile again (Duplicate tensors found)" : "no guard of PyTorch looks at it where sizes are fixed");
+                same ? "Dynamo would compile again (Duplicate tensors found)"
+                     : "no guard of PyTorch looks at it where sizes are fixed");
     }
     return check_input(d, i);
 }
@@ -320,7 +347,8 @@ static void widen(const aot_runnable *r, aot_xval *outer)
         }
         int64_t n = a->storage_bytes / aot_array_item_bytes(x), one = 1;
         aot_array *all = aot_array_new_strided(NULL, (aot_dtype)x->dtype, 1, &n, &one);
-        aot_array *v = aot_array_view(all, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, a->offset);
+        aot_array *v =
+            aot_array_view(all, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, a->offset);
         if (aot_array_fits(v)) {
             aot_array_assign(v, x);
             aot_xv_drop(&outer[i]);
@@ -353,7 +381,8 @@ void rv_share_memory(const aot_runnable *r, aot_xval *outer)
                 continue;
             }
             aot_array *x = outer[i].u.array, *first = outer[k].u.array;
-            aot_array *v = aot_array_view(first, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, a->offset);
+            aot_array *v =
+                aot_array_view(first, (aot_dtype)x->dtype, x->ndim, x->size, x->stride, a->offset);
             if (!aot_array_fits(v)) {
                 aot_array_unref(v);
                 continue;
@@ -366,14 +395,17 @@ void rv_share_memory(const aot_runnable *r, aot_xval *outer)
     }
 }
 
-static aot_status read_tangents(aot_xval **out, unsigned *n, const json_t *values, const char *file, aot_err *err)
+static aot_status read_tangents(aot_xval **out, unsigned *n, const json_t *values, const char *file,
+                                aot_err *err)
 {
     const json_t *list = json_object_get(values, "tangents"), *item;
     size_t i;
     *n = (unsigned)json_array_size(list);
     *out = aot_xcalloc(*n + 1u, sizeof **out);
     if (list != NULL && !json_is_array(list) && !json_is_null(list)) {
-        aot_status s = AOT_FAIL(err, AOT_E_PARSE, "tangents must be a list, one value (or null) for each output that requires grad");
+        aot_status s = AOT_FAIL(
+            err, AOT_E_PARSE,
+            "tangents must be a list, one value (or null) for each output that requires grad");
         aot_err_in_file(err, file);
         return s;
     }
@@ -399,21 +431,27 @@ static aot_status check_keys(const reading *d)
             known = strcmp(d->r->sources[i], key) == 0;
         }
         if (!known) {
-            fprintf(stderr, "aotscope: %s: inputs.%s is no input of the graph, its value is not used\n", d->file, key);
+            fprintf(stderr,
+                    "aotscope: %s: inputs.%s is no input of the graph, its value is not used\n",
+                    d->file, key);
         }
     }
     return AOT_OK;
 }
 
-aot_status aot_run_values(aot_xval **outer, aot_xval **tangents, unsigned *n_tangents, const aot_runnable *r,
-                          const aot_unit *u, const json_t *values, const char *file, aot_err *err)
+aot_status aot_run_values(aot_xval **outer, aot_xval **tangents, unsigned *n_tangents,
+                          const aot_runnable *r, const aot_unit *u, const json_t *values,
+                          const char *file, aot_err *err)
 {
     const aot_calling *c = &r->capture.calling;
-    reading d = {r, json_object_get(values, "inputs"), file, aot_xcalloc((size_t)c->n_outer + 1, sizeof *d.outer), err};
+    reading d = {r, json_object_get(values, "inputs"), file,
+                 aot_xcalloc((size_t)c->n_outer + 1, sizeof *d.outer), err};
     *outer = d.outer;
     AOT_TRY(read_tangents(tangents, n_tangents, values, file, err));
     if (!json_is_object(d.inputs)) {
-        aot_status s = AOT_FAIL(err, AOT_E_PARSE, "there is no object \"inputs\": {SOURCE: {\"dtype\", \"shape\", \"data\"}}");
+        aot_status s =
+            AOT_FAIL(err, AOT_E_PARSE,
+                     "there is no object \"inputs\": {SOURCE: {\"dtype\", \"shape\", \"data\"}}");
         aot_err_in_file(err, file);
         return s;
     }
@@ -434,7 +472,7 @@ aot_status aot_run_values(aot_xval **outer, aot_xval **tangents, unsigned *n_tan
     return check_keys(&d);
 }
 
-/* ---- results ---------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 json_t *aot_run_json(const aot_runnable *r, const aot_run_out *out, const aot_xval *outer)
 {

@@ -1,4 +1,5 @@
-/* The runtime stage of a unit: how it is called, from the Dynamo graph or else from what was logged. */
+/* The runtime stage of a unit: how it is called, from the Dynamo graph or else from what was
+ * logged. */
 #include <string.h>
 
 #include "import/fw_metadata.h"
@@ -21,7 +22,8 @@ static void take_mode(aot_fw_metadata *m, const aot_unit *u, aot_arena *a)
 {
     const uint64_t bit = (uint64_t)1 << AOT_META_deterministic;
     aot_fw_metadata logged;
-    if (u->fw_metadata != NULL && aot_fw_metadata_parse(&logged, a, u->fw_metadata, strlen(u->fw_metadata)) &&
+    if (u->fw_metadata != NULL &&
+        aot_fw_metadata_parse(&logged, a, u->fw_metadata, strlen(u->fw_metadata)) &&
         (logged.absent & bit) == 0) {
         m->deterministic = logged.deterministic;
         m->absent &= ~bit;

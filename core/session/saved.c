@@ -115,7 +115,8 @@ static const char *source_of_ban(const aot_partition *p, aot_node_id id, aot_are
             break;
         }
         id = aot_node_args(g, n)[0].u.node;
-        if (aot_ban_that_held(p, id) != AOT_BAN_NONE && aot_node_at(g, id)->kind != AOT_PLACEHOLDER) {
+        if (aot_ban_that_held(p, id) != AOT_BAN_NONE &&
+            aot_node_at(g, id)->kind != AOT_PLACEHOLDER) {
             return aot_arena_printf(a, view ? "view of %s, which cannot be recomputed: %s"
                                             : "%s cannot be recomputed: %s",
                                     aot_node_name(g, id),
@@ -125,7 +126,8 @@ static const char *source_of_ban(const aot_partition *p, aot_node_id id, aot_are
     return "cheaper to keep than the values that recomputing it would need";
 }
 
-/* A saved value that is the memory of another by views: that one's storage lives on. AOT_NO_NODE: none. */
+/* A saved value that is the memory of another by views: that one's storage lives on. AOT_NO_NODE:
+ * none. */
 static aot_node_id saved_view_of(const aot_partition *p, aot_node_id id)
 {
     enum { MOST = 64 }; // views of views; the rest is not looked for
@@ -137,8 +139,9 @@ static aot_node_id saved_view_of(const aot_partition *p, aot_node_id id)
             aot_node_id u = g->user[g->user_off[todo[at]] + k];
             const aot_node *x = aot_node_at(g, u);
             const aot_arg *first = x->n_args > 0 ? aot_node_args(g, x) : NULL;
-            bool aliases = x->kind == AOT_CALL_FUNCTION && first != NULL && first->kind == AOT_ARG_NODE &&
-                           first->u.node == todo[at] && !p->nodes[u].backward_made &&
+            bool aliases = x->kind == AOT_CALL_FUNCTION && first != NULL &&
+                           first->kind == AOT_ARG_NODE && first->u.node == todo[at] &&
+                           !p->nodes[u].backward_made &&
                            ((aot_node_op(x)->flags & AOT_OPF_ALIASES) != 0 ||
                             (aot_is_getitem(g, x) && todo[at] != id));
             if (aliases && p->nodes[u].verdict == AOT_V_SAVED) {
@@ -157,15 +160,18 @@ const char *aot_ban_overruled(const aot_partition *p, aot_node_id id)
     const aot_node *n = aot_node_at(p->cut, id);
     bool view = n->kind == AOT_CALL_FUNCTION && (aot_node_op(n)->flags & AOT_OPF_ALIASES) != 0;
     uint8_t tag = p->nodes[id].policy;
-    return tag == AOT_POLICY_MUST_RECOMPUTE || tag == AOT_POLICY_PREFER_RECOMPUTE ? "the tag overrules it"
+    return tag == AOT_POLICY_MUST_RECOMPUTE || tag == AOT_POLICY_PREFER_RECOMPUTE
+               ? "the tag overrules it"
            : view && p->nodes[id].verdict == AOT_V_SAVED
                ? "which does not hold a view; it is saved since what it is made from is dearer"
            : view && tag == AOT_POLICY_MUST_SAVE
-               ? "which does not hold a view: no tag keeps one from being made again, so the cut may take its base"
+               ? "which does not hold a view: no tag keeps one from being made again, so the cut "
+                 "may take its base"
            : view ? "which does not hold a view: making it again costs nothing"
-                  : p->config.activation_memory_budget <= 0 ? "budget 0 lifts it: inputs alone are saved, and no ban or tag holds"
+           : p->config.activation_memory_budget <= 0
+               ? "budget 0 lifts it: inputs alone are saved, and no ban or tag holds"
            : p->config.activation_memory_budget < 1 ? "the budget lifts it: its knapsack chose"
-                  : "a setting lifts it";
+                                                    : "a setting lifts it";
 }
 
 const char *aot_saved_text(const aot_partition *p, char *buf, size_t size)
@@ -175,7 +181,8 @@ const char *aot_saved_text(const aot_partition *p, char *buf, size_t size)
     if (p->n_saved_sym == 0) {
         snprintf(buf, size, "%s", bytes);
     } else {
-        snprintf(buf, size, "%s and %u symbol%s", bytes, p->n_saved_sym, p->n_saved_sym == 1 ? "" : "s");
+        snprintf(buf, size, "%s and %u symbol%s", bytes, p->n_saved_sym,
+                 p->n_saved_sym == 1 ? "" : "s");
     }
     return buf;
 }
@@ -208,15 +215,18 @@ const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a
         return source_of_ban(p, id, a);
     case AOT_V_RECOMPUTED:
         if (p->config.activation_memory_budget <= 0) {
-            return "budget 0 saves inputs alone and overrules every tag; a higher activation_memory_budget keeps more";
+            return "budget 0 saves inputs alone and overrules every tag; a higher "
+                   "activation_memory_budget keeps more";
         }
         return i->weight == AOT_WEIGHT_INF ? "cannot be saved: recomputed in the backward"
                                            : "cheaper to recompute than to keep";
     case AOT_V_FORWARD_ONLY: {
         aot_node_id view = saved_view_of(p, id);
-        return view == AOT_NO_NODE ? "the backward does not need it"
-                                   : aot_arena_printf(a, "the backward needs its memory through the view %s, which is saved",
-                                                      aot_node_name(p->cut, view));
+        return view == AOT_NO_NODE
+                   ? "the backward does not need it"
+                   : aot_arena_printf(
+                         a, "the backward needs its memory through the view %s, which is saved",
+                         aot_node_name(p->cut, view));
     }
     case AOT_V_BACKWARD_ONLY:
         return "made from tangents";
@@ -351,7 +361,8 @@ static void fill_state(aot_saved_row *r, const aot_graph *fw, aot_node_id id, ao
     const aot_node *n = aot_node_at(fw, id);
     const aot_src *src = &fw->srcs.d[n->src];
     const char *op = "";
-    *r = (aot_saved_row){.node = id, .primal = AOT_NO_NODE, .name = aot_node_name(fw, id), .dtype = "u8"};
+    *r = (aot_saved_row){
+        .node = id, .primal = AOT_NO_NODE, .name = aot_node_name(fw, id), .dtype = "u8"};
     r->op = "getitem";
     if (aot_is_getitem(fw, n) && aot_node_args(fw, n)[0].kind == AOT_ARG_NODE) {
         aot_node_id run = aot_node_args(fw, n)[0].u.node;

@@ -9,7 +9,8 @@
  * is static. */
 const char *aot_node_reason(const aot_partition *p, aot_node_id id, aot_arena *a);
 
-/* Why a ban that was found holds nothing, one clause; only where ban_asked is one and ban is none. */
+/* Why a ban that was found holds nothing, one clause; only where ban_asked is one and ban is
+ * none. */
 const char *aot_ban_overruled(const aot_partition *p, aot_node_id id);
 /* "816 B and 1 symbol": what all texts call saved; into buf, returned. */
 const char *aot_saved_text(const aot_partition *p, char *buf, size_t size);
@@ -32,7 +33,8 @@ typedef struct aot_saved_row {
     uint32_t place; /* in PyTorch's order, from 0 */
     aot_node_id primal;                           /* aliased primal, or AOT_NO_NODE */
     const char *name, *type, *dtype, *shape, *op; /* type: "f32[64, 128]" */
-    int64_t bytes, own_bytes; /* own: 0 where an input or a row before has the storage, and for symbols */
+    /* own: 0 where an input or a row before has the storage, and for symbols */
+    int64_t bytes, own_bytes;
     const char *file, *func, *code; /* "" if unknown */
     uint32_t line;
     const char *used_by; /* users in the backward, comma-separated, at most 4 and "+N" */

@@ -1,5 +1,6 @@
-/* Values from a seed. Integers are the difficulty: where they are positions in another tensor they must be within it, so
- * the graph is read for the operators that take them (exec/index_uses.def), through views and casts. */
+/* Values from a seed. Integers are the difficulty: where they are positions in another tensor they
+ * must be within it, so the graph is read for the operators that take them (exec/index_uses.def),
+ * through views and casts. */
 #include "session/seeded_values.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static const index_use uses[] = {
 #undef INDEX_USE
 };
 
-/* ---- bounds of integers ---------------------------------------------------------------------------------- */
+/* ---- bounds of integers ---------------------------------------------------------------------- */
 
 typedef struct bounds {
     const aot_graph *g;
@@ -66,13 +67,16 @@ static int64_t size_into(const bounds *b, const aot_node *n, const index_use *us
     if (use->dim == DIM_FLAT) {
         return aot_meta_numel(b->g->ctx, id);
     }
-    return m->val == AOT_VAL_TENSOR && dim >= 0 && dim < m->ndim ? aot_meta_sizes(b->g->ctx, m)[dim].value : 0;
+    return m->val == AOT_VAL_TENSOR && dim >= 0 && dim < m->ndim
+               ? aot_meta_sizes(b->g->ctx, m)[dim].value
+               : 0;
 }
 
 static void bound_by(bounds *b, const aot_arg *position, int64_t size)
 {
     int from = position->kind == AOT_ARG_NODE ? b->from[position->u.node] : -1;
-    if (from >= 0 && (size > 0 || size == AOT_PIVOTS) && (b->most[from] == 0 || size < b->most[from])) {
+    if (from >= 0 && (size > 0 || size == AOT_PIVOTS) &&
+        (b->most[from] == 0 || size < b->most[from])) {
         b->most[from] = size;
     }
 }
@@ -96,7 +100,8 @@ static void bounds_of_call(bounds *b, const aot_node *n)
 
 int64_t *aot_integer_bounds(const aot_graph *g)
 {
-    bounds b = {g, aot_xcalloc(g->nodes.n + 1, sizeof *b.from), aot_xcalloc(g->nodes.n + 1, sizeof *b.most)};
+    bounds b = {g, aot_xcalloc(g->nodes.n + 1, sizeof *b.from),
+                aot_xcalloc(g->nodes.n + 1, sizeof *b.most)};
     int next = 0;
     for (aot_node_id id = 0; id < g->nodes.n; id++) {
         const aot_node *n = aot_node_at(g, id);
@@ -118,7 +123,7 @@ int64_t aot_pivot_at(const aot_array *x, int64_t i)
     return x->ndim == 0 ? 1 : i % x->size[x->ndim - 1] + 1;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void fill(aot_array *x, int64_t below, bool positive, uint64_t *state)
 {
@@ -126,17 +131,21 @@ static void fill(aot_array *x, int64_t below, bool positive, uint64_t *state)
     aot_class c = aot_dtype_class(d);
     aot_array *flat = aot_array_new(NULL, d, x->ndim, x->size);
     int64_t n = aot_array_numel(x), bytes = aot_array_item_bytes(x);
-    double scale = x->ndim >= 2 && x->size[0] > 0 ? 1 / sqrt((double)(n / x->size[0] > 0 ? n / x->size[0] : 1)) : 1;
+    double scale = x->ndim >= 2 && x->size[0] > 0
+                       ? 1 / sqrt((double)(n / x->size[0] > 0 ? n / x->size[0] : 1))
+                       : 1;
     for (int64_t i = 0; i < n; i++) {
         char *p = aot_array_data(flat) + i * bytes;
         if (c == AOT_CLASS_INT) {
             int64_t v = below == AOT_PIVOTS
                             ? aot_pivot_at(x, i)
-                            : (int64_t)(aot_splitmix_uniform(state) * (double)(d == AOT_B8 || below <= 0 ? 2 : below));
+                            : (int64_t)(aot_splitmix_uniform(state) *
+                                        (double)(d == AOT_B8 || below <= 0 ? 2 : below));
             aot_store_int(&v, d, p, 0, 1);
             continue;
         }
-        double re = positive ? 0.5 + aot_splitmix_uniform(state) : aot_splitmix_normal(state) * scale;
+        double re =
+            positive ? 0.5 + aot_splitmix_uniform(state) : aot_splitmix_normal(state) * scale;
         aot_complex z = CMPLX(re, c == AOT_CLASS_COMPLEX ? aot_splitmix_normal(state) * scale : 0);
         aot_store_complex(&z, d, p, 0, 1);
     }
@@ -146,18 +155,20 @@ static void fill(aot_array *x, int64_t below, bool positive, uint64_t *state)
     aot_array_unref(flat);
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 /* Dynamo's own words for the input first: a view that was merged into a base has no others. */
 static const aot_meta *type_of(const aot_runnable *r, int i)
 {
     const aot_outer_input *o = &r->capture.calling.outer[i];
     aot_node_id id = r->nodes[i];
-    const aot_meta *m = id != AOT_NO_NODE ? aot_meta_get(r->ctx, aot_node_at(r->dynamo, id)->meta) : NULL;
+    const aot_meta *m =
+        id != AOT_NO_NODE ? aot_meta_get(r->ctx, aot_node_at(r->dynamo, id)->meta) : NULL;
     if (m != NULL && m->val == AOT_VAL_TENSOR && m->has_stride) {
         return m;
     }
-    const aot_meta *own = o->is_view ? NULL : rv_input_type(r, rv_place_of(&r->capture.calling.meta, o->inner));
+    const aot_meta *own =
+        o->is_view ? NULL : rv_input_type(r, rv_place_of(&r->capture.calling.meta, o->inner));
     return own != NULL ? own : m;
 }
 
@@ -175,13 +186,17 @@ static aot_status make_array(aot_xval *out, making *k, int i, const aot_meta *m)
     const aot_runnable *r = k->r;
     int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
     if (m == NULL || m->val != AOT_VAL_TENSOR || m->ndim > AOT_ARRAY_MAX_NDIM || m->wrapper != 0) {
-        return AOT_FAIL(k->err, AOT_E_UNSUPPORTED, "no values are made up for input %s: %s", r->sources[i],
-                        m != NULL && m->wrapper != 0 ? "it is a tensor subclass whose code is not known" : "its type is not known");
+        return AOT_FAIL(
+            k->err, AOT_E_UNSUPPORTED, "no values are made up for input %s: %s", r->sources[i],
+            m != NULL && m->wrapper != 0 ? "it is a tensor subclass whose code is not known"
+                                         : "its type is not known");
     }
     for (unsigned d = 0; d < m->ndim; d++) {
         size[d] = aot_meta_sizes(r->ctx, m)[d].value;
         if (size[d] == AOT_HINT_NONE) {
-            return AOT_FAIL(k->err, AOT_E_UNSUPPORTED, "no values are made up for input %s: a size of it is not known", r->sources[i]);
+            return AOT_FAIL(k->err, AOT_E_UNSUPPORTED,
+                            "no values are made up for input %s: a size of it is not known",
+                            r->sources[i]);
         }
     }
     aot_err why = {0};
@@ -195,7 +210,8 @@ static aot_status make_array(aot_xval *out, making *k, int i, const aot_meta *m)
         s = aot_array_possible(k->made, (aot_dtype)m->dtype, m->ndim, size, stride, &why);
     }
     if (s != AOT_OK) {
-        return AOT_FAIL(k->err, s, "no values are made up for input %s: %s", r->sources[i], why.msg);
+        return AOT_FAIL(k->err, s, "no values are made up for input %s: %s", r->sources[i],
+                        why.msg);
     }
     aot_array *x = aot_array_new_strided(NULL, (aot_dtype)m->dtype, m->ndim, size, stride);
     k->made->now += x->storage->bytes;
@@ -216,15 +232,16 @@ static aot_status make_input(aot_xval *out, making *k, int i)
     aot_xval *items = aot_xcalloc(n, sizeof *items);
     aot_status s = AOT_OK;
     for (unsigned part = 0; part < n && s == AOT_OK; part++) {
-        s = make_array(&items[part], k, i, rv_input_type(k->r, rv_place_of(meta, inner) + (int)part));
+        s = make_array(&items[part], k, i,
+                       rv_input_type(k->r, rv_place_of(meta, inner) + (int)part));
     }
     *out = aot_xv_keep(aot_xv_list(n, items));
     aot_free_values(items, n);
     return s;
 }
 
-aot_status aot_seeded_values(aot_xval **outer, const aot_runnable *r, const aot_unit *u, uint64_t seed, bool positive,
-                             aot_err *err)
+aot_status aot_seeded_values(aot_xval **outer, const aot_runnable *r, const aot_unit *u,
+                             uint64_t seed, bool positive, aot_err *err)
 {
     const aot_calling *c = &r->capture.calling;
     const aot_graph *aten = r->capture.graph[AOT_LEVEL_ATEN];
@@ -234,7 +251,8 @@ aot_status aot_seeded_values(aot_xval **outer, const aot_runnable *r, const aot_
     *outer = aot_xcalloc((size_t)c->n_outer + 1, sizeof **outer);
     for (int i = 0; i < c->n_outer && s == AOT_OK; i++) {
         making k = {.r = r, .positive = positive, .made = &made, .err = err};
-        k.state = seed * 0x100000001b3 + (uint64_t)i; // an input's numbers do not hang on the others
+        // an input's numbers do not hang on the others
+        k.state = seed * 0x100000001b3 + (uint64_t)i;
         k.below = below[rv_place_of(&c->meta, c->outer[i].inner) + c->meta.n_tokens];
         if (c->outer[i].is_tensor) {
             s = make_input(&(*outer)[i], &k, i);
@@ -243,7 +261,9 @@ aot_status aot_seeded_values(aot_xval **outer, const aot_runnable *r, const aot_
     free(below);
     int unknown = s == AOT_OK ? rv_fill_symbols(r, u, *outer) : -1;
     if (unknown >= 0) {
-        s = AOT_FAIL(err, AOT_E_UNSUPPORTED, "no value is made up for input %s: what it was when traced is not known", r->sources[unknown]);
+        s = AOT_FAIL(err, AOT_E_UNSUPPORTED,
+                     "no value is made up for input %s: what it was when traced is not known",
+                     r->sources[unknown]);
     }
     if (s == AOT_OK) {
         rv_share_memory(r, *outer);

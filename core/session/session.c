@@ -479,8 +479,9 @@ static aot_status seal(aot_session *s, aot_err *err)
     return AOT_OK;
 }
 
-/* What readers marked, noted and edited in the session that is replaced goes on, where its unit does: a
- * redacted session has other names and takes none of it. An older session has no such tables. */
+/* What readers marked, noted and edited in the session that is replaced goes on, where its unit
+ * does: a redacted session has other names and takes none of it. An older session has no such
+ * tables. */
 static void carry_readers(aot_session *s)
 {
     static const char *const tables[] = {"mark", "kept_edit"};
@@ -492,10 +493,11 @@ static void carry_readers(aot_session *s)
     sqlite3_finalize(q);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         char sql[300];
-        snprintf(sql, sizeof sql,
-                 "INSERT INTO main.%s SELECT * FROM old.%s r WHERE EXISTS (SELECT 1 FROM main.unit u "
-                 "WHERE u.label = r.label AND coalesce(u.input, '') = r.input)",
-                 tables[i], tables[i]);
+        snprintf(
+            sql, sizeof sql,
+            "INSERT INTO main.%s SELECT * FROM old.%s r WHERE EXISTS (SELECT 1 FROM main.unit u "
+            "WHERE u.label = r.label AND coalesce(u.input, '') = r.input)",
+            tables[i], tables[i]);
         sqlite3_exec(s->db, sql, NULL, NULL, NULL);
     }
     sqlite3_exec(s->db, "DETACH old", NULL, NULL, NULL);

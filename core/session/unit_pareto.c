@@ -19,7 +19,8 @@ static aot_status cut(void *arg, const aot_partition **out, aot_pareto_peaks *pe
     sweep *k = arg;
     aot_config c = *k->config;
     c.activation_memory_budget = budget;
-    snprintf(c.activation_memory_budget_solver, sizeof c.activation_memory_budget_solver, "%s", solver);
+    snprintf(c.activation_memory_budget_solver, sizeof c.activation_memory_budget_solver, "%s",
+             solver);
     aot_partition_release(k->last);
     k->last = NULL;
     AOT_TRY(aot_cutter_cut(k->cutter, &k->last, &c, err));

@@ -15,11 +15,12 @@ struct aot_walker {
     aot_memory_options opt;
     aot_config recorded;
     bool may_repeat;       /* a call's bytes can depend on calls before */
-    aot_fake_calls *calls[2]; /* after the recorded partition, and after budget 0.5; NULL until asked for */
+    /* after the recorded partition, and after budget 0.5; NULL until asked for */
+    aot_fake_calls *calls[2];
 };
 
-/* Whether the graph has one of the operators that keep more memory than their result needs. The joint
- * graph's text tells for all that is cut from it. */
+/* Whether the graph has one of the operators that keep more memory than their result needs. The
+ * joint graph's text tells for all that is cut from it. */
 static bool has_such_calls(const aot_record *r)
 {
     static const char *const names[] = {"aten.copy.default", "_scatter.default", "_scatter.int"};
@@ -31,7 +32,8 @@ static bool has_such_calls(const aot_record *r)
     return false;
 }
 
-aot_walker *aot_walker_new(const aot_unit *u, const aot_record *joint, const aot_memory_options *opt)
+aot_walker *aot_walker_new(const aot_unit *u, const aot_record *joint,
+                           const aot_memory_options *opt)
 {
     aot_walker *w = aot_xcalloc(1, sizeof *w);
     w->u = u;

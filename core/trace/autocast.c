@@ -64,7 +64,8 @@ static bool has_eligible(const caster *c, unsigned n, const aot_value *in)
     return n > 0 && in[0].kind == AOT_V_TENSOR && is_eligible(c, in[0].u.t);
 }
 
-static bool apply(caster *c, policy p, aot_op_id op, unsigned n, const aot_value *in, aot_value *out)
+static bool apply(caster *c, policy p, aot_op_id op, unsigned n, const aot_value *in,
+                  aot_value *out)
 {
     memcpy(out, in, n * sizeof *out);
     if (p == DTYPE) {

@@ -6,8 +6,8 @@
 #include "trace/trace.h"
 
 /* Casts the arguments of a call as the innermost autocast state of their device says. False: the
- * operator has no policy and out is untouched. What an operator with a policy calls is not cast again.
- * Casts are calls (_to_copy).
+ * operator has no policy and out is untouched. What an operator with a policy calls is not cast
+ * again. Casts are calls (_to_copy).
  */
 bool aot_autocast_args(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *in,
                        aot_value *out);

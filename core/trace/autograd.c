@@ -83,7 +83,7 @@ void tr_set_history(aot_tracer *t, aot_tensor *x, grad_fn *fn, unsigned out_nr)
     fn->out_meta[out_nr] = x->meta;
 }
 
-/* ---- views ------------------------------------------------------------------------------------ */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static void make_view(aot_tracer *t, aot_tensor *x, aot_tensor *of, view_step step, bool multi)
 {
@@ -116,7 +116,7 @@ static void make_views(aot_tracer *t, aot_op_id op, unsigned n, const aot_value 
     }
 }
 
-/* ---- in place ------------------------------------------------------------------------------------ */
+/* ---- in place -------------------------------------------------------------------------------- */
 
 /* What was written becomes fn's; if it is a view, its base's history is that of a copy into a
  * slice, and the view's history is made anew from it. */
@@ -148,7 +148,7 @@ static void rebase_history(aot_tracer *t, aot_tensor *x, grad_fn *fn, unsigned o
     tr_grad_fn(t, x);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void see_grad(void *arg, aot_tensor *x)
 {
@@ -259,7 +259,8 @@ unsigned *tr_saved_order(aot_tracer *t, const grad_fn *fn, unsigned *n)
 static void save_outputs(aot_tracer *t, grad_fn *fn, unsigned saves, aot_value out)
 {
     unsigned n, *order = tr_saved_order(t, fn, &n);
-    bool list = n != 0 && fn->op < AOT_N_OPS && aot_op(fn->op)->schema != NULL && tr_op(t, fn->op)->returns_list;
+    bool list = n != 0 && fn->op < AOT_N_OPS && aot_op(fn->op)->schema != NULL &&
+                tr_op(t, fn->op)->returns_list;
 
     fn->out_version = tr_alloc(t, fn->n_out + 1, sizeof *fn->out_version);
     for (unsigned k = 0; k < n; k++) {
@@ -275,8 +276,8 @@ static void save_outputs(aot_tracer *t, grad_fn *fn, unsigned saves, aot_value o
     }
 }
 
-/* Whether a gradient can arrive at an output: every tensor of a list, what GRADS of the row names of
- * a tuple, else the first one. */
+/* Whether a gradient can arrive at an output: every tensor of a list, what GRADS of the row names
+ * of a tuple, else the first one. */
 static bool takes_gradient(const op_facts *f, aot_op_id rule_of, unsigned i)
 {
     unsigned grads = aot_trace_rules_of(rule_of)->grads;
@@ -322,17 +323,21 @@ static bool reads_self(unsigned saves, unsigned n, const aot_value *args)
            ((saves & AOT_SAVES_SELF_FOR_2) != 0 && n > 2 && any_requires_grad(1, &args[2]));
 }
 
-/* As they are behind the call: what it writes itself is no change. cloned: the first argument is a clone. */
+/* As they are behind the call: what it writes itself is no change. cloned: the first argument is a
+ * clone. */
 static void note_versions(aot_tracer *t, grad_fn *fn, const op_facts *f, unsigned n, bool cloned)
 {
     fn->arg_version = tr_alloc(t, n + 1, sizeof *fn->arg_version);
     for (unsigned i = 0; i < n; i++) {
         const aot_tensor *x = fn->args[i].kind == AOT_V_TENSOR ? fn->args[i].u.t : NULL;
-        fn->arg_version[i] = x != NULL && x->version != NULL ? x->version->n + (f->writes && f->schema.args[i].is_write && !(i == 0 && cloned)) : 0;
+        fn->arg_version[i] =
+            x != NULL && x->version != NULL
+                ? x->version->n + (f->writes && f->schema.args[i].is_write && !(i == 0 && cloned))
+                : 0;
     }
 }
 
-/* ---- in place, lists ------------------------------------------------------------------------------ */
+/* ---- in place, lists ------------------------------------------------------------------------- */
 
 /* A foreach call in place is, to autograd, a call for each item of its lists. */
 typedef struct item_call {
@@ -376,7 +381,8 @@ static item_call *item_calls(aot_tracer *t, aot_op_id op, aot_op_id rule_of, uns
     return calls;
 }
 
-/* Lists are not counted: PyTorch lets what a foreach call wrote be written again before the backward reads it. */
+/* Lists are not counted: PyTorch lets what a foreach call wrote be written again before the
+ * backward reads it. */
 static void note_writes(const op_facts *f, unsigned n, const aot_value *args)
 {
     for (unsigned i = 0; f->writes && i < n; i++) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- the table -------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 typedef struct batch_row {
     batch_fn *fn;
@@ -37,10 +37,13 @@ static batch_fn *pointwise_rule(const op_facts *f, aot_op_id op, unsigned n, con
         }
         count += b_takes_tensor(f, i, args[i]);
     }
-    return f->writes ? batch_align : count == 1 ? batch_unary : count == 2 ? batch_binary : batch_align;
+    return f->writes    ? batch_align
+           : count == 1 ? batch_unary
+           : count == 2 ? batch_binary
+                        : batch_align;
 }
 
-/* ---- results ------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static aot_tensor *wrap_out(void *arg, aot_tensor *x)
 {
@@ -95,7 +98,8 @@ aot_value tr_batch(aot_tracer *t, const op_facts *f, aot_op_id op, unsigned n, a
             return e.result;
         }
     }
-    if (fn == NULL && (f->composite || r->own) && tr_expand(t, op, n, args, "batch rule of", &out)) {
+    if (fn == NULL && (f->composite || r->own) &&
+        tr_expand(t, op, n, args, "batch rule of", &out)) {
         return out;
     }
     if (fn == NULL) {
@@ -118,7 +122,7 @@ aot_value tr_batch(aot_tracer *t, const op_facts *f, aot_op_id op, unsigned n, a
     return result_of(&k, args, out);
 }
 
-/* ---- what rules share -------------------------------------------------------------------------------- */
+/* ---- what rules share ------------------------------------------------------------------------ */
 
 batched b_of(const batch_call *k, aot_value v)
 {
@@ -171,7 +175,8 @@ aot_tensor *b_ensured(const batch_call *k, batched b)
     return b_ensure(k, x, b.bdim >= 0);
 }
 
-/* Type promotion sees the batch of a scalar as a dimension: what it must not count is cast first. */
+/* Type promotion sees the batch of a scalar as a dimension: what it must not count is cast
+ * first. */
 static void promote_scalar(const batch_call *k, aot_tensor **scalar, aot_tensor **other)
 {
     aot_fake both[2] = {*(*scalar)->type, *(*other)->type};

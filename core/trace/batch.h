@@ -1,6 +1,7 @@
 /* Batch rules of vmap: what an operator calls when some of its tensors have one dimension more.
- * A rule is called below its layer, with values whose batch is at `bdim`, and says where the batch of
- * its result is. Mirrors aten/src/ATen/functorch/BatchRules*.cpp, LegacyBatchingRegistrations.cpp.
+ * A rule is called below its layer, with values whose batch is at `bdim`, and says where the batch
+ * of its result is. Mirrors aten/src/ATen/functorch/BatchRules*.cpp,
+ * LegacyBatchingRegistrations.cpp.
  *
  * To add one: a row in batch.def; a rule of its own goes to batch_FAMILY.c. */
 #ifndef AOT_TRACE_BATCH_H
@@ -22,7 +23,7 @@ typedef struct batch_call {
 
 typedef aot_value batch_fn(batch_call *k);
 
-/* ---- layer.c ------------------------------------------------------------------------------------- */
+/* ---- layer.c --------------------------------------------------------------------------------- */
 
 bool tr_is_batched(const aot_tracer *t, const aot_tensor *x); /* at the current layer */
 void tr_refresh(aot_tracer *t, aot_tensor *x);                /* its value was written */
@@ -30,7 +31,7 @@ void tr_refresh(aot_tracer *t, aot_tensor *x);                /* its value was w
 unsigned tr_layer_leave(aot_tracer *t, bool *grad);
 void tr_layer_return(aot_tracer *t, unsigned depth, bool grad);
 
-/* ---- batch.c --------------------------------------------------------------------------------------- */
+/* ---- batch.c --------------------------------------------------------------------------------- */
 
 aot_value tr_batch(aot_tracer *t, const op_facts *f, aot_op_id op, unsigned n, aot_value *args);
 /* Random numbers that differ from item to item. */

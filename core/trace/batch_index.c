@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- index, index_put -------------------------------------------------------------------------- */
+/* ---- index, index_put ------------------------------------------------------------------------ */
 
 typedef struct indices {
     unsigned n;
@@ -124,7 +124,8 @@ aot_value batch_index_put(batch_call *k)
     aot_tracer *t = k->t;
     batched self = b_in(k, 0), values = b_in(k, 2);
     if (k->f->writes && self.bdim < 0) {
-        aot_trace_fail(t, AOT_E_GRAPH, "vmap: %s writes a tensor without a batch from one that has it",
+        aot_trace_fail(t, AOT_E_GRAPH,
+                       "vmap: %s writes a tensor without a batch from one that has it",
                        tr_op_text(t, k->op));
     }
     indices r = read_indices(k, k->args[1]);
@@ -152,7 +153,7 @@ aot_value batch_index_put(batch_call *k)
     return b_call(k);
 }
 
-/* ---- gather, scatter ------------------------------------------------------------------------------ */
+/* ---- gather, scatter ------------------------------------------------------------------------- */
 
 /* Scalars get a dimension for the call. The result has the rank of index (gather) or self. */
 aot_value batch_gather(batch_call *k)
@@ -186,7 +187,8 @@ aot_value batch_gather(batch_call *k)
 }
 
 /* An index with one entry for each place of self, along dim. */
-static aot_tensor *expanded_index(aot_tracer *t, aot_tensor *index, const aot_tensor *self, int64_t dim)
+static aot_tensor *expanded_index(aot_tracer *t, aot_tensor *index, const aot_tensor *self,
+                                  int64_t dim)
 {
     unsigned n = aot_ndim(self), d = aot_wrap_dim(t, dim, n);
     aot_dim size[AOT_FAKE_MAX_NDIM];

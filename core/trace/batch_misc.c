@@ -49,7 +49,7 @@ aot_value batch_stack(batch_call *k)
     return AOT_V(k->t, aten_stack, aot_v_tensors(k->t, list.n, x), dim + 1);
 }
 
-/* ---- losses ---------------------------------------------------------------------------------------- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static aot_tensor *flat(batch_call *k, batched b)
 {
@@ -76,10 +76,11 @@ aot_value batch_mse_loss(batch_call *k)
         return AOT_V(t, aten_reshape, out, aot_sizes(like));
     }
     aot_value last = aot_v_ints(t, 1, (const int64_t[]){-1});
-    return reduction == 1 ? AOT_V(t, aten_mean_dim, out, last) : AOT_V(t, aten_sum_dim_IntList, out, last);
+    return reduction == 1 ? AOT_V(t, aten_mean_dim, out, last)
+                          : AOT_V(t, aten_sum_dim_IntList, out, last);
 }
 
-/* ---- layers ---------------------------------------------------------------------------------------- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 /* Rows of all weights one after the other; the indices skip those of the items before. */
 aot_value batch_embedding(batch_call *k)
@@ -110,7 +111,7 @@ aot_value batch_embedding(batch_call *k)
     return AOT_V(t, aten_embedding, weight, index);
 }
 
-/* ---- random numbers ---------------------------------------------------------------------------------- */
+/* ---- random numbers -------------------------------------------------------------------------- */
 
 static bool is_size(aot_span name)
 {

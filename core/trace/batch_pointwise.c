@@ -64,8 +64,10 @@ aot_value batch_align(batch_call *k)
 /* A batched scalar and a Python number: what .to() makes of either is in the graph. */
 static void promote_number(batch_call *k, unsigned at, unsigned number)
 {
-    static const aot_dtype of_kind[] = {
-        [AOT_V_INT] = AOT_I64, [AOT_V_FLOAT] = AOT_F64, [AOT_V_BOOL] = AOT_B8, [AOT_V_COMPLEX] = AOT_C128};
+    static const aot_dtype of_kind[] = {[AOT_V_INT] = AOT_I64,
+                                        [AOT_V_FLOAT] = AOT_F64,
+                                        [AOT_V_BOOL] = AOT_B8,
+                                        [AOT_V_COMPLEX] = AOT_C128};
     aot_tensor *x = k->args[at].u.t;
     aot_fake scalar = *x->type;
     aot_dtype of = of_kind[k->args[number].kind];

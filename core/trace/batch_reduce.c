@@ -25,8 +25,8 @@ static aot_tensor *squeeze_last(void *arg, aot_tensor *x)
     return AOT((aot_tracer *)arg, aten_squeeze_dim, x, -1);
 }
 
-/* row: place of the dimensions; keepdim: 0 false, 1 true, else its place. A scalar is reduced over a
- * dimension that it gets for that. */
+/* row: place of the dimensions; keepdim: 0 false, 1 true, else its place. A scalar is reduced over
+ * a dimension that it gets for that. */
 aot_value batch_reduce(batch_call *k)
 {
     unsigned at = (unsigned)k->row[0], keep_at = (unsigned)k->row[1];
@@ -67,8 +67,8 @@ bool batch_norm_scalar(aot_expand *k)
     for (unsigned i = 0; i < aot_ndim(x); i++) {
         all[i] = i;
     }
-    return aot_x_give(
-        k, AOT(k->t, aten_norm_ScalarOpt_dim, x, k->args[1], aot_v_ints(k->t, aot_ndim(x), all), false));
+    return aot_x_give(k, AOT(k->t, aten_norm_ScalarOpt_dim, x, k->args[1],
+                             aot_v_ints(k->t, aot_ndim(x), all), false));
 }
 
 /* max(x), all(x) ...: over the flattened tensor */

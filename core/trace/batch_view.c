@@ -12,8 +12,8 @@ static bool to_front(batch_call *k)
     return b.bdim >= 0;
 }
 
-/* row: places of two arguments that are dimensions (0: none), and how many dimensions more the result
- * has. */
+/* row: places of two arguments that are dimensions (0: none), and how many dimensions more the
+ * result has. */
 aot_value batch_dims(batch_call *k)
 {
     unsigned rank = b_rank(b_in(k, 0)) + (unsigned)k->row[2];
@@ -64,7 +64,7 @@ bool batch_trace(aot_expand *k)
     return aot_x_give(k, AOT(k->t, aten_sum, x));
 }
 
-/* ---- squeeze ---------------------------------------------------------------------------------- */
+/* ---- squeeze --------------------------------------------------------------------------------- */
 
 static bool is_one(const aot_tensor *x, unsigned i)
 {
@@ -168,7 +168,7 @@ aot_value batch_transpose_(batch_call *k)
     return rank == 0 ? k->args[0] : AOT_V(k->t, aten_transpose_, b.x, d[0], d[1]);
 }
 
-/* ---- sizes -------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* row: place of the sizes; whether the batch of self must be in front. */
 aot_value batch_size(batch_call *k)

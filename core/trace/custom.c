@@ -3,8 +3,8 @@
  * A custom operator has the schema that the caller gives (aot_trace_options.schemas), else one made
  * from the call, without names and taken to be functional. Its results have the types that the
  * Dynamo graph states for the node that is run. One that writes its arguments is wrapped as
- * torch/_higher_order_ops/auto_functionalize.py:do_auto_functionalize_v2 does; one with side effects
- * as torch/_higher_order_ops/effects.py:handle_effects does. */
+ * torch/_higher_order_ops/auto_functionalize.py:do_auto_functionalize_v2 does; one with side
+ * effects as torch/_higher_order_ops/effects.py:handle_effects does. */
 #include <stdio.h>
 #include <string.h>
 
@@ -98,7 +98,8 @@ static aot_op_id custom_op(aot_tracer *t, const char *target, unsigned n, unsign
     for (size_t i = 0; i < t->customs.n; i++) {
         const op_facts *f = t->customs.d[i];
         bool same_call = f->schema.n_positional == n && f->schema.n_args == n + n_kw;
-        if (f->target == key && (f->has_names || (same_call && same_names(t, &f->schema, kw_names)))) {
+        if (f->target == key &&
+            (f->has_names || (same_call && same_names(t, &f->schema, kw_names)))) {
             return (aot_op_id)(AOT_N_OPS + i);
         }
     }
@@ -111,7 +112,7 @@ static aot_op_id custom_op(aot_tracer *t, const char *target, unsigned n, unsign
     return (aot_op_id)(AOT_N_OPS + t->customs.n - 1);
 }
 
-/* ---- types, as the Dynamo graph states them -------------------------------------------------------- */
+/* ---- types, as the Dynamo graph states them -------------------------------------------------- */
 
 static aot_value stated(aot_tracer *t, aot_node_id id)
 {
@@ -174,7 +175,8 @@ bool tr_may_believe(const aot_tracer *t, aot_op_id op)
     return at != NULL && (at == target || at[-1] == '.') && (at[n] == '\0' || at[n] == '.');
 }
 
-/* The arguments in the order of the schema; those of a schema made from the call are in its order. */
+/* The arguments in the order of the schema; those of a schema made from the call are in its
+ * order. */
 static aot_value *arguments(aot_tracer *t, const op_facts *f, unsigned n, const aot_value *args,
                             unsigned n_kw, const aot_str *kw_names, const aot_value *kw)
 {
@@ -202,11 +204,12 @@ aot_value aot_trace_custom(aot_tracer *t, const char *target, unsigned n, const 
     const op_facts *f = tr_op(t, op);
     bool guessed = !is_op || (n_kw != 0 && !f->has_names);
     if (guessed && !t->options.opaque) {
-        aot_trace_fail(t, AOT_E_UNSUPPORTED,
-                       "%s: no fake implementation is known here: it is called with keyword arguments "
-                       "and nothing states its schema; state it (# aotscope: op SCHEMA), or believe "
-                       "the recorded type (--opaque)",
-                       target);
+        aot_trace_fail(
+            t, AOT_E_UNSUPPORTED,
+            "%s: no fake implementation is known here: it is called with keyword arguments "
+            "and nothing states its schema; state it (# aotscope: op SCHEMA), or believe "
+            "the recorded type (--opaque)",
+            target);
     }
     aot_value *all = arguments(t, f, n, args, n_kw, kw_names, kw);
     aot_str was = t->rule;
@@ -218,7 +221,7 @@ aot_value aot_trace_custom(aot_tracer *t, const char *target, unsigned n, const 
     return out;
 }
 
-/* ---- gradients that nothing tells ------------------------------------------------------------------ */
+/* ---- gradients that nothing tells ------------------------------------------------------------ */
 
 /* torch.ops.mine.scale.default -> torch.ops.opaque.mine_scale_backward.default: a name that no real
  * operator has. */
@@ -240,7 +243,8 @@ static const char *gradient_target(aot_tracer *t, aot_op_id op)
  * that are wanted, each of the type of its input. */
 void tr_opaque_gradient(aot_tracer *t, grad_fn *fn, aot_tensor *const *grads, aot_tensor **out)
 {
-    unsigned n = fn->n_out + fn->n_args, n_given = 0, *edge = tr_alloc(t, fn->n_edges + 1, sizeof *edge);
+    unsigned n = fn->n_out + fn->n_args, n_given = 0,
+             *edge = tr_alloc(t, fn->n_edges + 1, sizeof *edge);
     aot_value *args = tr_alloc(t, n + 1, sizeof *args);
     aot_meta_id *types = tr_alloc(t, fn->n_edges + 1, sizeof *types);
     for (unsigned i = 0; i < fn->n_out; i++) {
@@ -267,7 +271,7 @@ void tr_opaque_gradient(aot_tracer *t, grad_fn *fn, aot_tensor *const *grads, ao
     }
 }
 
-/* ---- auto_functionalized_v2 ------------------------------------------------------------------------- */
+/* ---- auto_functionalized_v2 ------------------------------------------------------------------ */
 
 typedef struct hop_args {
     aot_value value[65]; /* [0] is the operator */
@@ -431,7 +435,9 @@ static unsigned count_tensors(unsigned n, const aot_value *args)
 static unsigned count_returns(const op_facts *f, aot_value stated)
 {
     bool known = f->schema.n_returns != 1 || f->schema.returns[0].kind != AOT_TYPE_OTHER;
-    return known ? f->schema.n_returns : aot_v_is_list(stated) ? stated.n : stated.kind == AOT_V_TENSOR;
+    return known                   ? f->schema.n_returns
+           : aot_v_is_list(stated) ? stated.n
+                                   : stated.kind == AOT_V_TENSOR;
 }
 
 /* Its results: what the operator returns, then the new values of what it writes. */
@@ -477,12 +483,13 @@ aot_value tr_auto_functionalize(aot_tracer *t, aot_op_id op, unsigned n, const a
         return aot_v_none();
     }
     for (unsigned i = 0; i < first; i++) {
-        items[i] = items[i].kind == AOT_V_TENSOR ? aot_v_tensor(tr_wrap(t, items[i].u.t)) : items[i];
+        items[i] =
+            items[i].kind == AOT_V_TENSOR ? aot_v_tensor(tr_wrap(t, items[i].u.t)) : items[i];
     }
     return n_returns == 1 ? items[0] : aot_v_tuple(t, n_returns, items);
 }
 
-/* ---- effects -------------------------------------------------------------------------------------------- */
+/* ---- effects --------------------------------------------------------------------------------- */
 
 void aot_trace_set_token(aot_tracer *t, aot_tensor *token)
 {

@@ -1,4 +1,5 @@
-/* Writing nodes: arguments as FX keeps them, symbols through the nodes that hold them, types by META.
+/* Writing nodes: arguments as FX keeps them, symbols through the nodes that hold them, types by
+ * META.
  * Mirrors torch/fx/experimental/proxy_tensor.py: proxy_call, track_tensor_tree, and the dropping of
  * default arguments in torch/csrc/utils/python_arg_parser / parseIValuesToPyArgsKwargs. */
 #include <math.h>
@@ -196,7 +197,7 @@ static bool same_value(aot_value a, aot_value b)
     return true;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static aot_node_id parent_at(const aot_tracer *t, aot_level l)
 {
@@ -211,7 +212,8 @@ static aot_node_id add(aot_tracer *t, aot_level l, aot_node *n, const char *name
     n->name = aot_namespace_create(lg->names, name, strlen(name));
     n->src = n->kind == AOT_PLACEHOLDER ? 0 : src_of(t, lg);
     n->policy = n->kind == AOT_PLACEHOLDER ? 0 : lg->g->srcs.d[n->src].policy;
-    aot_vec_push(&lg->origins, ((origin){t->rule, parent_at(t, l), AOT_NO_NODE, !t->grad_enabled && !t->in_function && !t->in_backward}));
+    aot_vec_push(&lg->origins, ((origin){t->rule, parent_at(t, l), AOT_NO_NODE,
+                                         !t->grad_enabled && !t->in_function && !t->in_backward}));
     return aot_graph_add(lg->g, n);
 }
 
@@ -316,7 +318,7 @@ void tr_bind(aot_tracer *t, aot_level l, aot_node_id id, aot_value result)
     }
 }
 
-/* ---- types ---------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static aot_value value_of_fake(aot_tracer *t, const aot_fake *f)
 {
@@ -354,7 +356,8 @@ aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     if (f->schema.n_returns == 0) {
         return aot_v_none();
     }
-    if (op == AOT_OP_aten__local_scalar_dense) { // what the element is, only the program's graph says
+    // what the element is, only the program's graph says
+    if (op == AOT_OP_aten__local_scalar_dense) {
         aot_value number = tr_item(t, &g->nodes.d[id].meta);
         tr_bind(t, AOT_LEVEL_JOINT, id, number);
         return number;
@@ -362,10 +365,11 @@ aot_value tr_emit_inner(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     if (op >= AOT_N_OPS || (t->believed != NULL && t->believed_op == op)) {
         aot_value stated = tr_stated_types(t);
         if (stated.kind == AOT_V_NONE) {
-            aot_trace_fail(t, AOT_E_UNSUPPORTED,
-                           "%s: no fake implementation is known here, and the Dynamo graph states no "
-                           "type for its result",
-                           tr_op_text(t, op));
+            aot_trace_fail(
+                t, AOT_E_UNSUPPORTED,
+                "%s: no fake implementation is known here, and the Dynamo graph states no "
+                "type for its result",
+                tr_op_text(t, op));
         }
         tr_bind(t, AOT_LEVEL_JOINT, id, stated);
         return stated;

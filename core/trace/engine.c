@@ -62,7 +62,7 @@ static grad_fn *ready_pop(engine *e)
     }
 }
 
-/* ---- what is needed ------------------------------------------------------------------------------ */
+/* ---- what is needed -------------------------------------------------------------------------- */
 
 static void visit(engine *e, grad_fn *fn, fn_list *order)
 {
@@ -117,7 +117,7 @@ static void prepare(engine *e, const grad_edge *roots, unsigned n_roots, fn_list
     }
 }
 
-/* ---- gradients that fit their inputs ---------------------------------------------------------------- */
+/* ---- gradients that fit their inputs --------------------------------------------------------- */
 
 /* at::sum_to */
 static aot_tensor *sum_to(aot_tracer *t, aot_tensor *x, const aot_fake *to)
@@ -175,7 +175,7 @@ static aot_tensor *validated(aot_tracer *t, const grad_fn *from, aot_tensor *gra
     return grad;
 }
 
-/* ---- running one ----------------------------------------------------------------------------------- */
+/* ---- running one ----------------------------------------------------------------------------- */
 
 static void unpack(aot_tracer *t, grad_fn *fn, aot_vjp *b)
 {
@@ -255,11 +255,12 @@ void tr_apply(aot_tracer *t, grad_fn *fn, aot_tensor **grads, aot_tensor **out)
         return;
     }
     if (fn->rule == NULL) {
-        aot_trace_fail(t, AOT_E_UNSUPPORTED,
-                       "derivative for %s is not implemented%s; --opaque goes on with an opaque node",
-                       tr_op_text(t, fn->op),
-                       fn->op >= AOT_N_OPS ? ": a custom operator's is code that no input holds"
-                                           : " (a VJP rule)");
+        aot_trace_fail(
+            t, AOT_E_UNSUPPORTED,
+            "derivative for %s is not implemented%s; --opaque goes on with an opaque node",
+            tr_op_text(t, fn->op),
+            fn->op >= AOT_N_OPS ? ": a custom operator's is code that no input holds"
+                                : " (a VJP rule)");
     }
     aot_vjp b = {t, fn, grads, out, tr_alloc(t, fn->n_out + 1, sizeof(aot_tensor *))};
     unpack(t, fn, &b);
@@ -273,7 +274,7 @@ void tr_apply(aot_tracer *t, grad_fn *fn, aot_tensor **grads, aot_tensor **out)
     t->rule = was;
 }
 
-/* ---- the queue ---------------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 static void accumulate(engine *e, grad_fn *to, unsigned nr, aot_tensor *grad)
 {
@@ -355,7 +356,8 @@ static void run_backward(aot_tracer *t, bool within, bool create_graph, unsigned
         grad_edge edge = tr_gradient_edge(t, inputs[i]);
         grads[i] = NULL;
         wanted[i] = edge.fn;
-        if (edge.fn != NULL) { // one input a grad_fn: outputs of one call are not asked for together
+        // one input a grad_fn: outputs of one call are not asked for together
+        if (edge.fn != NULL) {
             edge.fn->capture = (int)i;
             edge.fn->capture_nr = edge.nr;
         }

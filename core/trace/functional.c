@@ -13,7 +13,7 @@ static tracer_mode enter(aot_tracer *t, tracer_mode m)
     return was;
 }
 
-/* ---- below functionalization ------------------------------------------------------------------ */
+/* ---- below functionalization ----------------------------------------------------------------- */
 
 /* A value that already stands for a functional node gets a second tensor for the new one. */
 static aot_tensor *own_tensor(void *arg, aot_tensor *x)
@@ -42,7 +42,7 @@ aot_value tr_below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *arg
     return out;
 }
 
-/* ---- wrapping ---------------------------------------------------------------------------------- */
+/* ---- wrapping -------------------------------------------------------------------------------- */
 
 aot_tensor *tr_wrap(aot_tracer *t, aot_tensor *inner)
 {
@@ -79,7 +79,8 @@ static aot_tensor *wrap_view(aot_tracer *t, const aot_tensor *of, aot_tensor *in
     d[of->chain.n] = step;
     x->inner = inner;
     x->storage = of->storage;
-    x->generation = 0; /* of a fresh wrapper: a view of what was written is made again at its first use */
+    /* of a fresh wrapper: a view of what was written is made again at its first use */
+    x->generation = 0;
     x->chain = (view_chain){d, of->chain.n + 1};
     x->version = of->version;
     x->base_conj = of->base_conj;
@@ -87,7 +88,7 @@ static aot_tensor *wrap_view(aot_tracer *t, const aot_tensor *of, aot_tensor *in
     return x;
 }
 
-/* ---- updates -------------------------------------------------------------------------------------- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 aot_tensor *tr_view_apply(aot_tracer *t, const view_step *v, aot_tensor *x)
 {
@@ -157,7 +158,7 @@ void tr_commit(aot_tracer *t, aot_tensor *x, aot_tensor *value)
     tr_sync(t, x);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 typedef struct resolver {
     aot_tracer *t;

@@ -96,10 +96,12 @@ void aot_tracer_constant_is(aot_tracer *t, const char *numbers)
         char *end;
         long long whole = strtoll(numbers, &end, 10);
         aot_arg a = {.kind = AOT_ARG_INT, .u.i = whole};
-        if (end[strspn(end, " ")] != '\0' || end == numbers) { // no lone integer: a lone float, or many
+        if (end[strspn(end, " ")] != '\0' ||
+            end == numbers) { // no lone integer: a lone float, or many
             double f = strtod(numbers, &end);
-            a = end[strspn(end, " ")] == '\0' ? (aot_arg){.kind = AOT_ARG_FLOAT, .u.f = f}
-                                             : (aot_arg){.kind = AOT_ARG_RAW, .u.s = aot_intern_z(t->c->strs, numbers)};
+            a = end[strspn(end, " ")] == '\0'
+                    ? (aot_arg){.kind = AOT_ARG_FLOAT, .u.f = f}
+                    : (aot_arg){.kind = AOT_ARG_RAW, .u.s = aot_intern_z(t->c->strs, numbers)};
         }
         aot_ctx_set_constant(t->c, name, a);
     }
@@ -117,7 +119,7 @@ void aot_trace_output(aot_tracer *t, aot_level l, aot_value v)
     tr_emit(t, l, n, "output", 1, &v);
 }
 
-/* ---- facts for the analysis ---------------------------------------------------------------------- */
+/* ---- facts for the analysis ------------------------------------------------------------------ */
 
 void aot_trace_sync(aot_tracer *t, aot_tensor *x)
 {
@@ -178,14 +180,15 @@ void aot_trace_copy_back(aot_tracer *t, aot_tensor *input, aot_tensor *value)
     }
 }
 
-/* ---- finished graphs ----------------------------------------------------------------------------------- */
+/* ---- finished graphs ------------------------------------------------------------------------- */
 
 static void mark(void *arg, aot_node_id id)
 {
     ((uint8_t *)arg)[id] = 1;
 }
 
-/* Under torch.compile random operators that nobody reads go too (unless Inductor falls back to eager's). */
+/* Under torch.compile random operators that nobody reads go too (unless Inductor falls back to
+ * eager's). */
 static bool stays(const aot_node *n)
 {
     if (n->kind != AOT_CALL_FUNCTION) {
@@ -238,8 +241,8 @@ aot_graph *aot_trace_graph(aot_tracer *t, aot_level l)
             (void)keep_subgraph(out, g, g->nodes.d[i].subgraph);
         }
     }
-    /* origins follow the finished graph's ids; parents are names' ids of the level above, which keeps
-     * them by name since its own dead nodes go too */
+    /* origins follow the finished graph's ids; parents are names' ids of the level above, which
+     * keeps them by name since its own dead nodes go too */
     aot_vec_free(&lg->origins);
     lg->origins.d = origins.d;
     lg->origins.n = origins.n;

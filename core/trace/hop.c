@@ -6,7 +6,7 @@
 
 #include "trace/internal.h"
 
-/* ---- regions -------------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 aot_region aot_trace_region(aot_tracer *t, aot_region region)
 {
@@ -26,7 +26,7 @@ const aot_graph *aot_trace_current_graph(const aot_tracer *t)
     return t->at_graph;
 }
 
-/* ---- graphs traced apart --------------------------------------------------------------------------- */
+/* ---- graphs traced apart --------------------------------------------------------------------- */
 
 typedef struct apart {
     aot_tracer *outer;
@@ -118,7 +118,7 @@ aot_subgraph *aot_trace_apart(aot_tracer *t, aot_body_fn *fn, void *arg, unsigne
     return sub;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 unsigned aot_hop_number(aot_tracer *t, const char *prefix)
 {
@@ -276,7 +276,7 @@ void **aot_hop_slot(aot_tracer *t)
     return &t->hop_slot;
 }
 
-/* ---- gradients ---------------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 void *aot_vjp_custom(const aot_vjp *b)
 {

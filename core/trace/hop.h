@@ -25,9 +25,9 @@ typedef struct aot_subgraph {
     aot_value out; /* what it returns, as types: tensors without a node, for aot_hop_call */
 } aot_subgraph;
 
-/* Runs fn in a trace of its own, on inputs of the types of `inputs` (tensors, symbols, numbers; numbers
- * are passed as they are and are no inputs of the graph). Those whose tensors require grad do so if
- * `grad`, else none. fn's result is the graph's output. */
+/* Runs fn in a trace of its own, on inputs of the types of `inputs` (tensors, symbols, numbers;
+ * numbers are passed as they are and are no inputs of the graph). Those whose tensors require grad
+ * do so if `grad`, else none. fn's result is the graph's output. */
 typedef aot_value aot_body_fn(aot_tracer *t, void *arg, unsigned n, const aot_value *inputs);
 aot_subgraph *aot_trace_apart(aot_tracer *t, aot_body_fn *fn, void *arg, unsigned n,
                               const aot_value *inputs, bool grad);
@@ -59,8 +59,8 @@ aot_tensor *aot_hop_stacked(aot_tracer *t, const aot_tensor *x, aot_dim n);
 /* Memory of the rules of higher-order operators; NULL when a trace begins. */
 void **aot_hop_slot(aot_tracer *t);
 
-/* Makes rule the gradient of the outputs with respect to the inputs: as aot_vjp_fn, arguments are the
- * inputs. The outputs must be results of aot_hop_call or of calls made with grad mode off. */
+/* Makes rule the gradient of the outputs with respect to the inputs: as aot_vjp_fn, arguments are
+ * the inputs. The outputs must be results of aot_hop_call or of calls made with grad mode off. */
 void aot_trace_custom_grad(aot_tracer *t, aot_op_id op, aot_vjp_fn *rule, void *custom, unsigned n,
                            const aot_value *inputs, unsigned n_out, aot_tensor *const *outputs);
 void *aot_vjp_custom(const aot_vjp *b);

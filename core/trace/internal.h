@@ -1,4 +1,5 @@
-/* Between the files of the tracer: tensors, grad_fns, the state of a trace. Rules do not need it. */
+/* Between the files of the tracer: tensors, grad_fns, the state of a trace. Rules do not need
+ * it. */
 #ifndef AOT_TRACE_INTERNAL_H
 #define AOT_TRACE_INTERNAL_H
 
@@ -31,7 +32,7 @@ typedef struct op_facts {
 
 const op_facts *tr_op(aot_tracer *t, aot_op_id op);
 
-/* ---- storage and views as functionalization sees them ------------------------------------------ */
+/* ---- storage and views as functionalization sees them ---------------------------------------- */
 
 /* One view operation: the call with the viewed tensor as its first argument. */
 typedef struct view_step {
@@ -98,7 +99,7 @@ struct aot_tensor {
     bool multi_view;             /* one of several outputs of a view operator */
 };
 
-/* ---- autograd ----------------------------------------------------------------------------------- */
+/* ---- autograd -------------------------------------------------------------------------------- */
 
 typedef struct grad_edge {
     struct grad_fn *fn; /* NULL: no gradient is wanted */
@@ -152,7 +153,7 @@ struct aot_vjp {
     aot_tensor **unpacked;  /* saved results */
 };
 
-/* ---- the trace ------------------------------------------------------------------------------------ */
+/* ---- the trace ------------------------------------------------------------------------------- */
 
 typedef struct sym_entry {
     aot_node_id node[AOT_N_LEVELS];
@@ -222,10 +223,12 @@ struct aot_tracer {
     AOT_VEC(op_facts *) customs; /* ids from AOT_N_OPS on */
     aot_tensor *token;           /* inner: of the last effect; NULL before the first */
     AOT_VEC(const aot_fake *) fakes; /* by aot_meta_id */
-    bool grad_enabled, in_backward, in_function; /* in_function: a forward of torch.autograd.Function */
+    /* in_function: a forward of torch.autograd.Function */
+    bool grad_enabled, in_backward, in_function;
     tracer_mode mode;
     aot_str rule;               /* why the next nodes are made */
-    const aot_meta_id *believed; /* types that the next call gives; NULL: by META, by the Dynamo graph */
+    /* types that the next call gives; NULL: by META, by the Dynamo graph */
+    const aot_meta_id *believed;
     unsigned n_believed;
     aot_op_id believed_op;      /* whose; AOT_OP_UNKNOWN: a custom operator's */
     bool probing;               /* what is traced is thrown away */
@@ -287,7 +290,8 @@ aot_value tr_effect(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *ar
 bool tr_keeps(aot_tracer *t, aot_op_id op); /* whether a composite stays as it is */
 bool tr_keep(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, aot_value *out);
 /* Expands a composite; AOT_LEVEL_ATEN gets the call itself. False: it has no expansion. */
-bool tr_expand_below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args, aot_value *out);
+bool tr_expand_below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args,
+                     aot_value *out);
 
 /* value.c */
 aot_tensor *tr_tensor_new(aot_tracer *t, aot_meta_id meta);
@@ -319,8 +323,9 @@ void tr_sym_of_node(aot_tracer *t, aot_level l, aot_dim d, aot_node_id id);
 void tr_sym_of_dims(aot_tracer *t, aot_level l, aot_tensor *x, const aot_dim *d, bool stride);
 aot_arg tr_sym_arg(aot_tracer *t, aot_level l, aot_dim d);
 /* What a fresh functional tensor asks of its sizes: the bytes of its storage, offset + 1 + sum of
- * stride * (size - 1), times those of an item. Mirrors c10's computeStorageNbytes for symbols, where a
- * wrapper subclass is made: in the forward each step is a node, of which the sizes may stay. */
+ * stride * (size - 1), times those of an item. Mirrors c10's computeStorageNbytes for symbols,
+ * where a wrapper subclass is made: in the forward each step is a node, of which the sizes may
+ * stay. */
 void tr_sym_storage(aot_tracer *t, const aot_tensor *x);
 void tr_rebind(aot_tracer *t, aot_call *k); /* symbols of data as the Dynamo graph calls them */
 
@@ -333,7 +338,8 @@ aot_value tr_decompose(aot_tracer *t, aot_op_id op, unsigned n, const aot_value 
 bool tr_must_resolve(aot_op_id op, const aot_tensor *x);
 void tr_sync(aot_tracer *t, aot_tensor *x); /* brings the inner value up to date */
 void tr_commit(aot_tracer *t, aot_tensor *x, aot_tensor *value); /* x's new value */
-aot_tensor *tr_wrap(aot_tracer *t, aot_tensor *inner); /* a fresh outer tensor with its own storage */
+aot_tensor *tr_wrap(aot_tracer *t,
+                    aot_tensor *inner); /* a fresh outer tensor with its own storage */
 
 /* view_inverse.c: what base becomes when its view has become value. All inner. */
 aot_tensor *tr_view_inverse(aot_tracer *t, const view_step *v, aot_tensor *base, aot_tensor *value);

@@ -50,7 +50,8 @@ static aot_meta_id logical_meta(aot_tracer *t, const aot_tensor *value, unsigned
     return aot_fake_meta(t->c, &f);
 }
 
-static aot_tensor *wrap(aot_tracer *t, aot_tensor *value, aot_meta_id meta, unsigned layer, int bdim)
+static aot_tensor *wrap(aot_tracer *t, aot_tensor *value, aot_meta_id meta, unsigned layer,
+                        int bdim)
 {
     aot_tensor *x = tr_tensor_new(t, meta);
     x->value = value;
@@ -97,7 +98,8 @@ aot_tensor *aot_layer_remove_batch(aot_tracer *t, aot_tensor *x, unsigned layer,
     unsigned ndim = aot_ndim(x) + 1, to = aot_wrap_dim(t, out_dim, ndim);
     if (x->layer == layer && x->bdim >= 0) {
         aot_tensor *value = x->value;
-        return (unsigned)x->bdim == to ? value : AOT(t, aten_movedim_int, value, x->bdim, (int64_t)to);
+        return (unsigned)x->bdim == to ? value
+                                       : AOT(t, aten_movedim_int, value, x->bdim, (int64_t)to);
     }
     if (to == 0) {
         aot_dim size[AOT_FAKE_MAX_NDIM + 1] = {batch};
@@ -107,7 +109,7 @@ aot_tensor *aot_layer_remove_batch(aot_tracer *t, aot_tensor *x, unsigned layer,
     aot_trace_fail(t, AOT_E_UNSUPPORTED, "vmap: out_dims %u of an output without a batch", to);
 }
 
-/* ---- from layer to layer ------------------------------------------------------------------------ */
+/* ---- from layer to layer --------------------------------------------------------------------- */
 
 /* A tensor of a layer that was left stands for what it wraps. */
 static aot_tensor *alive(const aot_tracer *t, aot_tensor *x)
@@ -166,7 +168,7 @@ static aot_value call_below(aot_tracer *t, aot_op_id op, unsigned n, const aot_v
     return out;
 }
 
-/* ---- grad ----------------------------------------------------------------------------------------- */
+/* ---- grad ------------------------------------------------------------------------------------ */
 
 static aot_tensor *as_wrapper(void *arg, aot_tensor *x)
 {
@@ -234,7 +236,7 @@ aot_value tr_grad_below(aot_tracer *t, aot_op_id op, unsigned n, const aot_value
     return tr_map_tensors(t, out, wrap_result, &w);
 }
 
-/* ---- vmap ------------------------------------------------------------------------------------------ */
+/* ---- vmap ------------------------------------------------------------------------------------ */
 
 static aot_tensor *unwrap_dead(void *arg, aot_tensor *x)
 {

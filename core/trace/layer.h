@@ -1,8 +1,8 @@
 /* functorch's stack of interpreters: vmap and grad that are entered and left within a graph.
  * A call is seen by the innermost layer first, which calls the next one with what its tensors wrap;
  * below the outermost one is the trace itself. Layers count from 1.
- * Mirrors aten/src/ATen/functorch/DynamicLayer.h, BatchedTensorImpl.h, TensorWrapper.h and the Python
- * functions of torch._C._functorch that a Dynamo graph calls. */
+ * Mirrors aten/src/ATen/functorch/DynamicLayer.h, BatchedTensorImpl.h, TensorWrapper.h and the
+ * Python functions of torch._C._functorch that a Dynamo graph calls. */
 #ifndef AOT_TRACE_LAYER_H
 #define AOT_TRACE_LAYER_H
 
@@ -36,8 +36,9 @@ bool aot_layer_is_batched(const aot_tracer *t, const aot_tensor *x);
 bool aot_layer_is_batched_by_any(const aot_tensor *x); /* by this vmap layer or one further out */
 /* x.requires_grad_() of a tensor of a grad layer. */
 void aot_layer_require_grad(aot_tracer *t, aot_tensor *x);
-/* torch.autograd.grad of a grad layer's tensors, in the middle of the forward; as aot_trace_backward,
- * but the calls belong to the node being run and, with create_graph, have gradients themselves. */
+/* torch.autograd.grad of a grad layer's tensors, in the middle of the forward; as
+ * aot_trace_backward, but the calls belong to the node being run and, with create_graph, have
+ * gradients themselves. */
 void aot_trace_grad(aot_tracer *t, unsigned n_out, aot_tensor *const *outs,
                     aot_tensor *const *tangents, unsigned n_in, aot_tensor *const *inputs,
                     bool create_graph, aot_tensor **grads);

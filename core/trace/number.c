@@ -1,6 +1,6 @@
-/* Numbers that only the program's graph knows: elements of tensors (item), symbolic floats and truth
- * values. They are symbols by the expression that the Dynamo graph states for the node being run, and
- * arithmetic on them is written where Python does it.
+/* Numbers that only the program's graph knows: elements of tensors (item), symbolic floats and
+ * truth values. They are symbols by the expression that the Dynamo graph states for the node being
+ * run, and arithmetic on them is written where Python does it.
  * Mirrors torch/fx/experimental/proxy_tensor.py (SymFloat, SymBool), sym_node.py. */
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ static bool stated_number(aot_tracer *t, aot_value *number, aot_meta_id *meta)
     return true;
 }
 
-/* Elements of tensors that the graph states as symbols of inputs (a number that the program was given):
- * how many there are, and how many of them before the node being run. */
+/* Elements of tensors that the graph states as symbols of inputs (a number that the program was
+ * given): how many there are, and how many of them before the node being run. */
 static unsigned count_backed_items(const aot_tracer *t, unsigned *before)
 {
     unsigned n = 0;
@@ -55,7 +55,8 @@ aot_value tr_item(aot_tracer *t, aot_meta_id *meta)
     aot_value number = tr_stated_number(t, meta);
     bool backed = number.kind == AOT_V_INT && number.u.dim.expr != 0 &&
                   *aot_text(t->c, number.u.dim.expr) == 's';
-    if (backed) { // AOTAutograd does not know the input: the symbol is fresh, after those of its first run
+    // AOTAutograd does not know the input: the symbol is fresh, after those of its first run
+    if (backed) {
         unsigned before = 0, all = count_backed_items(t, &before);
         const char *text = aot_arena_printf(t->a, "Sym(u%u)", all + before);
         *meta = aot_ctx_meta(t->c, text, strlen(text));
@@ -111,7 +112,8 @@ aot_value aot_trace_number(aot_tracer *t, const char *target, unsigned n, const 
     aot_value result;
     aot_meta_id meta;
     if (!stated_number(t, &result, &meta)) {
-        aot_trace_fail(t, AOT_E_UNSUPPORTED, "%s: no symbolic number is stated for its result", target);
+        aot_trace_fail(t, AOT_E_UNSUPPORTED, "%s: no symbolic number is stated for its result",
+                       target);
     }
     bool converts = result.kind == AOT_V_FLOAT && strcmp(target, "torch.sym_float") != 0;
     aot_value *all = tr_alloc(t, n + 1, sizeof *all);

@@ -1,6 +1,7 @@
-/* Wrapper tensor subclasses: autograd sees the wrapper, everything below its inner tensors, one call
- * after the other.
- * Mirrors torch/_functorch/_aot_autograd/subclass_utils.py and __torch_dispatch__ of such classes. */
+/* Wrapper tensor subclasses: autograd sees the wrapper, everything below its inner tensors, one
+ * call after the other.
+ * Mirrors torch/_functorch/_aot_autograd/subclass_utils.py and __torch_dispatch__ of such
+ * classes. */
 #include <string.h>
 
 #include "trace/internal.h"
@@ -59,7 +60,7 @@ aot_tensor *const *aot_trace_parts(const aot_tensor *x, unsigned *n)
     return x->part;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 typedef struct taker {
     unsigned i;

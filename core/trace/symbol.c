@@ -1,6 +1,6 @@
 /* Sizes that are symbols: which node holds one, and arithmetic on them, written where Python or C++
- * does it. In the forward an operation is written at once, whether or not its result is used; in the
- * backward PyTorch only notes how the result is made, and writes it when a node needs it.
+ * does it. In the forward an operation is written at once, whether or not its result is used; in
+ * the backward PyTorch only notes how the result is made, and writes it when a node needs it.
  * Mirrors torch/fx/experimental/proxy_tensor.py (symnode_tracker, thunkify, _compute_proxy). */
 #include <string.h>
 
@@ -45,7 +45,8 @@ void tr_sym_of_dims(aot_tracer *t, aot_level l, aot_tensor *x, const aot_dim *d,
     for (unsigned i = 0; i < x->type->ndim; i++) {
         if (d[i].expr != 0) {
             sym_entry *e = sym_of(t, d[i].expr);
-            if (e->node[l] == AOT_NO_NODE && (e->tensor[l] == NULL || gives_way(t, l, e->tensor[l]))) {
+            if (e->node[l] == AOT_NO_NODE &&
+                (e->tensor[l] == NULL || gives_way(t, l, e->tensor[l]))) {
                 e->tensor[l] = x;
                 e->dim[l] = (uint8_t)i;
                 e->is_stride[l] = stride;
@@ -114,10 +115,10 @@ static split split_expr(const char *s, size_t n)
 static const struct {
     const char op, *target;
     aot_dim (*fn)(aot_ctx *, aot_dim, aot_dim);
-} operations[] = {{'+', "operator.add", aot_dim_add},      {'-', "operator.sub", aot_dim_sub},
-                  {'*', "operator.mul", aot_dim_mul},      {'/', "operator.floordiv", aot_dim_floordiv},
-                  {'%', "operator.mod", aot_dim_mod},      {'>', "torch.sym_max", aot_dim_max},
-                  {'<', "torch.sym_min", aot_dim_min},     {'~', "operator.neg", NULL}};
+} operations[] = {{'+', "operator.add", aot_dim_add},  {'-', "operator.sub", aot_dim_sub},
+                  {'*', "operator.mul", aot_dim_mul},  {'/', "operator.floordiv", aot_dim_floordiv},
+                  {'%', "operator.mod", aot_dim_mod},  {'>', "torch.sym_max", aot_dim_max},
+                  {'<', "torch.sym_min", aot_dim_min}, {'~', "operator.neg", NULL}};
 
 static unsigned operation_of(char op)
 {
@@ -195,7 +196,7 @@ aot_arg tr_sym_arg(aot_tracer *t, aot_level l, aot_dim d)
                        : (aot_arg){.kind = AOT_ARG_NODE, .u.node = sym_node(t, l, d)};
 }
 
-/* ---- arithmetic -------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 /* Whether symbols are written as they are computed, and at which levels. */
 static bool writes_at(const aot_tracer *t, int l)
@@ -203,8 +204,8 @@ static bool writes_at(const aot_tracer *t, int l)
     return !t->in_backward && !(t->options.dry && l != AOT_LEVEL_JOINT);
 }
 
-/* Which node holds a value from now on: the first computation, which goes before a size that was read
- * from a tensor. Inputs stay what they are. */
+/* Which node holds a value from now on: the first computation, which goes before a size that was
+ * read from a tensor. Inputs stay what they are. */
 static void hold(sym_entry *e, aot_level l, aot_node_id id)
 {
     if (e->node[l] == AOT_NO_NODE || e->is_read[l]) {
@@ -270,7 +271,7 @@ aot_dim aot_trace_sum(aot_tracer *t, aot_value items)
     return sum;
 }
 
-/* ---- bytes of storages ------------------------------------------------------------------------- */
+/* ---- bytes of storages ----------------------------------------------------------------------- */
 
 /* A node that dead code elimination removes: what stays of it is that its name is taken. */
 static void name_dead(aot_tracer *t, const char *name)
@@ -278,15 +279,17 @@ static void name_dead(aot_tracer *t, const char *name)
     aot_namespace_create(t->level[AOT_LEVEL_JOINT].names, name, strlen(name));
 }
 
-/* A symbol is read from the tensor where nothing computed it before; of an input it is read though the
- * input holds it, for naught. */
+/* A symbol is read from the tensor where nothing computed it before; of an input it is read though
+ * the input holds it, for naught. */
 static void read_size(aot_tracer *t, aot_dim d, const char *name)
 {
     sym_entry *e = sym_of(t, d.expr);
     if (e->node[AOT_LEVEL_JOINT] == AOT_NO_NODE) {
         sym_node(t, AOT_LEVEL_JOINT, d);
         e->is_incidental = true;
-    } else if (!e->was_measured && t->level[AOT_LEVEL_JOINT].g->nodes.d[e->node[AOT_LEVEL_JOINT]].kind == AOT_PLACEHOLDER) {
+    } else if (!e->was_measured &&
+               t->level[AOT_LEVEL_JOINT].g->nodes.d[e->node[AOT_LEVEL_JOINT]].kind ==
+                   AOT_PLACEHOLDER) {
         name_dead(t, name);
     }
     e->was_measured = true;
@@ -326,7 +329,7 @@ void tr_sym_storage(aot_tracer *t, const aot_tensor *x)
     }
 }
 
-/* ---- symbols of data ---------------------------------------------------------------------------- */
+/* ---- symbols of data ------------------------------------------------------------------------- */
 
 static bool is_unbacked(const char *s)
 {

@@ -15,8 +15,8 @@
  * ProxyTorchDispatchMode (torch/_functorch/_aot_autograd/graph_capture_wrappers.py,
  * torch/fx/experimental/proxy_tensor.py).
  *
- * Errors: a call that fails leaves through longjmp to the driver (aot_tracer_run), so that rules are
- * straight-line code. All memory of a trace is in its arena; rules hold no heap memory.
+ * Errors: a call that fails leaves through longjmp to the driver (aot_tracer_run), so that rules
+ * are straight-line code. All memory of a trace is in its arena; rules hold no heap memory.
  *
  * Rules (core/grad, core/decomp, core/lower) use this header only. */
 #ifndef AOT_TRACE_TRACE_H
@@ -252,7 +252,8 @@ static inline aot_value aot_v_of_value_(aot_tracer *t, aot_value v)
 #define AOT_MAP_14(t, a, ...) AOT_TO_V_(t, a), AOT_MAP_13(t, __VA_ARGS__)
 #define AOT_MAP_15(t, a, ...) AOT_TO_V_(t, a), AOT_MAP_14(t, __VA_ARGS__)
 #define AOT_MAP_16(t, a, ...) AOT_TO_V_(t, a), AOT_MAP_15(t, __VA_ARGS__)
-#define AOT_COUNT_(...) AOT_COUNT_N_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define AOT_COUNT_(...) \
+    AOT_COUNT_N_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define AOT_COUNT_N_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, N, ...) N
 #define AOT_CAT_(a, b) AOT_CAT_AGAIN_(a, b)
 #define AOT_CAT_AGAIN_(a, b) a##b
@@ -289,8 +290,8 @@ bool aot_has_core_decomps(const aot_tracer *t);
 /* True while a decomposition of the table runs: calls are below autograd and functionalization. */
 bool aot_in_decomp(const aot_tracer *t);
 
-/* The schema of an operator and the defaults of its arguments (None where there is none), kept for the
- * trace; NULL for Python and higher-order operators. defaults may be NULL. */
+/* The schema of an operator and the defaults of its arguments (None where there is none), kept for
+ * the trace; NULL for Python and higher-order operators. defaults may be NULL. */
 const aot_schema *aot_op_schema(aot_tracer *t, aot_op_id op, const aot_value **defaults);
 /* Says which node of a torch-level graph is run: its comment and policy go to what is emitted. */
 void aot_tracer_at(aot_tracer *t, const aot_graph *g, aot_node_id id);
@@ -313,8 +314,8 @@ aot_value aot_trace_custom(aot_tracer *t, const char *target, unsigned n, const 
                            unsigned n_kw, const aot_str *kw_names, const aot_value *kw);
 /* Whether recorded types are believed where a rule is missing. */
 bool aot_trace_opaque(const aot_tracer *t);
-/* A Python operator or function on numbers whose result the Dynamo graph states as a symbolic float or
- * truth value; it is written where Python calls it. target: "operator.mul", "torch.sym_sqrt". */
+/* A Python operator or function on numbers whose result the Dynamo graph states as a symbolic float
+ * or truth value; it is written where Python calls it. target: "operator.mul", "torch.sym_sqrt". */
 aot_value aot_trace_number(aot_tracer *t, const char *target, unsigned n, const aot_value *args);
 /* a OP b on sizes as Python and C++ compute it while they trace: nodes are written for symbols.
  * op: + - * / (floor) % > (the larger one) < (the smaller one) ~ (minus a). */
@@ -328,7 +329,7 @@ static inline bool aot_v_is_symbol(aot_value v)
 /* Lowering's own memory; NULL when a trace begins. */
 void **aot_tracer_lower_slot(aot_tracer *t);
 
-/* ---- rules that expand a call: composites and decompositions (DECOMP cell) -------------------- */
+/* ---- rules that expand a call: composites and decompositions (DECOMP cell) ------------------- */
 
 typedef struct aot_expand {
     aot_tracer *t;
@@ -339,13 +340,15 @@ typedef struct aot_expand {
 } aot_expand;
 
 /* Sets k->result and returns true, or returns false: the call is not expanded (NotImplemented).
- * For an operator that is CompositeImplicit the rule says what PyTorch's C++ or Python kernel calls;
- * for others, what the table's decomposition (torch/_decomp, torch/_refs, torch/_inductor/
- * decomposition.py) calls. One row, one rule: `aot_in_decomp` tells where it runs, if it matters. */
+ * For an operator that is CompositeImplicit the rule says what PyTorch's C++ or Python kernel
+ * calls; for others, what the table's decomposition (torch/_decomp, torch/_refs, torch/_inductor/
+ * decomposition.py) calls. One row, one rule: `aot_in_decomp` tells where it runs, if it
+ * matters. */
 typedef bool aot_expand_fn(aot_expand *k);
 
 aot_tensor *aot_x_tensor(const aot_expand *k, unsigned pos); /* NULL if None */
-unsigned aot_x_tensors(const aot_expand *k, unsigned pos, aot_tensor *const **out); /* a list; count */
+unsigned aot_x_tensors(const aot_expand *k, unsigned pos,
+                       aot_tensor *const **out); /* a list; count */
 aot_dim aot_x_dim(const aot_expand *k, unsigned pos, int64_t if_none);
 int64_t aot_x_int(const aot_expand *k, unsigned pos, int64_t if_none); /* at its hint */
 double aot_x_float(const aot_expand *k, unsigned pos, double if_none);
@@ -359,30 +362,32 @@ bool aot_x_give(aot_expand *k, aot_tensor *x);
 bool aot_x_give_value(aot_expand *k, aot_value v);
 bool aot_x_give_tuple(aot_expand *k, unsigned n, aot_tensor *const *x);
 
-/* ---- rules of gradients (VJP cell) --------------------------------------------------------------- */
+/* ---- rules of gradients (VJP cell) ----------------------------------------------------------- */
 
 /* One run of a grad_fn in the backward. A rule reads the gradients of the outputs and sets those of
  * the inputs that need one, in the order and with the calls of PyTorch's formula
- * (tools/autograd/derivatives.yaml and FunctionsManual.cpp as shown by what it traces). Broadcasting
- * is undone and dtypes are cast back by the engine, as validate_outputs does.
- * The SAVES cell of the row says which outputs the formula reads (RESULT, RESULT1 ... RESULT7)
- * and whether it reads self, which in-place forms must clone: SELF, or SELF_FOR_1 and SELF_FOR_2 where
- * only the gradient of that argument reads it. The GRADS cell of an operator
- * with several outputs says which of them have a gradient; without it only the first one has
- * (output_differentiability in derivatives.yaml). */
+ * (tools/autograd/derivatives.yaml and FunctionsManual.cpp as shown by what it traces).
+ * Broadcasting is undone and dtypes are cast back by the engine, as validate_outputs does. The
+ * SAVES cell of the row says which outputs the formula reads (RESULT, RESULT1 ... RESULT7) and
+ * whether it reads self, which in-place forms must clone: SELF, or SELF_FOR_1 and SELF_FOR_2 where
+ * only the gradient of that argument reads it. The GRADS cell of an operator with several outputs
+ * says which of them have a gradient; without it only the first one has (output_differentiability
+ * in derivatives.yaml). */
 typedef struct aot_vjp aot_vjp;
 typedef void aot_vjp_fn(aot_vjp *b);
 
 aot_tracer *aot_vjp_tracer(const aot_vjp *b);
 aot_tensor *aot_vjp_grad(const aot_vjp *b, unsigned output); /* NULL: undefined */
-bool aot_vjp_needs(const aot_vjp *b, unsigned pos);  /* a gradient of the argument is wanted; lists: of any item */
+bool aot_vjp_needs(const aot_vjp *b,
+                   unsigned pos); /* a gradient of the argument is wanted; lists: of any item */
 void aot_vjp_set(aot_vjp *b, unsigned pos, aot_tensor *grad); /* NULL: undefined */
 void aot_vjp_set_item(aot_vjp *b, unsigned pos, unsigned i, aot_tensor *grad);
 aot_value aot_vjp_arg(const aot_vjp *b, unsigned pos); /* any argument, defaults filled in */
 aot_tensor *aot_vjp_in(const aot_vjp *b, unsigned pos); /* a tensor argument; NULL if None */
 unsigned aot_vjp_n_items(const aot_vjp *b, unsigned pos); /* of a list argument */
 aot_tensor *aot_vjp_in_item(const aot_vjp *b, unsigned pos, unsigned i);
-aot_tensor *aot_vjp_out(const aot_vjp *b, unsigned output); /* a saved result; its row says SAVES(RESULT) */
+aot_tensor *aot_vjp_out(const aot_vjp *b,
+                        unsigned output); /* a saved result; its row says SAVES(RESULT) */
 const aot_fake *aot_vjp_out_type(const aot_vjp *b, unsigned output); /* of any output */
 /* Numbers of arguments, as aot_x_*. */
 aot_dim aot_vjp_dim(const aot_vjp *b, unsigned pos, int64_t if_none);
@@ -392,7 +397,7 @@ bool aot_vjp_bool(const aot_vjp *b, unsigned pos);
 aot_dims aot_vjp_dims(const aot_vjp *b, unsigned pos);
 bool aot_vjp_is_none(const aot_vjp *b, unsigned pos);
 
-/* ---- prototypes of all rules that rows name ---------------------------------------------------- */
+/* ---- prototypes of all rules that rows name -------------------------------------------------- */
 
 #define OP(id, text, cells) cells
 #define VJP(fn) aot_vjp_fn fn;

@@ -130,7 +130,8 @@ bool aot_in_decomp(const aot_tracer *t)
 
 const char *tr_op_text(aot_tracer *t, aot_op_id op)
 {
-    return op >= AOT_N_OPS ? aot_text(t->c, t->customs.d[op - AOT_N_OPS]->target) : aot_op(op)->name;
+    return op >= AOT_N_OPS ? aot_text(t->c, t->customs.d[op - AOT_N_OPS]->target)
+                           : aot_op(op)->name;
 }
 
 static aot_value scalar_default(aot_tracer *t, const aot_schema_arg *a, const char *s, size_t n)
@@ -246,7 +247,8 @@ const op_facts *tr_op(aot_tracer *t, aot_op_id op)
                                                               : ""));
     const char *dot = strchr(o->packet, '.'), *name = dot != NULL ? dot + 1 : o->packet;
     bool magic = aot_starts_with(name, "__") && aot_ends_with(name, "__") && strlen(name) > 4;
-    f->name = magic ? aot_intern(t->c->strs, name + 2, strlen(name) - 4) : aot_intern_z(t->c->strs, name);
+    f->name =
+        magic ? aot_intern(t->c->strs, name + 2, strlen(name) - 4) : aot_intern_z(t->c->strs, name);
     f->writes = (o->flags & AOT_OPF_MUTATES) != 0;
     f->is_view = !f->writes && (o->flags & AOT_OPF_ALIASES) != 0;
     f->is_inplace_view = (o->tags & AOT_TAG_INPLACE_VIEW) != 0;
@@ -270,7 +272,7 @@ const aot_schema *aot_op_schema(aot_tracer *t, aot_op_id op, const aot_value **d
     return &f->schema;
 }
 
-/* ---- arguments by the schema -------------------------------------------------------------------- */
+/* ---- arguments by the schema ----------------------------------------------------------------- */
 
 static aot_value convert_one(aot_tracer *t, const aot_schema_arg *a, aot_value v)
 {
@@ -352,7 +354,7 @@ static aot_value *complete(aot_tracer *t, const op_facts *f, aot_op_id op, unsig
     return out;
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------------- */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 /* "decomposition of aten.gelu.default": made once for an operator, which mostly has one kind. */
 static aot_str rule_text(aot_tracer *t, aot_op_id op, const char *what)
@@ -452,7 +454,7 @@ aot_value aot_call_op(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
     return out;
 }
 
-/* ---- autocast ------------------------------------------------------------------------------------- */
+/* ---- autocast -------------------------------------------------------------------------------- */
 
 void aot_autocast_push(aot_tracer *t, aot_str device_type, aot_dtype dtype, bool enabled)
 {

@@ -5,7 +5,11 @@
 #include "trace/trace.h"
 
 /* What a person chose for an operator, whatever the table says. */
-typedef enum aot_op_choice { AOT_CHOICE_TABLE, AOT_CHOICE_DECOMPOSE, AOT_CHOICE_KEEP } aot_op_choice;
+typedef enum aot_op_choice {
+    AOT_CHOICE_TABLE,
+    AOT_CHOICE_DECOMPOSE,
+    AOT_CHOICE_KEEP
+} aot_op_choice;
 
 typedef struct aot_trace_options {
     bool decompose;   /* use Inductor's decomposition table */
@@ -30,7 +34,8 @@ aot_tensor *aot_trace_input_tensor(aot_tracer *t, const char *name, aot_meta_id 
                                    bool requires_grad, const char *desc);
 aot_value aot_trace_input_symbol(aot_tracer *t, const char *name, aot_meta_id meta,
                                  const char *desc);
-/* A number or text that an exported program takes and has written into its operators: no type, no users. */
+/* A number or text that an exported program takes and has written into its operators: no type, no
+ * users. */
 aot_value aot_trace_input_constant(aot_tracer *t, const char *name, const char *desc);
 /* Output node of a level; tensors are synced inner ones at FUNCTIONAL and JOINT. */
 void aot_trace_output(aot_tracer *t, aot_level l, aot_value v);
@@ -41,7 +46,8 @@ void aot_trace_backward(aot_tracer *t, unsigned n_out, aot_tensor *const *outs,
                         aot_tensor *const *tangents, unsigned n_in, aot_tensor *const *inputs,
                         aot_tensor **grads);
 
-/* Says what the last tensor of aot_tracer_constant holds: its numbers, row-major, with blanks between. */
+/* Says what the last tensor of aot_tracer_constant holds: its numbers, row-major, with blanks
+ * between. */
 void aot_tracer_constant_is(aot_tracer *t, const char *numbers);
 
 /* Effect tokens: the inner tensor that stands for all effects so far; NULL if there were none. */
@@ -49,8 +55,8 @@ void aot_trace_set_token(aot_tracer *t, aot_tensor *token);
 aot_tensor *aot_trace_token(const aot_tracer *t);
 aot_meta_id aot_trace_token_type(aot_tracer *t);
 
-/* Tensor subclasses (trace/subclasses.def). Attributes of the one that a type names: their number, 0 if
- * it is none that is known. */
+/* Tensor subclasses (trace/subclasses.def). Attributes of the one that a type names: their number,
+ * 0 if it is none that is known. */
 unsigned aot_trace_subclass(const aot_ctx *c, aot_meta_id meta, const char *const **attrs);
 aot_meta_id aot_trace_inner_type(aot_tracer *t, aot_meta_id meta); /* of its inner tensors */
 aot_tensor *aot_trace_wrap(aot_tracer *t, aot_str name, aot_tensor *const *parts,
@@ -67,19 +73,21 @@ unsigned aot_trace_mutations_no_grad(const aot_tensor *x); /* of these, under no
 bool aot_trace_metadata_mutated(const aot_tensor *x);
 aot_tensor *aot_trace_view_base(const aot_tensor *x); /* autograd's _base; NULL */
 bool aot_trace_is_multi_view(const aot_tensor *x);
-bool aot_trace_has_grad_fn(aot_tracer *t, aot_tensor *x); /* makes it anew where a base was written */
+bool aot_trace_has_grad_fn(aot_tracer *t,
+                           aot_tensor *x); /* makes it anew where a base was written */
 /* A copy_ of an inner value into an input, written to the functional levels. */
 void aot_trace_copy_back(aot_tracer *t, aot_tensor *input_inner, aot_tensor *value_inner);
 
 /* The finished graph of a level, dead nodes removed at the functional levels. */
 aot_graph *aot_trace_graph(aot_tracer *t, aot_level l);
-/* Of a finished graph's node: the rule that made it ("decomposition of aten.gelu.default"; "" none),
- * and the node of the finished graph one level up that it was made for (AOT_NO_NODE). */
+/* Of a finished graph's node: the rule that made it ("decomposition of aten.gelu.default"; ""
+ * none), and the node of the finished graph one level up that it was made for (AOT_NO_NODE). */
 const char *aot_trace_rule_of(const aot_tracer *t, aot_level l, aot_node_id id);
 aot_node_id aot_trace_parent_of(const aot_tracer *t, aot_level l, aot_node_id id);
 /* Of a node of AOT_LEVEL_TRACED: the node of AOT_LEVEL_ATEN that is the same call; AOT_NO_NODE. */
 aot_node_id aot_trace_aten_of(const aot_tracer *t, aot_node_id id);
-/* Whether the user had disabled gradients where it was made; not so in the forward of a torch.autograd.Function. */
+/* Whether the user had disabled gradients where it was made; not so in the forward of a
+ * torch.autograd.Function. */
 bool aot_trace_without_grad(const aot_tracer *t, aot_level l, aot_node_id id);
 /* What is traced next is such a forward, or no longer. */
 void aot_trace_in_function(aot_tracer *t, bool on);

@@ -358,7 +358,7 @@ bool aot_x_give_tuple(aot_expand *k, unsigned n, aot_tensor *const *x)
     return aot_x_give_value(k, v);
 }
 
-/* ---- what a gradient's rule reads and sets ------------------------------------------------------ */
+/* ---- what a gradient's rule reads and sets --------------------------------------------------- */
 
 aot_tracer *aot_vjp_tracer(const aot_vjp *b)
 {
@@ -446,7 +446,8 @@ aot_tensor *aot_vjp_out(const aot_vjp *b, unsigned output)
 {
     aot_tensor *x = output < b->fn->n_out ? b->unpacked[output] : NULL;
     if (x == NULL) {
-        aot_trace_fail(b->t, AOT_E_GRAPH, "gradient of %s reads output %u, which its row does not save",
+        aot_trace_fail(b->t, AOT_E_GRAPH,
+                       "gradient of %s reads output %u, which its row does not save",
                        tr_op_text(b->t, b->fn->op), output);
     }
     return x;

@@ -1,4 +1,5 @@
-/* Small helpers of the golden tests: whole files, plain or .gz, and the normal form of graph texts. */
+/* Small helpers of the golden tests: whole files, plain or .gz, and the normal form of graph
+ * texts. */
 #ifndef AOT_TESTS_GOLDEN_FILES_H
 #define AOT_TESTS_GOLDEN_FILES_H
 
@@ -78,7 +79,8 @@ static inline bool same_normal(const char *want, const char *got)
         for (;;) {
             size_t n = strcspn(p, "\n"), m = strcspn(q, "\n");
             if (n != m || memcmp(p, q, n) != 0 || *p == '\0') {
-                printf("# want %.*s\n# got  %.*s\n", (int)(n < 300 ? n : 300), p, (int)(m < 300 ? m : 300), q);
+                printf("# want %.*s\n# got  %.*s\n", (int)(n < 300 ? n : 300), p,
+                       (int)(m < 300 ? m : 300), q);
                 break;
             }
             p += n + (p[n] != '\0');

@@ -36,7 +36,8 @@ static bool has_node(const aot_graph *g, aot_str name)
 }
 
 /* Nodes of a that b has not, without a row in the log. */
-static unsigned unexplained(const aot_graph *a, const aot_graph *b, const aot_joint_log *log, aot_joint_what what)
+static unsigned unexplained(const aot_graph *a, const aot_graph *b, const aot_joint_log *log,
+                            aot_joint_what what)
 {
     unsigned n = 0;
     for (size_t i = 0; i < a->nodes.n; i++) {
@@ -55,8 +56,9 @@ static void set_constants(aot_ctx *c, json_t *constants)
     const char *key;
     json_t *v;
     json_object_foreach (constants, key, v) {
-        aot_arg a = json_is_integer(v) ? (aot_arg){.kind = AOT_ARG_INT, .u.i = json_integer_value(v)}
-                                       : (aot_arg){.kind = AOT_ARG_FLOAT, .u.f = json_real_value(v)};
+        aot_arg a = json_is_integer(v)
+                        ? (aot_arg){.kind = AOT_ARG_INT, .u.i = json_integer_value(v)}
+                        : (aot_arg){.kind = AOT_ARG_FLOAT, .u.f = json_real_value(v)};
         aot_ctx_set_constant(c, key, a);
     }
 }
@@ -107,7 +109,8 @@ static void check_file(const char *path)
     json_array_foreach (list, i, e) {
         bool ok = check_graph(e);
         n_failed += !ok;
-        printf("%sok %d - %s\n", ok ? "" : "not ", ++n_tests, json_string_value(json_object_get(e, "name")));
+        printf("%sok %d - %s\n", ok ? "" : "not ", ++n_tests,
+               json_string_value(json_object_get(e, "name")));
     }
     json_decref(list);
 }

@@ -24,14 +24,15 @@ static bool same_number(json_t *want, const char *key, int64_t got, const char *
 
 static bool same_side(json_t *want, const aot_graph *g, const aot_memory_side *s, const char *side)
 {
-    bool same = same_number(want, "inputs", s->inputs, side) && same_number(want, "peak", s->peak, side) &&
-                same_number(want, "end", s->end, side);
+    bool same = same_number(want, "inputs", s->inputs, side) &&
+                same_number(want, "peak", s->peak, side) && same_number(want, "end", s->end, side);
     json_t *live = json_object_get(want, "live"), *v;
     size_t i;
     json_array_foreach(live, i, v) {
         const char *name = json_string_value(json_array_get(v, 0));
         int64_t bytes = json_integer_value(json_array_get(v, 1));
-        if (i >= s->live.n || strcmp(aot_node_name(g, s->live.d[i].node), name) != 0 || s->live.d[i].bytes != bytes) {
+        if (i >= s->live.n || strcmp(aot_node_name(g, s->live.d[i].node), name) != 0 ||
+            s->live.d[i].bytes != bytes) {
             printf("# %s after %s: want %lld got %lld\n", side, name, (long long)bytes,
                    i < s->live.n ? (long long)s->live.d[i].bytes : -1);
             return false;
@@ -53,10 +54,12 @@ static bool one_setting(const aot_unit *log, const aot_record *r, json_t *settin
     aot_graph *joint;
     aot_partition *p;
     aot_partition_in in = {0};
-    json_t *budget = json_object_get(json_object_get(setting, "config"), "activation_memory_budget");
+    json_t *budget =
+        json_object_get(json_object_get(setting, "config"), "activation_memory_budget");
     aot_ctx *ctx = aot_unit_new_ctx(log);
     aot_unit_recorded_config(&c, log);
-    c.activation_memory_budget = budget != NULL ? json_number_value(budget) : c.activation_memory_budget;
+    c.activation_memory_budget =
+        budget != NULL ? json_number_value(budget) : c.activation_memory_budget;
     aot_status s = aot_parse_graph(&joint, ctx, r->text, r->len, 1, &err);
     if (s == AOT_OK) {
         aot_partition_inputs(&in, log, joint);
@@ -69,7 +72,8 @@ static bool one_setting(const aot_unit *log, const aot_record *r, json_t *settin
         aot_walker_memory(w, &m, p);
         aot_walker_free(w);
         same = same_side(json_object_get(setting, "forward"), p->forward, &m.forward, "forward");
-        same &= same_side(json_object_get(setting, "backward"), p->backward, &m.backward, "backward");
+        same &=
+            same_side(json_object_get(setting, "backward"), p->backward, &m.backward, "backward");
         aot_memory_free(&m);
     } else {
         printf("# %s\n", err.msg);
@@ -90,7 +94,8 @@ static aot_status on_unit(void *arg, aot_unit *log, aot_err *err)
             if (json_object_get(v, "error") == NULL) {
                 bool ok = one_setting(log, r, v);
                 n_failed += !ok;
-                printf("%sok %d - %s, setting %zu: live bytes\n", ok ? "" : "not ", ++n_tests, u->name, i);
+                printf("%sok %d - %s, setting %zu: live bytes\n", ok ? "" : "not ", ++n_tests,
+                       u->name, i);
             }
         }
     }

@@ -1,6 +1,6 @@
-/* ViewAndMutationMeta and what PyTorch computes from it, against the object that PyTorch 2.11 gave its
- * runtime wrapper. fixtures/runtime/metadata.json has one object for each unit of trace.log.gz, in
- * order; every field that it names must have that value. One TAP line a unit. */
+/* ViewAndMutationMeta and what PyTorch computes from it, against the object that PyTorch 2.11 gave
+ * its runtime wrapper. fixtures/runtime/metadata.json has one object for each unit of trace.log.gz,
+ * in order; every field that it names must have that value. One TAP line a unit. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,8 @@ static bool same_fields(const aot_runtime *r, json_t *expected)
         }
         json_t *mine = derived != NULL ? like(derived, value) : json_string("absent");
         if (!json_equal(mine, value)) {
-            char *want = json_dumps(value, JSON_ENCODE_ANY), *got = json_dumps(mine, JSON_ENCODE_ANY);
+            char *want = json_dumps(value, JSON_ENCODE_ANY),
+                 *got = json_dumps(mine, JSON_ENCODE_ANY);
             printf("# %s: want %s, got %s\n", key, want, got);
             free(want);
             free(got);

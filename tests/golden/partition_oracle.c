@@ -3,7 +3,8 @@
  *
  *   partition_oracle [DIR]    DIR/UNIT/{trace.log.gz, oracle.json, G.V<i>.{fw,bw}.txt.gz}
  *
- * PyTorch's ilp ends where HiGHS does among equally good answers; ours follows it in items alike. */
+ * PyTorch's ilp ends where HiGHS does among equally good answers; ours follows it in items
+ * alike. */
 #include <dirent.h>
 #include <jansson.h>
 
@@ -23,10 +24,12 @@ typedef struct unit {
     bool passes; /* Inductor's joint-graph passes ran: their result stands in a file of its own */
 } unit;
 
-static void result(bool ok, const char *unit_name, size_t graph, const char *setting, const char *what)
+static void result(bool ok, const char *unit_name, size_t graph, const char *setting,
+                   const char *what)
 {
     n_failed += !ok;
-    printf("%sok %d - %s graph %zu, %s: %s\n", ok ? "" : "not ", ++n_tests, unit_name, graph, setting, what);
+    printf("%sok %d - %s graph %zu, %s: %s\n", ok ? "" : "not ", ++n_tests, unit_name, graph,
+           setting, what);
 }
 
 /* Applies the setting of a variant; its label. False if it cannot be set. */
@@ -101,15 +104,18 @@ static bool same_reasons(const aot_partition *p, json_t *nodes)
         same &= same_ban(x, want, name);
         if (w != NULL) {
             bool inf = json_is_string(w);
-            if (inf != (x->weight == AOT_WEIGHT_INF) || (!inf && (double)x->weight != json_number_value(w))) {
-                printf("# %s: weight: want %.17g got %lld\n", name, json_number_value(w), (long long)x->weight);
+            if (inf != (x->weight == AOT_WEIGHT_INF) ||
+                (!inf && (double)x->weight != json_number_value(w))) {
+                printf("# %s: weight: want %.17g got %lld\n", name, json_number_value(w),
+                       (long long)x->weight);
                 same = false;
             }
         }
         const char *sink = json_string_value(json_object_get(want, "sink"));
         const char *got = x->sink == AOT_SINK_IN ? "in" : x->sink == AOT_SINK_OUT ? "out" : NULL;
         if ((sink == NULL) != (got == NULL) || (sink != NULL && strcmp(sink, got) != 0)) {
-            printf("# %s: sink: want %s got %s\n", name, sink != NULL ? sink : "none", got != NULL ? got : "none");
+            printf("# %s: sink: want %s got %s\n", name, sink != NULL ? sink : "none",
+                   got != NULL ? got : "none");
             same = false;
         }
     }
@@ -132,7 +138,8 @@ static bool same_side(const unit *u, size_t k, long variant, const char *side, c
     return same;
 }
 
-static void compare(const unit *u, size_t k, const aot_unit *log, const char *text, size_t n, json_t *graph, json_t *variant)
+static void compare(const unit *u, size_t k, const aot_unit *log, const char *text, size_t n,
+                    json_t *graph, json_t *variant)
 {
     aot_config config;
     aot_sb label = {0};
@@ -167,15 +174,19 @@ static void compare(const unit *u, size_t k, const aot_unit *log, const char *te
         result(false, u->name, k, label.d, "is cut");
     } else {
         long number = (long)json_integer_value(json_object_get(variant, "i"));
-        result(p->n_forward_outputs == json_integer_value(json_object_get(graph, "num_fwd_outputs")), u->name, k,
-               label.d, "number of forward outputs");
-        result(same_names(p, p->saved, p->n_saved, json_object_get(variant, "saved")) &&
-                   same_names(p, p->saved_sym, p->n_saved_sym, json_object_get(variant, "saved_sym")),
-               u->name, k, label.d, "saved values");
-        result(same_side(u, k, number, "fw", p->forward) && same_side(u, k, number, "bw", p->backward), u->name, k,
-               label.d, "forward and backward text");
+        result(p->n_forward_outputs ==
+                   json_integer_value(json_object_get(graph, "num_fwd_outputs")),
+               u->name, k, label.d, "number of forward outputs");
+        result(
+            same_names(p, p->saved, p->n_saved, json_object_get(variant, "saved")) &&
+                same_names(p, p->saved_sym, p->n_saved_sym, json_object_get(variant, "saved_sym")),
+            u->name, k, label.d, "saved values");
+        result(same_side(u, k, number, "fw", p->forward) &&
+                   same_side(u, k, number, "bw", p->backward),
+               u->name, k, label.d, "forward and backward text");
         if (number == 0 && json_object_get(graph, "nodes") != NULL) {
-            result(same_reasons(p, json_object_get(graph, "nodes")), u->name, k, label.d, "reasons and weights");
+            result(same_reasons(p, json_object_get(graph, "nodes")), u->name, k, label.d,
+                   "reasons and weights");
         }
     }
     aot_ctx_free(c);
@@ -225,7 +236,8 @@ static void run_unit(const char *dir, const char *name)
         printf("# %s\n", err.msg);
         result(false, name, 0, "all", "is imported");
     }
-    result(u.next == json_array_size(json_object_get(u.oracle, "graphs")), name, u.next, "all", "every graph was found");
+    result(u.next == json_array_size(json_object_get(u.oracle, "graphs")), name, u.next, "all",
+           "every graph was found");
     json_decref(u.oracle);
 }
 

@@ -1,6 +1,7 @@
 /* Every graph text of an input parses, and prints back the same. One TAP line a file.
  *
- *   roundtrip [FILE-OR-FOLDER...]    default: all of $AOT_FIXTURES but what is damaged on purpose */
+ *   roundtrip [FILE-OR-FOLDER...]    default: all of $AOT_FIXTURES but what is damaged on
+ * purpose */
 #include <dirent.h>
 #include <sys/stat.h>
 
@@ -16,7 +17,8 @@ typedef struct file {
     unsigned graphs, bad;
 } file;
 
-static void check_text(file *f, aot_ctx *c, const char *what, const char *text, size_t n, uint64_t line)
+static void check_text(file *f, aot_ctx *c, const char *what, const char *text, size_t n,
+                       uint64_t line)
 {
     aot_graph *g;
     aot_err err = {0};
@@ -74,7 +76,8 @@ static void check_file(const char *path)
     }
     bool ok = s == AOT_OK && f.bad == 0;
     n_failed += !ok;
-    printf("%sok %d - %s: %u graphs print back the same\n", ok ? "" : "not ", ++n_tests, path, f.graphs);
+    printf("%sok %d - %s: %u graphs print back the same\n", ok ? "" : "not ", ++n_tests, path,
+           f.graphs);
 }
 
 static bool is_input(const char *name)

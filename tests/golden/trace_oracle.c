@@ -1,6 +1,6 @@
-/* Dynamo graphs traced to joint and forward-only graphs, against those that PyTorch made of them: the
- * same structure, names of intermediate values aside. One TAP line a log of fixtures/oracle (one
- * program each) and fixtures/trace (many small programs each). */
+/* Dynamo graphs traced to joint and forward-only graphs, against those that PyTorch made of them:
+ * the same structure, names of intermediate values aside. One TAP line a log of fixtures/oracle
+ * (one program each) and fixtures/trace (many small programs each). */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,8 @@ static int run_folder(const char *folder, int *n_tests)
         aot_err err = {0};
         aot_import_sink sink = {.arg = &t, .on_unit = on_unit};
         snprintf(path, sizeof path, "%s/%s/trace.log.gz", dir, names[i]->d_name);
-        if (names[i]->d_name[0] != '.' && aot_import(path, &sink, NULL, &err) == AOT_OK && t.n != 0) {
+        if (names[i]->d_name[0] != '.' && aot_import(path, &sink, NULL, &err) == AOT_OK &&
+            t.n != 0) {
             const char *reason = known_reason(t.name);
             bool ok = (t.n_same == t.n) == (reason == NULL);
             n_failed += !ok;

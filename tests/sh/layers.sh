@@ -16,6 +16,14 @@ breaks()
     grep -qF "$3" "$scratch/layers"
 }
 
+lines_fit()
+{
+    cd "$AOT_SRC" || return 1
+    find core viewers tui tests bench -name '*.[ch]' -exec env LC_ALL=C.UTF-8 grep -nHE '^.{101,}' {} + \
+        >"$scratch/long"
+    ! grep . "$scratch/long"
+}
+
 ok "no file includes a header of a higher layer" sh "$AOT_SRC/tools/check-layers.sh" "$AOT_SRC"
 ok "base may not include ir" breaks core/base/x.c '#include "ir/graph.h"' 'base may not include ir'
 ok "core may not include tui" breaks core/ir/x.c '#include "tui/cmd.h"' 'ir may not include tui'
@@ -24,4 +32,5 @@ ok "only the screen includes curses" breaks tui/view.c '#include <curses.h>' 'on
 ok "only the session includes sqlite3.h" breaks tui/x.c '#include <sqlite3.h>' 'only core/session'
 ok "only viewers include Graphviz" breaks core/ir/x.c '#include <graphviz/gvc.h>' 'only viewers'
 ok "a folder without a layer is refused" breaks core/odd/x.c 'int x;' 'has no layer'
+ok "no line of C has more than 100 columns" lines_fit
 done_testing

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// Tags nest, attributes are quoted, entities are closed: enough to catch what escaping can get wrong.
+// Tags nest, attributes are quoted, entities are closed: enough to catch what escaping can get
+// wrong.
 static inline void assert_well_formed(const char *p)
 {
     char open[64][32];
@@ -31,7 +32,8 @@ static inline void assert_well_formed(const char *p)
             assert_true(*p != 0 && *p != '<');
             quote = quote == *p ? 0 : !quote && (*p == '"' || *p == '\'') ? *p : quote;
         }
-        bool raw = !close && ((n == 6 && memcmp(name, "script", n) == 0) || (n == 5 && memcmp(name, "style", n) == 0));
+        bool raw = !close && ((n == 6 && memcmp(name, "script", n) == 0) ||
+                              (n == 5 && memcmp(name, "style", n) == 0));
         if (raw) { // its text is no markup, up to its end
             p = strstr(p, n == 6 ? "</script>" : "</style>");
             assert_non_null(p);

@@ -1,4 +1,5 @@
-/* A small joint graph, cut, as tests of viewers and formats want it; and an export of it as text. */
+/* A small joint graph, cut, as tests of viewers and formats want it; and an export of it as
+ * text. */
 #ifndef AOT_TEST_SMALL_UNIT_H
 #define AOT_TEST_SMALL_UNIT_H
 
@@ -9,16 +10,20 @@
 static const char joint_text[] =
     "class inner_f(torch.nn.Module):\n"
     "    def forward(self, primals, tangents):\n"
-    "        primals_1: \"f32[64, 128]\"; primals_2: \"f32[128, 128]\"; tangents_1: \"f32[64, 128]\"; \n"
+    "        primals_1: \"f32[64, 128]\"; primals_2: \"f32[128, 128]\"; tangents_1: \"f32[64, "
+    "128]\"; \n"
     "    \n"
-    "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
-    "        # File: model.py:12 in forward, code: y = \"</title><script>&quot;]]>\\N\\n\" + f(x) & z\n"
+    "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], "
+    "self._in_spec)\n"
+    "        # File: model.py:12 in forward, code: y = \"</title><script>&quot;]]>\\N\\n\" + f(x) "
+    "& z\n"
     "        mm: \"f32[64, 128]\" = torch.ops.aten.mm.default(primals_1, primals_2)\n"
     "        sin: \"f32[64, 128]\" = torch.ops.aten.sin.default(mm)\n"
     "        cos: \"f32[64, 128]\" = torch.ops.aten.cos.default(sin)\n"
     "        sin_1: \"f32[64, 128]\" = torch.ops.aten.sin.default(sin);  sin = None\n"
     "        neg: \"f32[64, 128]\" = torch.ops.aten.neg.default(sin_1);  sin_1 = None\n"
-    "        mul: \"f32[64, 128]\" = torch.ops.aten.mul.Tensor(tangents_1, neg);  tangents_1 = neg = None\n"
+    "        mul: \"f32[64, 128]\" = torch.ops.aten.mul.Tensor(tangents_1, neg);  tangents_1 = neg "
+    "= None\n"
     "        cos_1: \"f32[64, 128]\" = torch.ops.aten.cos.default(mm);  mm = None\n"
     "        mul_1: \"f32[64, 128]\" = torch.ops.aten.mul.Tensor(mul, cos_1);  mul = cos_1 = None\n"
     "        t: \"f32[128, 64]\" = torch.ops.aten.t.default(primals_1);  primals_1 = None\n"
@@ -48,7 +53,8 @@ static inline int set_up(void **state)
         print_error("%s\n", err.msg);
         return -1;
     }
-    in = (aot_draw_in){.graph = part->cut, .part = part, .stage = "joint_cse", .label = "a <unit> & \"more\""};
+    in = (aot_draw_in){
+        .graph = part->cut, .part = part, .stage = "joint_cse", .label = "a <unit> & \"more\""};
     return 0;
 }
 
@@ -59,14 +65,15 @@ static inline int tear_down(void **state)
     return 0;
 }
 
-static inline char *export_as(const char *what, const char *format, const aot_draw_options *opt, bool *fell_back,
-                       char **notes)
+static inline char *export_as(const char *what, const char *format, const aot_draw_options *opt,
+                              bool *fell_back, char **notes)
 {
     aot_sb out = {0}, said = {0};
     aot_err err = {0};
     bool fb = false;
     aot_draw_options none = {0};
-    aot_status s = aot_export(&out, &said, &fb, aot_viewer_find(what), &in, format, opt ? opt : &none, &err);
+    aot_status s =
+        aot_export(&out, &said, &fb, aot_viewer_find(what), &in, format, opt ? opt : &none, &err);
     if (s != AOT_OK) {
         fail_msg("%s", err.msg);
     }

@@ -37,7 +37,8 @@ static aot_chart *two_lines(void)
 {
     aot_chart *c = aot_chart_new("budget <1> & \"all\"", "unit [0/0]");
     aot_chart_axes(c, "budget", AOT_CHART_NUMBER, "bytes", AOT_CHART_BYTES);
-    uint32_t a = aot_chart_series_new(c, "saved", AOT_CHART_MARKED), b = aot_chart_series_new(c, "peak", AOT_CHART_STEP);
+    uint32_t a = aot_chart_series_new(c, "saved", AOT_CHART_MARKED),
+             b = aot_chart_series_new(c, "peak", AOT_CHART_STEP);
     for (int i = 0; i <= 10; i++) {
         aot_chart_point(c, a, i / 10.0, 1048576.0 * i, i == 5 ? "budget 0.5\n<&>" : NULL);
         aot_chart_point(c, b, i / 10.0, 1048576.0 * (12 - i), NULL);
@@ -80,7 +81,8 @@ static void neighbouring_ticks_have_labels_of_their_own_in_one_unit(void **state
     size_t n = aot_chart_ticks(t, 250.1 * 1024, 251 * 1024, 5, AOT_CHART_BYTES);
     assert_string_equal(aot_chart_tick(a, sizeof a, AOT_CHART_BYTES, t, n, 0), "250.2 KiB");
     assert_string_equal(aot_chart_tick(b, sizeof b, AOT_CHART_BYTES, t, n, 1), "250.4 KiB");
-    n = aot_chart_ticks(t, 130 * 1024, 200 * 1024, 4, AOT_CHART_BYTES); // no powers of two: 144, 160
+    // no powers of two: 144, 160
+    n = aot_chart_ticks(t, 130 * 1024, 200 * 1024, 4, AOT_CHART_BYTES);
     assert_string_equal(aot_chart_tick(a, sizeof a, AOT_CHART_BYTES, t, n, 0), "140 KiB");
     assert_string_equal(aot_chart_tick(b, sizeof b, AOT_CHART_BYTES, t, n, 1), "160 KiB");
     n = aot_chart_ticks(t, 0, 2.4 * 1048576, 6, AOT_CHART_BYTES);
@@ -135,7 +137,8 @@ static void the_span_covers_stacks_and_marks(void **state)
 {
     (void)state;
     aot_chart *c = aot_chart_new("stack", NULL);
-    uint32_t a = aot_chart_series_new(c, "a", AOT_CHART_AREA), b = aot_chart_series_new(c, "b", AOT_CHART_AREA);
+    uint32_t a = aot_chart_series_new(c, "a", AOT_CHART_AREA),
+             b = aot_chart_series_new(c, "b", AOT_CHART_AREA);
     for (int i = 0; i < 3; i++) {
         aot_chart_point(c, a, i, 10, NULL);
         aot_chart_point(c, b, i, i, NULL);

@@ -10,7 +10,8 @@
 
 #include "viewers/chart_text.h"
 
-static void expect(const aot_chart *chart, int rows, int cols, aot_chart_glyphs glyphs, const char *want)
+static void expect(const aot_chart *chart, int rows, int cols, aot_chart_glyphs glyphs,
+                   const char *want)
 {
     aot_canvas c;
     aot_sb text = {0};

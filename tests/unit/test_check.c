@@ -135,8 +135,8 @@ static void a_difference_of_another_version_names_it(void **state)
 }
 
 /* Traces unit 0 of a fixture after an edit of a copy of a record's text. */
-static aot_check_result trace_fixture(opened *o, const char *name, aot_stage stage, const char *from,
-                                      const char *to)
+static aot_check_result trace_fixture(opened *o, const char *name, aot_stage stage,
+                                      const char *from, const char *to)
 {
     const char *input = fixture(name);
     aot_check_result r[AOT_CHECK_TRACE_MAX];
@@ -197,7 +197,8 @@ static void what_requires_grad_is_a_guess_without_the_metadata(void **state)
 {
     (void)state;
     opened o;
-    aot_check_result r = trace_fixture(&o, "logs/train_mixed_stdout.log.gz", AOT_STAGE_JOINT, NULL, NULL);
+    aot_check_result r =
+        trace_fixture(&o, "logs/train_mixed_stdout.log.gz", AOT_STAGE_JOINT, NULL, NULL);
     assert_int_equal(r.verdict, AOT_CHECK_LEFT_OUT);
     assert_string_equal(r.reason, "the text does not say which inputs require grad");
     close_fixture(&o);
@@ -229,7 +230,8 @@ static void graphs_that_went_through_inductors_passes_are_derived_through_them(v
 static void graphs_that_other_passes_changed_are_left_out_with_the_sign(void **state)
 {
     (void)state;
-    opened o = check_fixture("logs/replace_random.log.gz", "aten.mul.Tensor(inductor_random", "mine.mul.Tensor(inductor_random", NULL);
+    opened o = check_fixture("logs/replace_random.log.gz", "aten.mul.Tensor(inductor_random",
+                             "mine.mul.Tensor(inductor_random", NULL);
     assert_int_equal(o.n, 2);
     assert_int_equal(o.r[0].verdict, AOT_CHECK_LEFT_OUT);
     assert_non_null(strstr(o.r[0].recorded, "torch.ops.mine.mul.Tensor"));

@@ -159,15 +159,18 @@ static aot_diff_counts counts_of(const char *a, const char *b)
 static void inputs_of_other_names_are_matched_by_type_in_their_order(void **state)
 {
     (void)state;
-    aot_diff_counts n = counts_of(HEAD("L_x_: " T ", L_w_: " U ", L_y_: " T) OP("a", "sub.Tensor(L_x_, L_y_)")
-                                      "        return (a, L_w_)\n",
-                                  HEAD("n1: " T ", n2: " U ", n3: " T) OP("b", "sub.Tensor(n1, n3)")
-                                      "        return (b, n2)\n");
+    aot_diff_counts n =
+        counts_of(HEAD("L_x_: " T ", L_w_: " U ", L_y_: " T)
+                      OP("a", "sub.Tensor(L_x_, L_y_)") "        return (a, L_w_)\n",
+                  HEAD("n1: " T ", n2: " U ", n3: " T)
+                      OP("b", "sub.Tensor(n1, n3)") "        return (b, n2)\n");
     assert_true(aot_diff_is_same(&n));
     assert_int_equal(n.renamed, 3);
     // one more input on one side shifts nothing
-    n = counts_of(HEAD("L_x_: " T ", L_y_: " T) OP("a", "sub.Tensor(L_x_, L_y_)") "        return (a,)\n",
-                  HEAD("new: " U ", n1: " T ", n3: " T) OP("b", "sub.Tensor(n1, n3)") "        return (b,)\n");
+    n = counts_of(HEAD("L_x_: " T ", L_y_: " T)
+                      OP("a", "sub.Tensor(L_x_, L_y_)") "        return (a,)\n",
+                  HEAD("new: " U ", n1: " T ", n3: " T)
+                      OP("b", "sub.Tensor(n1, n3)") "        return (b,)\n");
     assert_int_equal(n.n[AOT_EDIT_SAME], 4);
     assert_int_equal(n.n[AOT_EDIT_ADDED], 1);
 }
@@ -175,8 +178,9 @@ static void inputs_of_other_names_are_matched_by_type_in_their_order(void **stat
 static void an_input_of_a_name_of_both_sides_is_no_other_one(void **state)
 {
     (void)state;
-    aot_diff_counts n = counts_of(HEAD("x: " T ", y: " T) OP("a", "sub.Tensor(x, y)") "        return (a,)\n",
-                                  HEAD("y: " T ", x: " T) OP("a", "sub.Tensor(y, x)") "        return (a,)\n");
+    aot_diff_counts n =
+        counts_of(HEAD("x: " T ", y: " T) OP("a", "sub.Tensor(x, y)") "        return (a,)\n",
+                  HEAD("y: " T ", x: " T) OP("a", "sub.Tensor(y, x)") "        return (a,)\n");
     assert_false(aot_diff_is_same(&n));
     assert_int_equal(n.renamed, 0);
     n = counts_of(HEAD("x: " T ", y: " T) OP("a", "sub.Tensor(x, y)") "        return (a,)\n",
@@ -184,16 +188,20 @@ static void an_input_of_a_name_of_both_sides_is_no_other_one(void **state)
     assert_false(aot_diff_is_same(&n)); // renamed, and swapped besides
 }
 
-/* Another batch on another rank: every node has its counterpart, inputs too, and the one that is new is found. */
+/* Another batch on another rank: every node has its counterpart, inputs too, and the one that is
+ * new is found. */
 static void the_same_program_at_another_size_is_changed_and_not_replaced(void **state)
 {
     (void)state;
-#define BODY(t, n, more)                                                                                    \
-    HEAD("x: " t ", y: " T) "        view: " t " = torch.ops.aten.view.default(x, [" n "])\n"               \
-        "        sin: " t " = torch.ops.aten.sin.default(view)\n        neg: " t " = torch.ops.aten.neg.default(sin)\n" more \
-        "        exp: " t " = torch.ops.aten.exp.default(neg)\n        sin_1: " t " = torch.ops.aten.sin.default(exp)\n" \
-        "        return (sin_1, y)\n"
-    aot_diff_counts n = counts_of(BODY(T, "4", ""), BODY(U, "9", "        sin_2: " U " = torch.ops.aten.sin.default(x)\n"));
+#define BODY(t, n, more)                                                                           \
+    HEAD("x: " t ", y: " T)                                                                        \
+    "        view: " t " = torch.ops.aten.view.default(x, [" n "])\n"                              \
+    "        sin: " t " = torch.ops.aten.sin.default(view)\n        neg: " t                       \
+    " = torch.ops.aten.neg.default(sin)\n" more "        exp: " t                                  \
+    " = torch.ops.aten.exp.default(neg)\n        sin_1: " t " = torch.ops.aten.sin.default(exp)\n" \
+    "        return (sin_1, y)\n"
+    aot_diff_counts n = counts_of(
+        BODY(T, "4", ""), BODY(U, "9", "        sin_2: " U " = torch.ops.aten.sin.default(x)\n"));
     assert_int_equal(n.n[AOT_EDIT_REMOVED], 0);
     assert_int_equal(n.n[AOT_EDIT_ADDED], 1); // sin_2, in spite of sin_1 of the same target
     assert_int_equal(n.n[AOT_EDIT_CHANGED], 6);

@@ -1,4 +1,5 @@
-/* Selections and edits: each term means the nodes that it says, and each line changes what it says. */
+/* Selections and edits: each term means the nodes that it says, and each line changes what it
+ * says. */
 #include "fixture.h"
 
 #include "ir/text.h"
@@ -31,7 +32,8 @@ static const char *meant(const aot_partition *p, const char *text, const char *c
     for (uint32_t i = 0; i < p->cut->nodes.n; i++) {
         if (aot_select_match(&s, &on, i)) {
             size_t n = strlen(names);
-            snprintf(names + n, sizeof names - n, "%s%s", n != 0 ? " " : "", aot_node_name(p->cut, i));
+            snprintf(names + n, sizeof names - n, "%s%s", n != 0 ? " " : "",
+                     aot_node_name(p->cut, i));
         }
     }
     aot_select_end(&on);
@@ -86,8 +88,9 @@ static void a_wrong_term_is_named_with_what_there_is(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"colour:red", "node: op:"}, {"bytes>big", "'big' is no number"}, {"op:", "write op:OPERATOR"},
-        {"a(", "regular expression"}, {"!", "missing behind '!'"},       {"bytes>1X", "'1X' is no number"},
+        {"colour:red", "node: op:"},  {"bytes>big", "'big' is no number"},
+        {"op:", "write op:OPERATOR"}, {"a(", "regular expression"},
+        {"!", "missing behind '!'"},  {"bytes>1X", "'1X' is no number"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         aot_select s;
@@ -99,7 +102,7 @@ static void a_wrong_term_is_named_with_what_there_is(void **state)
     }
 }
 
-/* ---- edits ---------------------------------------------------------------------------------------- */
+/* ---- edits ----------------------------------------------------------------------------------- */
 
 #define T "\"f32[4, 4][4, 1]cpu\""
 
@@ -107,7 +110,8 @@ static void a_wrong_term_is_named_with_what_there_is(void **state)
 static const char joint[] =
     "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n"
     "        primals_1: " T "; primals_2: " T "; primals_3: " T "; tangents_1: " T "; \n\n"
-    "        primals_1, primals_2, primals_3, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], "
+    "        primals_1, primals_2, primals_3, tangents_1, = fx_pytree.tree_flatten_spec([primals, "
+    "tangents], "
     "self._in_spec)\n"
     "        # File: /src/model.py:12 in forward, code: h = gelu(x @ w)\n"
     "        mm: " T " = torch.ops.aten.mm.default(primals_1, primals_2)\n"
@@ -139,7 +143,8 @@ static cut under(const char *policy, const char *const *paths)
     x.status = aot_edits_parse(&e, policy, "test.policy", &x.err);
     if (x.status == AOT_OK) {
         assert_int_equal(aot_edits_configure(&e, &config, &x.err), AOT_OK);
-        aot_partition_in in = {.joint = g, .n_forward_outputs = 1, .n_static_inputs = -1, .edits = &e};
+        aot_partition_in in = {
+            .joint = g, .n_forward_outputs = 1, .n_static_inputs = -1, .edits = &e};
         in.param_paths = paths;
         in.n_param_paths = paths != NULL ? 3 : 0;
         x.status = aot_partition_run(&x.p, &in, &config, &x.err);
@@ -242,8 +247,10 @@ static void edits_of_a_unit_are_undone_and_done_again(void **state)
 static void lines_that_are_added_tag_as_all_at_once(void **state)
 {
     (void)state;
-    static const char *const steps[] = {"save op:sin", "set activation_memory_budget=1", NULL, "recompute op:sin"};
-    aot_model *m = open_log("logs/dropout_default.log.gz"), *at_once = open_log("logs/dropout_default.log.gz");
+    static const char *const steps[] = {"save op:sin", "set activation_memory_budget=1", NULL,
+                                        "recompute op:sin"};
+    aot_model *m = open_log("logs/dropout_default.log.gz"),
+              *at_once = open_log("logs/dropout_default.log.gz");
     const aot_partition *p = NULL, *q = NULL;
     aot_err err = {0};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
@@ -256,7 +263,8 @@ static void lines_that_are_added_tag_as_all_at_once(void **state)
     }
     assert_int_equal(aot_model_n_edits(m, 0), 2);
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(aot_model_edit(at_once, 0, aot_model_edit_at(m, 0, i)->line, &err), AOT_OK);
+        assert_int_equal(aot_model_edit(at_once, 0, aot_model_edit_at(m, 0, i)->line, &err),
+                         AOT_OK);
     }
     assert_int_equal(aot_model_partition(at_once, 0, &q, &err), AOT_OK);
     assert_int_equal(p->n_nodes, q->n_nodes);

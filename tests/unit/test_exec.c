@@ -1,4 +1,5 @@
-/* The interpreter: graphs run on small inputs, with the values that PyTorch 2.11 gives; and generators. */
+/* The interpreter: graphs run on small inputs, with the values that PyTorch 2.11 gives; and
+ * generators. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,16 +20,19 @@ typedef struct fixture {
     aot_err err;
 } fixture;
 
-/* Runs "params" -> body lines -> result, e.g. ("x: \"f32[2][1]cpu\"", "y = torch.ops.aten.neg.default(x)", "y"). */
-static aot_status run(fixture *f, const char *params, const char *body, const char *result, unsigned n,
-                      aot_array *const *in, const char *until)
+/* Runs "params" -> body lines -> result, e.g. ("x: \"f32[2][1]cpu\"", "y =
+ * torch.ops.aten.neg.default(x)", "y"). */
+static aot_status run(fixture *f, const char *params, const char *body, const char *result,
+                      unsigned n, aot_array *const *in, const char *until)
 {
     aot_sb b = {0};
     aot_graph *g;
     aot_xval values[4];
     aot_exec_options o = {.until = until};
     *f = (fixture){.ctx = aot_ctx_new(), .x = aot_exec_new()};
-    aot_sb_addf(&b, "class GraphModule(torch.nn.Module):\n    def forward(self, %s):\n        %s\n        return (%s,)\n",
+    aot_sb_addf(&b,
+                "class GraphModule(torch.nn.Module):\n    def forward(self, %s):\n        %s\n     "
+                "   return (%s,)\n",
                 params, body, result);
     assert_int_equal(aot_parse_graph(&g, f->ctx, b.d, b.n, 1, &f->err), AOT_OK);
     for (unsigned i = 0; i < n; i++) {
@@ -68,7 +72,8 @@ static void expect(const fixture *f, unsigned which, aot_dtype d, unsigned n, co
     aot_array_assign(flat, x);
     for (unsigned i = 0; i < n; i++) {
         double got = ((const double *)(const void *)aot_array_data(flat))[i];
-        if (!(got == want[i] || (got != got && want[i] != want[i]) || fabs(got - want[i]) <= 1e-6 * fabs(want[i]))) {
+        if (!(got == want[i] || (got != got && want[i] != want[i]) ||
+              fabs(got - want[i]) <= 1e-6 * fabs(want[i]))) {
             fail_msg("element %u: want %.9g, got %.9g", i, want[i], got);
         }
     }
@@ -79,7 +84,8 @@ static void expect(const fixture *f, unsigned which, aot_dtype d, unsigned n, co
 #define SIZES(...) (const int64_t[]){__VA_ARGS__}
 
 /* One operator on one or two arrays. */
-static void check2(const char *body, aot_array *a, aot_array *b, aot_dtype d, unsigned n, const double *want)
+static void check2(const char *body, aot_array *a, aot_array *b, aot_dtype d, unsigned n,
+                   const double *want)
 {
     fixture f;
     aot_array *in[] = {a, b};
@@ -96,28 +102,33 @@ static void check2(const char *body, aot_array *a, aot_array *b, aot_dtype d, un
 static void sums_promote_and_scale(void **state)
 {
     (void)state;
-    check2("z = torch.ops.aten.add.Tensor(x, y, alpha = 2)", array_of(AOT_F32, 1, SIZES(2), VALUES(1, 2)),
+    check2("z = torch.ops.aten.add.Tensor(x, y, alpha = 2)",
+           array_of(AOT_F32, 1, SIZES(2), VALUES(1, 2)),
            array_of(AOT_I64, 1, SIZES(2), VALUES(3, -4)), AOT_F32, 2, VALUES(7, -6));
-    check2("z = torch.ops.aten.mul.Tensor(x, y)", array_of(AOT_BF16, 1, SIZES(1), VALUES(1.0078125)),
+    check2("z = torch.ops.aten.mul.Tensor(x, y)",
+           array_of(AOT_BF16, 1, SIZES(1), VALUES(1.0078125)),
            array_of(AOT_BF16, 1, SIZES(1), VALUES(1.0078125)), AOT_BF16, 1, VALUES(1.015625));
 }
 
 static void integers_are_divided_as_python_says(void **state)
 {
     (void)state;
-    check2("z = torch.ops.aten.div.Tensor_mode(x, y, rounding_mode = 'floor')", array_of(AOT_I32, 1, SIZES(3), VALUES(-7, 7, 6)),
+    check2("z = torch.ops.aten.div.Tensor_mode(x, y, rounding_mode = 'floor')",
+           array_of(AOT_I32, 1, SIZES(3), VALUES(-7, 7, 6)),
            array_of(AOT_I32, 1, SIZES(3), VALUES(2, -2, 3)), AOT_I32, 3, VALUES(-4, -4, 2));
-    check2("z = torch.ops.aten.div.Tensor_mode(x, y, rounding_mode = 'trunc')", array_of(AOT_I32, 1, SIZES(3), VALUES(-7, 7, 6)),
+    check2("z = torch.ops.aten.div.Tensor_mode(x, y, rounding_mode = 'trunc')",
+           array_of(AOT_I32, 1, SIZES(3), VALUES(-7, 7, 6)),
            array_of(AOT_I32, 1, SIZES(3), VALUES(2, -2, 3)), AOT_I32, 3, VALUES(-3, -3, 2));
-    check2("z = torch.ops.aten.remainder.Tensor(x, y)", array_of(AOT_F32, 1, SIZES(2), VALUES(-5.5, 5.5)),
+    check2("z = torch.ops.aten.remainder.Tensor(x, y)",
+           array_of(AOT_F32, 1, SIZES(2), VALUES(-5.5, 5.5)),
            array_of(AOT_F32, 1, SIZES(2), VALUES(2, -2)), AOT_F32, 2, VALUES(0.5, -0.5));
 }
 
 static void nan_wins_and_zero_keeps_its_sign(void **state)
 {
     (void)state;
-    check2("z = torch.ops.aten.amax.default(x, [0])", array_of(AOT_F32, 1, SIZES(3), VALUES(1, NAN, 2)), NULL, AOT_F32, 1,
-           VALUES(NAN));
+    check2("z = torch.ops.aten.amax.default(x, [0])",
+           array_of(AOT_F32, 1, SIZES(3), VALUES(1, NAN, 2)), NULL, AOT_F32, 1, VALUES(NAN));
     fixture f;
     aot_array *x = array_of(AOT_F32, 1, SIZES(1), VALUES(0));
     assert_int_equal(run(&f, "x", "z = torch.ops.aten.neg.default(x)", "z", 1, &x, NULL), AOT_OK);
@@ -131,11 +142,13 @@ static void a_write_through_a_view_is_seen(void **state)
     (void)state;
     fixture f;
     aot_array *x = array_of(AOT_F32, 2, SIZES(2, 3), VALUES(1, 2, 3, 4, 5, 6));
-    assert_int_equal(run(&f, "x",
-                         "a = torch.ops.aten.t.default(x)\n        b = torch.ops.aten.select.int(a, 0, 1)\n        c = "
-                         "torch.ops.aten.neg.default(b)\n        d = torch.ops.aten.copy_.default(b, c)",
-                         "x", 1, &x, NULL),
-                     AOT_OK);
+    assert_int_equal(
+        run(&f, "x",
+            "a = torch.ops.aten.t.default(x)\n        b = torch.ops.aten.select.int(a, 0, 1)\n     "
+            "   c = "
+            "torch.ops.aten.neg.default(b)\n        d = torch.ops.aten.copy_.default(b, c)",
+            "x", 1, &x, NULL),
+        AOT_OK);
     expect(&f, 0, AOT_F32, 6, VALUES(1, -2, 3, 4, -5, 6));
     end(&f);
     aot_array_unref(x);
@@ -151,27 +164,32 @@ static void in_place_operators_write(void **state)
 static void products_and_convolutions(void **state)
 {
     (void)state;
-    check2("z = torch.ops.aten.mm.default(x, y)", array_of(AOT_F32, 2, SIZES(2, 2), VALUES(1, 2, 3, 4)),
+    check2("z = torch.ops.aten.mm.default(x, y)",
+           array_of(AOT_F32, 2, SIZES(2, 2), VALUES(1, 2, 3, 4)),
            array_of(AOT_F32, 2, SIZES(2, 1), VALUES(5, 6)), AOT_F32, 2, VALUES(17, 39));
     check2("z = torch.ops.aten.convolution.default(x, y, None, [1], [1], [1], False, [0], 1)",
-           array_of(AOT_F32, 3, SIZES(1, 1, 3), VALUES(1, 2, 3)), array_of(AOT_F32, 3, SIZES(1, 1, 2), VALUES(1, 10)),
-           AOT_F32, 4, VALUES(10, 21, 32, 3));
+           array_of(AOT_F32, 3, SIZES(1, 1, 3), VALUES(1, 2, 3)),
+           array_of(AOT_F32, 3, SIZES(1, 1, 2), VALUES(1, 10)), AOT_F32, 4, VALUES(10, 21, 32, 3));
     check2("z = torch.ops.aten.convolution.default(x, y, None, [2], [0], [1], True, [0], 1)",
-           array_of(AOT_F32, 3, SIZES(1, 1, 2), VALUES(1, 2)), array_of(AOT_F32, 3, SIZES(1, 1, 2), VALUES(1, 10)), AOT_F32,
-           4, VALUES(1, 10, 2, 20));
+           array_of(AOT_F32, 3, SIZES(1, 1, 2), VALUES(1, 2)),
+           array_of(AOT_F32, 3, SIZES(1, 1, 2), VALUES(1, 10)), AOT_F32, 4, VALUES(1, 10, 2, 20));
 }
 
 static void indexing_scans_and_sorts(void **state)
 {
     (void)state;
-    check2("z = torch.ops.aten.index_put.default(x, [y], x, True)", array_of(AOT_F32, 1, SIZES(3), VALUES(1, 2, 3)),
+    check2("z = torch.ops.aten.index_put.default(x, [y], x, True)",
+           array_of(AOT_F32, 1, SIZES(3), VALUES(1, 2, 3)),
            array_of(AOT_I64, 1, SIZES(3), VALUES(0, 0, -1)), AOT_F32, 3, VALUES(4, 2, 6));
-    check2("z = torch.ops.aten.scatter_add.default(x, 0, y, x)", array_of(AOT_F32, 1, SIZES(3), VALUES(1, 2, 3)),
+    check2("z = torch.ops.aten.scatter_add.default(x, 0, y, x)",
+           array_of(AOT_F32, 1, SIZES(3), VALUES(1, 2, 3)),
            array_of(AOT_I64, 1, SIZES(3), VALUES(2, 2, 2)), AOT_F32, 3, VALUES(1, 2, 9));
-    check2("z = torch.ops.aten.cumsum.default(x, 1)", array_of(AOT_I32, 2, SIZES(2, 2), VALUES(1, 2, 3, 4)), NULL, AOT_I64,
-           4, VALUES(1, 3, 3, 7));
-    check2("s = torch.ops.aten.sort.default(x)\n        z = s[1]", array_of(AOT_F32, 1, SIZES(4), VALUES(3, NAN, 1, 3)), NULL,
-           AOT_I64, 4, VALUES(2, 0, 3, 1));
+    check2("z = torch.ops.aten.cumsum.default(x, 1)",
+           array_of(AOT_I32, 2, SIZES(2, 2), VALUES(1, 2, 3, 4)), NULL, AOT_I64, 4,
+           VALUES(1, 3, 3, 7));
+    check2("s = torch.ops.aten.sort.default(x)\n        z = s[1]",
+           array_of(AOT_F32, 1, SIZES(4), VALUES(3, NAN, 1, 3)), NULL, AOT_I64, 4,
+           VALUES(2, 0, 3, 1));
 }
 
 static void pools_transforms_and_systems(void **state)
@@ -179,20 +197,23 @@ static void pools_transforms_and_systems(void **state)
     (void)state;
     check2("z = torch.ops.aten.avg_pool2d.default(x, [1, 2], [1, 2], [0, 1])",
            array_of(AOT_F32, 3, SIZES(1, 1, 3), VALUES(2, 4, 6)), NULL, AOT_F32, 2, VALUES(1, 5));
-    check2("c = torch.ops.aten._fft_r2c.default(x, [0], 0, True)\n        z = torch.ops.aten.view_as_real.default(c)",
-           array_of(AOT_F32, 1, SIZES(3), VALUES(1, 2, 4)), NULL, AOT_F32, 4, VALUES(7, 0, -2, 1.7320508075688772));
+    check2("c = torch.ops.aten._fft_r2c.default(x, [0], 0, True)\n        z = "
+           "torch.ops.aten.view_as_real.default(c)",
+           array_of(AOT_F32, 1, SIZES(3), VALUES(1, 2, 4)), NULL, AOT_F32, 4,
+           VALUES(7, 0, -2, 1.7320508075688772));
     check2("s = torch.ops.aten._linalg_solve_ex.default(x, y)\n        z = s[0]",
-           array_of(AOT_F32, 2, SIZES(2, 2), VALUES(2, 0, 1, 4)), array_of(AOT_F32, 1, SIZES(2), VALUES(2, 9)), AOT_F32, 2,
-           VALUES(1, 2));
+           array_of(AOT_F32, 2, SIZES(2, 2), VALUES(2, 0, 1, 4)),
+           array_of(AOT_F32, 1, SIZES(2), VALUES(2, 9)), AOT_F32, 2, VALUES(1, 2));
 }
 
 /* softplus has no kernel: it is decomposed. */
 static void what_has_no_kernel_is_decomposed(void **state)
 {
     (void)state;
-    assert_int_equal(aot_exec_way_of(aot_op_find("aten.softplus.default", 21)), AOT_EXEC_DECOMPOSED);
-    check2("z = torch.ops.aten.softplus.default(x)", array_of(AOT_F32, 1, SIZES(2), VALUES(0, 1)), NULL, AOT_F32, 2,
-           VALUES(0.6931471824645996, 1.31326162815094));
+    assert_int_equal(aot_exec_way_of(aot_op_find("aten.softplus.default", 21)),
+                     AOT_EXEC_DECOMPOSED);
+    check2("z = torch.ops.aten.softplus.default(x)", array_of(AOT_F32, 1, SIZES(2), VALUES(0, 1)),
+           NULL, AOT_F32, 2, VALUES(0.6931471824645996, 1.31326162815094));
 }
 
 static void an_operator_without_a_way_is_named(void **state)
@@ -200,7 +221,8 @@ static void an_operator_without_a_way_is_named(void **state)
     (void)state;
     fixture f;
     aot_array *x = array_of(AOT_F32, 1, SIZES(1), VALUES(1));
-    const char *body = "a = torch.ops.aten.neg.default(x)\n        z = torch.ops.aten._standard_gamma.default(a)";
+    const char *body =
+        "a = torch.ops.aten.neg.default(x)\n        z = torch.ops.aten._standard_gamma.default(a)";
     assert_int_equal(run(&f, "x", body, "z", 1, &x, NULL), AOT_E_UNSUPPORTED);
     assert_non_null(strstr(f.err.msg, "aten._standard_gamma.default"));
     end(&f);
@@ -245,17 +267,19 @@ static void philox_gives_its_known_answer(void **state)
 static void random_operators_draw_from_it(void **state)
 {
     (void)state;
-    check2("z = torch.ops.aten.randint.default(10, [5])", array_of(AOT_F32, 0, NULL, VALUES(0)), NULL, AOT_I64, 5,
-           VALUES(4, 9, 3, 0, 3));
-    check2("z = torch.ops.aten.randperm.default(5)", array_of(AOT_F32, 0, NULL, VALUES(0)), NULL, AOT_I64, 5,
-           VALUES(4, 0, 1, 3, 2));
-    check2("z = torch.ops.aten.bernoulli.default(x)", array_of(AOT_F32, 1, SIZES(5), VALUES(.3, .3, .3, .3, .3)), NULL,
-           AOT_F32, 5, VALUES(0, 0, 1, 1, 0));
+    check2("z = torch.ops.aten.randint.default(10, [5])", array_of(AOT_F32, 0, NULL, VALUES(0)),
+           NULL, AOT_I64, 5, VALUES(4, 9, 3, 0, 3));
+    check2("z = torch.ops.aten.randperm.default(5)", array_of(AOT_F32, 0, NULL, VALUES(0)), NULL,
+           AOT_I64, 5, VALUES(4, 0, 1, 3, 2));
+    check2("z = torch.ops.aten.bernoulli.default(x)",
+           array_of(AOT_F32, 1, SIZES(5), VALUES(.3, .3, .3, .3, .3)), NULL, AOT_F32, 5,
+           VALUES(0, 0, 1, 1, 0));
     check2("d = torch.ops.aten.native_dropout.default(x, 0.5, True)\n        z = d[1]",
-           array_of(AOT_F32, 1, SIZES(5), VALUES(1, 1, 1, 1, 1)), NULL, AOT_B8, 5, VALUES(0, 0, 1, 0, 0));
+           array_of(AOT_F32, 1, SIZES(5), VALUES(1, 1, 1, 1, 1)), NULL, AOT_B8, 5,
+           VALUES(0, 0, 1, 0, 0));
 }
 
-/* ---- hooks ------------------------------------------------------------------------------------------- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 
 typedef struct hooks {
     unsigned n_before, n_seen;
@@ -272,14 +296,16 @@ static void sevens(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id, a
 {
     (void)arg;
     if (strcmp(aot_node_name(g, id), "a") == 0) {
-        aot_array *other = aot_array_new(aot_exec_live(x), AOT_F32, value->u.array->ndim, value->u.array->size);
+        aot_array *other =
+            aot_array_new(aot_exec_live(x), AOT_F32, value->u.array->ndim, value->u.array->size);
         aot_array_fill(other, 7);
         aot_xv_drop(value);
         *value = aot_xv_array(other);
     }
 }
 
-static bool look(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value, const aot_live_bytes *live)
+static bool look(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *value,
+                 const aot_live_bytes *live)
 {
     hooks *h = arg;
     (void)live;
@@ -292,15 +318,17 @@ static bool look(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *
 
 static void a_value_can_be_replaced_and_every_node_is_seen(void **state)
 {
-    static const char text[] = "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[2][1]cpu\"):\n"
-                               "        a: \"f32[2][1]cpu\" = torch.ops.aten.neg.default(x)\n"
-                               "        b: \"f32[2][1]cpu\" = torch.ops.aten.neg.default(a)\n        return (b,)\n";
+    static const char text[] =
+        "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[2][1]cpu\"):\n"
+        "        a: \"f32[2][1]cpu\" = torch.ops.aten.neg.default(x)\n"
+        "        b: \"f32[2][1]cpu\" = torch.ops.aten.neg.default(a)\n        return (b,)\n";
     aot_array *x = array_of(AOT_F32, 1, (const int64_t[]){2}, VALUES(1, 2));
     fixture f = {.ctx = aot_ctx_new(), .x = aot_exec_new()};
     aot_graph *g;
     hooks h = {0};
     aot_xval in = aot_xv_array(x);
-    aot_exec_options o = {.observer = look, .arg = &h, .before = count_before, .replace = sevens, .inputs = true};
+    aot_exec_options o = {
+        .observer = look, .arg = &h, .before = count_before, .replace = sevens, .inputs = true};
     (void)state;
     assert_int_equal(aot_parse_graph(&g, f.ctx, text, sizeof text - 1, 1, &f.err), AOT_OK);
     assert_int_equal(aot_exec_run(&f.out, &f.n_out, f.x, g, 1, &in, &o, &f.err), AOT_OK);

@@ -14,20 +14,39 @@
 /* Two values of different size lead to one gradient: the cut has a choice. */
 static const char joint[] =
     "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n"
-    "        primals_1: " T(4) "; primals_2: " T(4) "; tangents_1: " T(4) "; \n\n"
-    "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
-    "        mm: " T(4) " = torch.ops.aten.mm.default(primals_1, primals_2)\n"
-    "        # File: model.py:12 in forward, code: y = mm.sin()\n"
-    "        sin: " T(4) " = torch.ops.aten.sin.default(mm)\n"
-    "        # No stacktrace found for following nodes\n"
-    "        cat: " T(8) " = torch.ops.aten.cat.default([sin, sin], 1)\n"
-    "        exp: " T(8) " = torch.ops.aten.exp.default(cat)\n"
-    "        slice_1: " T(4) " = torch.ops.aten.slice.Tensor(exp, 1, 0, 4)\n"
-    "        neg: " T(4) " = torch.ops.aten.neg.default(slice_1)\n"
-    "        mul: " T(4) " = torch.ops.aten.mul.Tensor(tangents_1, neg)\n"
-    "        mm_1: " T(4) " = torch.ops.aten.mm.default(mul, primals_2)\n"
-    "        sum_1: \"f32[][]cpu\" = torch.ops.aten.sum.default(mm)\n"
-    "        return pytree.tree_unflatten([sum_1, mm_1, None], self._out_spec)\n";
+    "        primals_1: " T(4) "; primals_2: " T(4) "; tangents_1: " T(
+        4) "; \n\n"
+           "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, "
+           "tangents], self._in_spec)\n"
+           "        mm: " T(
+               4) " = torch.ops.aten.mm.default(primals_1, primals_2)\n"
+                  "        # File: model.py:12 in forward, code: y = mm.sin()\n"
+                  "        sin: " T(
+                      4) " = torch.ops.aten.sin.default(mm)\n"
+                         "        # No stacktrace found for following nodes\n"
+                         "        cat: " T(
+                             8) " = torch.ops.aten.cat.default([sin, sin], 1)\n"
+                                "        exp: " T(
+                                    8) " = torch.ops.aten.exp.default(cat)\n"
+                                       "        slice_1: " T(
+                                           4) " = torch.ops.aten.slice.Tensor(exp, 1, 0, 4)\n"
+                                              "        neg: " T(
+                                                  4) " = torch.ops.aten.neg.default(slice_1)\n"
+                                                     "        mul: " T(
+                                                         4) " = "
+                                                            "torch.ops.aten.mul.Tensor(tangents_1, "
+                                                            "neg)\n"
+                                                            "        mm_1: " T(
+                                                                4) " = "
+                                                                   "torch.ops.aten.mm.default(mul, "
+                                                                   "primals_2)\n"
+                                                                   "        sum_1: \"f32[][]cpu\" "
+                                                                   "= "
+                                                                   "torch.ops.aten.sum.default(mm)"
+                                                                   "\n"
+                                                                   "        return "
+                                                                   "pytree.tree_unflatten([sum_1, "
+                                                                   "mm_1, None], self._out_spec)\n";
 
 typedef struct fixture {
     aot_ctx *c;
@@ -125,8 +144,9 @@ static void check_chain(const aot_explain *x)
 static void a_chain_of_the_network_crosses_the_cut(void **state)
 {
     (void)state;
-    static const char *const budgets[] = {"activation_memory_budget=1", "activation_memory_budget=0.7",
-                                          "activation_memory_budget=0.1", "activation_memory_budget=0"};
+    static const char *const budgets[] = {
+        "activation_memory_budget=1", "activation_memory_budget=0.7",
+        "activation_memory_budget=0.1", "activation_memory_budget=0"};
     int whole = 0, flips = 0;
     for (size_t k = 0; k < sizeof budgets / sizeof *budgets; k++) {
         fixture f = open_joint(budgets[k]);
@@ -137,7 +157,8 @@ static void a_chain_of_the_network_crosses_the_cut(void **state)
             if (n->kind == AOT_OUTPUT) {
                 continue;
             }
-            assert_int_equal(aot_explain_node(&x, &f.in, &f.config, aot_text(f.c, n->name), &err), AOT_OK);
+            assert_int_equal(aot_explain_node(&x, &f.in, &f.config, aot_text(f.c, n->name), &err),
+                             AOT_OK);
             check_chain(&x);
             whole += x.has_source && x.has_sink;
             if (x.flip_weight >= 0) {
@@ -160,7 +181,8 @@ static void what_holds_a_value_is_named(void **state)
     aot_explain x;
     aot_err err = {0};
     assert_int_equal(aot_explain_node(&x, &f.in, &f.config, "neg", &err), AOT_OK);
-    assert_string_equal(aot_node_name(x.p->cut, x.path.d[0].to), "mm"); // what must not be made again
+    assert_string_equal(aot_node_name(x.p->cut, x.path.d[0].to),
+                        "mm"); // what must not be made again
     assert_string_equal(x.path.d[0].why, "not in recomputable allowlist");
     assert_int_equal(x.around.n, 1);
     assert_true(x.p->nodes[x.around.d[0]].verdict == AOT_V_SAVED);

@@ -1,5 +1,5 @@
-/* The export path against what torch.export gave for the same modules (fixtures/export): the program
- * as exported, after run_decompositions({}), after run_decompositions(). */
+/* The export path against what torch.export gave for the same modules (fixtures/export): the
+ * program as exported, after run_decompositions({}), after run_decompositions(). */
 #include "fixture.h"
 #include "ir/compare.h"
 #include "ir/text.h"

@@ -345,8 +345,8 @@ static void saved_values_are_rows(void **state)
          *md = export_as("saved", "markdown", NULL, NULL, NULL);
     json_t *root = load("saved", "json");
     size_t n = part->n_saved + part->n_saved_sym;
-    assert_true(
-        aot_starts_with(csv, "#,Memory,Own,Type,Policy,Name,Module,Target,Source,Reason,Used by\n"));
+    assert_true(aot_starts_with(
+        csv, "#,Memory,Own,Type,Policy,Name,Module,Target,Source,Reason,Used by\n"));
     assert_non_null(strstr(csv, ",32768,32768,\"f32[64, 128]\",,mm,,mm,model.py:12,"));
     assert_int_equal(count(csv, "\n"), n + 1);
     assert_int_equal(count(md, "\n"), n + 2);

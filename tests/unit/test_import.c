@@ -4,9 +4,10 @@
 #define HEAD(json) "V1129 14:44:12.811000 25371 torch/x.py:1] " json "\n"
 #define IDS(frame, compile, attempt) \
     "\"frame_id\": " #frame ", \"frame_compile_id\": " #compile ", \"attempt\": " #attempt
-#define GRAPH(name, ids) \
-    HEAD("{\"" name "\": {}, " ids ", \"has_payload\": \"0\"}") \
-    "\tclass G(torch.nn.Module):\n\t    def forward(self, primals_1):\n\t        return (primals_1,)\n"
+#define GRAPH(name, ids)                                                                           \
+    HEAD("{\"" name "\": {}, " ids ", \"has_payload\": \"0\"}")                                    \
+    "\tclass G(torch.nn.Module):\n\t    def forward(self, primals_1):\n\t        return "          \
+    "(primals_1,)\n"
 #define START(ids) HEAD("{\"dynamo_start\": {\"stack\": []}, " ids "}")
 
 static void a_log_of_one_unit_has_all_its_stages_and_facts(void **state)
@@ -175,18 +176,20 @@ static void a_second_joint_graph_of_one_compile_shares_inputs_and_symbols(void *
 {
     (void)state;
     collected c;
-    static const char log[] = START(IDS(3, 1, 0))
-        HEAD("{\"describe_storage\": {\"id\": 0, \"describer_id\": 4, \"size\": 64}, " IDS(3, 1, 0) "}")
+    static const char log[] = START(IDS(3, 1, 0)) HEAD(
+        "{\"describe_storage\": {\"id\": 0, \"describer_id\": 4, \"size\": 64}, " IDS(3, 1, 0) "}")
         HEAD("{\"describe_tensor\": {\"id\": 0, \"dtype\": \"torch.float32\", \"device\": "
-             "\"device(type='cuda', index=1)\", \"size\": [4, 4], \"stride\": [4, 1], \"storage\": 0, "
-             "\"storage_offset\": 2, \"is_parameter\": true, \"describer_id\": 4}, " IDS(3, 1, 0) "}")
-        HEAD("{\"describe_source\": {\"describer_id\": 4, \"id\": 0, \"source\": \"L['\\u00e9']\"}, "
-             IDS(3, 1, 0) "}")
-        HEAD("{\"create_symbol\": {\"symbol\": \"s0\", \"val\": \"7\"}, " IDS(3, 1, 0) "}")
-        GRAPH("dynamo_output_graph", IDS(3, 1, 0)) GRAPH("aot_joint_graph", IDS(3, 1, 0))
-        GRAPH("aot_forward_graph", IDS(3, 1, 0)) GRAPH("aot_joint_graph", IDS(3, 1, 0))
-        GRAPH("aot_forward_graph", IDS(3, 1, 0)) GRAPH("aot_backward_graph", IDS(3, 1, 0))
-        GRAPH("aot_backward_graph", IDS(3, 1, 0));
+             "\"device(type='cuda', index=1)\", \"size\": [4, 4], \"stride\": [4, 1], \"storage\": "
+             "0, "
+             "\"storage_offset\": 2, \"is_parameter\": true, \"describer_id\": 4}, " IDS(
+                 3, 1, 0) "}") HEAD("{\"describe_source\": {\"describer_id\": 4, \"id\": 0, "
+                                    "\"source\": \"L['\\u00e9']\"}, " IDS(3, 1, 0) "}")
+            HEAD("{\"create_symbol\": {\"symbol\": \"s0\", \"val\": \"7\"}, " IDS(3, 1, 0) "}")
+                GRAPH("dynamo_output_graph", IDS(3, 1, 0)) GRAPH("aot_joint_graph", IDS(3, 1, 0))
+                    GRAPH("aot_forward_graph", IDS(3, 1, 0)) GRAPH("aot_joint_graph", IDS(3, 1, 0))
+                        GRAPH("aot_forward_graph", IDS(3, 1, 0))
+                            GRAPH("aot_backward_graph", IDS(3, 1, 0))
+                                GRAPH("aot_backward_graph", IDS(3, 1, 0));
     collect_text(&c, log, sizeof log - 1);
     assert_int_equal(c.units.n, 2);
     assert_string_equal(label(c.units.d[1]), "[3/1] graph 2");

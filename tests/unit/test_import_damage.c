@@ -87,7 +87,8 @@ static void records_of_unknown_kinds_are_counted(void **state)
     collected c;
     collect_file(&c, "logs/damaged/unknown_records.log");
     assert_int_equal(c.stats.skipped_records, 3);
-    assert_non_null(find_note(&c, "skipped:229: 3 records of a kind that is not known: quantum_flux"));
+    assert_non_null(
+        find_note(&c, "skipped:229: 3 records of a kind that is not known: quantum_flux"));
     assert_string_equal(stages(c.units.d[0]), "djfb");
     collect_free(&c);
 }

@@ -238,7 +238,8 @@ static void create_symbol_lines_give_hints(void **state)
     (void)state;
     collected c;
     static const char log[] =
-        "I1129 13:59:42.697000 1 torch/fx/experimental/symbolic_shapes.py:5377] [0/0] create_symbol "
+        "I1129 13:59:42.697000 1 torch/fx/experimental/symbolic_shapes.py:5377] [0/0] "
+        "create_symbol "
         "s77 = 5 for L['x'].size()[0] [2, int_oo] f (x.py:3)\n"
         "V1129 13:59:42.697000 1 t.py:1] [0/0] [__graph_code] TRACED GRAPH\n"
         "V1129 13:59:42.697000 1 t.py:1] [0/0] [__graph_code]  ===== __compiled_fn_1 =====\n"

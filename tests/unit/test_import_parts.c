@@ -95,7 +95,8 @@ static void json_values_are_found_and_decoded(void **state)
 {
     (void)state;
     aot_arena *a = aot_arena_new();
-    aot_slice o = slice("{\"a\": [1, {\"b\": \"]}\\\"\"}], \"n\": null, \"s\": \"x\\n\\u00e9\\ud83d\\ude00\\u0000\","
+    aot_slice o = slice("{\"a\": [1, {\"b\": \"]}\\\"\"}], \"n\": null, \"s\": "
+                        "\"x\\n\\u00e9\\ud83d\\ude00\\u0000\","
                         " \"i\": -5, \"q\": \"7\", \"d\": 1.5, \"t\": true}");
     assert_true(aot_json_valid(o.s, o.n));
     assert_string_equal(aot_json_text(a, aot_json_get(o, "s")),
@@ -151,7 +152,8 @@ static void metadata_text_is_read_whatever_its_version(void **state)
         "mutations_hidden_from_autograd=False, requires_grad=False, keep_input_mutations=True), "
         "InputAliasInfo(mutates_data=False)], output_info=[OutputAliasInfo(output_type="
         "<OutputType.alias_of_input: 2>, raw_type=<class 'x.T'>, base_idx=1, dynamic_dims=set(), "
-        "requires_grad=True), OutputAliasInfo(output_type=<OutputType.non_alias: 1>, base_idx=None)], "
+        "requires_grad=True), OutputAliasInfo(output_type=<OutputType.non_alias: 1>, "
+        "base_idx=None)], "
         "num_intermediate_bases=2, keep_input_mutations=True, traced_tangents=[FakeTensor(..., "
         "size=(4, 16))], tokens={<_EffectType.ORDERED: 'Ordered'>: FakeTensor(...)}, "
         "num_symints_saved_for_bw=None, static_parameter_indices=[0, 2], bw_donated_idxs=None, "
@@ -196,7 +198,8 @@ static void log_prefixes_are_recognised(void **state)
     assert_int_equal(aot_import_launcher("[0/0] x", 7, &rank), 0);
     assert_int_equal(aot_import_launcher("12: plain output", 16, &rank), 0);
     assert_int_equal(rank, -1);
-    assert_int_equal(aot_import_rank_of_name("/x/rank_9/dedicated_log_torch_trace_rank_3_ab.log"), 3);
+    assert_int_equal(aot_import_rank_of_name("/x/rank_9/dedicated_log_torch_trace_rank_3_ab.log"),
+                     3);
     assert_int_equal(aot_import_rank_of_name("frankfurt12.log"), -1);
 }
 

@@ -1,6 +1,7 @@
-/* Kernels against what PyTorch 2.11 gives (fixtures/kernels/cases.json, made by tests/capture_kernels.py):
- * promotion, integer division, NaN and signed zeros, rounding of half types, reductions, empty operands.
- * Bit-equal, or within some units of the last place of the dtype where PyTorch sums in another order. */
+/* Kernels against what PyTorch 2.11 gives (fixtures/kernels/cases.json, made by
+ * tests/capture_kernels.py): promotion, integer division, NaN and signed zeros, rounding of half
+ * types, reductions, empty operands. Bit-equal, or within some units of the last place of the dtype
+ * where PyTorch sums in another order. */
 #include "fixture.h"
 
 #include <jansson.h>
@@ -45,7 +46,11 @@ static aot_array *array_of(const json_t *v)
 /* How far apart numbers of a dtype at 1 may be. */
 static double tolerance(aot_dtype d)
 {
-    return d == AOT_F32 ? 1e-5 : d == AOT_BF16 ? 0x1p-7 : d == AOT_F16 ? 0x1p-10 : d == AOT_F64 ? 1e-14 : 0;
+    return d == AOT_F32    ? 1e-5
+           : d == AOT_BF16 ? 0x1p-7
+           : d == AOT_F16  ? 0x1p-10
+           : d == AOT_F64  ? 1e-14
+                           : 0;
 }
 
 static void expect(const char *call, unsigned which, const aot_xval *got, const json_t *want)
@@ -54,7 +59,8 @@ static void expect(const char *call, unsigned which, const aot_xval *got, const 
         return;
     }
     aot_array *w = array_of(want), *g = got->kind == AOT_X_ARRAY ? got->u.array : NULL;
-    if (g == NULL || g->dtype != w->dtype || g->ndim != w->ndim || memcmp(g->size, w->size, w->ndim * sizeof *w->size) != 0) {
+    if (g == NULL || g->dtype != w->dtype || g->ndim != w->ndim ||
+        memcmp(g->size, w->size, w->ndim * sizeof *w->size) != 0) {
         fail_msg("%s: result %u is not of the type that PyTorch gives", call, which);
     }
     aot_array *flat = aot_array_new(NULL, (aot_dtype)g->dtype, g->ndim, g->size);
@@ -68,7 +74,9 @@ static void expect(const char *call, unsigned which, const aot_xval *got, const 
     for (int64_t i = 0; i < n; i++) {
         const char *p = aot_array_data(flat) + i * bytes, *q = aot_array_data(w) + i * bytes;
         double a = aot_get_real((aot_dtype)w->dtype, p), b = aot_get_real((aot_dtype)w->dtype, q);
-        bool same = a == b ? signbit(a) == signbit(b) : (a != a && b != b) || fabs(a - b) <= tolerance((aot_dtype)w->dtype) * largest;
+        bool same =
+            a == b ? signbit(a) == signbit(b)
+                   : (a != a && b != b) || fabs(a - b) <= tolerance((aot_dtype)w->dtype) * largest;
         if (!same || (w->dtype == AOT_U64 && memcmp(p, q, 8) != 0)) {
             fail_msg("%s: result %u, element %d: want %.9g, got %.9g", call, which, (int)i, b, a);
         }

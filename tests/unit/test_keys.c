@@ -30,7 +30,8 @@ static void later_lines_win_and_none_unbinds(void **state)
     aot_err err = {0};
     char keys[100];
     aot_keymap *k = aot_keymap_new();
-    assert_int_equal(aot_keymap_read(k, "# mine\nbind any j up\nbind any k none\n", "f", &err), AOT_OK);
+    assert_int_equal(aot_keymap_read(k, "# mine\nbind any j up\nbind any k none\n", "f", &err),
+                     AOT_OK);
     assert_int_equal(aot_keymap_find(k, units_maps, 'j'), AOT_ACT_UP);
     assert_int_equal(aot_keymap_find(k, units_maps, 'k'), AOT_ACT_NONE);
     aot_keymap_all(k, AOT_ACT_UP, keys, sizeof keys);
@@ -43,8 +44,9 @@ static void a_wrong_line_is_named(void **state)
 {
     (void)state;
     aot_keymap *k = aot_keymap_new();
-    static const char *const wrong[] = {"\nbind any j\n", "\nbind any j fly\n", "\nbind any <Foo> up\n",
-                                        "\nbound any j up\n", "\nbind any j up up\n"};
+    static const char *const wrong[] = {"\nbind any j\n", "\nbind any j fly\n",
+                                        "\nbind any <Foo> up\n", "\nbound any j up\n",
+                                        "\nbind any j up up\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         aot_err err = {0};
         assert_int_equal(aot_keymap_read(k, wrong[i], "keys", &err), AOT_E_PARSE);
@@ -146,7 +148,8 @@ static void backspace_on_an_empty_line_closes(void **state)
 static void up_finds_older_lines_with_the_same_beginning(void **state)
 {
     (void)state;
-    static const char *const lines[] = {"stage joint<Enter>", "goto mm<Enter>", "stage aten<Enter>"};
+    static const char *const lines[] = {"stage joint<Enter>", "goto mm<Enter>",
+                                        "stage aten<Enter>"};
     for (size_t i = 0; i < 3; i++) {
         prompt_open(&prompt, PROMPT_COMMAND, "");
         assert_int_equal(type(lines[i]), PROMPT_DONE);

@@ -1,4 +1,5 @@
-/* The budget's solvers on instances that PyTorch solved (fixtures/knapsack), and their known faults. */
+/* The budget's solvers on instances that PyTorch solved (fixtures/knapsack), and their known
+ * faults. */
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +39,8 @@ static void instances_are_solved_as_pytorch_solves_them(const char *solver)
     char path[4096];
     const char *fixtures = getenv("AOT_FIXTURES");
     json_error_t je;
-    snprintf(path, sizeof path, "%s/knapsack/instances.json", fixtures != NULL ? fixtures : "fixtures");
+    snprintf(path, sizeof path, "%s/knapsack/instances.json",
+             fixtures != NULL ? fixtures : "fixtures");
     json_t *all = json_load_file(path, 0, &je), *c;
     size_t i, solved = 0;
     assert_non_null(all);
@@ -58,7 +60,8 @@ static void instances_are_solved_as_pytorch_solves_them(const char *solver)
         }
         assert_int_equal(aot_knapsack_solve(&got, &k, solver, &err), AOT_OK);
         same_list(json_object_get(want, "saved"), got.saved, got.n_saved, "saved");
-        same_list(json_object_get(want, "recomputed"), got.recomputed, got.n_recomputed, "recomputed");
+        same_list(json_object_get(want, "recomputed"), got.recomputed, got.n_recomputed,
+                  "recomputed");
         solved++;
     }
     assert_true(solved > 10);
@@ -177,7 +180,8 @@ static void of_items_alike_the_integer_program_keeps_those_that_highs_keeps(void
         {3, {1 / 3., 1 / 3., 1 / 3.}, {8192, 8192, 8192}, .34, 1, {2}},
         {2, {.5, .5}, {8192, 8192}, .51, 1, {0}},
         {3, {.3846, .3077, .3077}, {1, 524288, 524288}, .5, 1, {2}},
-        {3, {.571, .429, .429}, {16384, 1, 1}, .5, 1, {1}}, // the first does not fit: a pair is left
+        // the first does not fit: a pair is left
+        {3, {.571, .429, .429}, {16384, 1, 1}, .5, 1, {1}},
         {5, {.174, .174, .174, .065, .065}, {1, 1, 1, 8192, 8192}, .1, 1, {3}},
     };
     (void)state;

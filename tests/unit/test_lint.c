@@ -159,45 +159,14 @@ static void a_chain_of_scatters_is_counted_at_its_end(void **state)
     done(&f);
 }
 
-static const char region[] = "        # ac_graph_id: 0 - PREFER_RECOMPUTE\n" OP("sin", "sin."
-                                                                                       "default("
-                                                                                       "primals_1)") "        # File: \"m.py\", line 3 in f, code: y\n" OP(
-    "exp", "exp.default(sin)") "        # ac_graph_id: 0 - PREFER_RECOMPUTE\n" OP("cos",
-                                                                                  "cos.default("
-                                                                                  "exp)") "        "
-                                                                                          "# File: "
-                                                                                          "\"m."
-                                                                                          "py\", "
-                                                                                          "line 9 "
-                                                                                          "in f, "
-                                                                                          "code: "
-                                                                                          "z\n" OP("mul",
-                                                                                                   "mul.Tensor(tangents_1, cos)")
-                                                                                              OP("m"
-                                                                                                 "u"
-                                                                                                 "l"
-                                                                                                 "_"
-                                                                                                 "1",
-                                                                                                 "m"
-                                                                                                 "u"
-                                                                                                 "l"
-                                                                                                 "."
-                                                                                                 "T"
-                                                                                                 "e"
-                                                                                                 "n"
-                                                                                                 "s"
-                                                                                                 "o"
-                                                                                                 "r"
-                                                                                                 "("
-                                                                                                 "m"
-                                                                                                 "u"
-                                                                                                 "l"
-                                                                                                 ","
-                                                                                                 " "
-                                                                                                 "e"
-                                                                                                 "x"
-                                                                                                 "p"
-                                                                                                 ")");
+/* clang-format off */
+static const char region[] =
+    "        # ac_graph_id: 0 - PREFER_RECOMPUTE\n" OP("sin", "sin.default(primals_1)")
+    "        # File: \"m.py\", line 3 in f, code: y\n" OP("exp", "exp.default(sin)")
+    "        # ac_graph_id: 0 - PREFER_RECOMPUTE\n" OP("cos", "cos.default(exp)")
+    "        # File: \"m.py\", line 9 in f, code: z\n" OP("mul", "mul.Tensor(tangents_1, cos)")
+    OP("mul_1", "mul.Tensor(mul, exp)");
+/* clang-format on */
 
 static void an_operator_without_a_tag_inside_a_region_is_a_warning(void **state)
 {
@@ -253,11 +222,15 @@ static void a_tangent_with_other_strides_than_its_output_is_noted(void **state)
 static void regions_that_live_together_at_the_peak_are_noted(void **state)
 {
     (void)state;
-    static const char apart[] = "        # ac_graph_id: %d - MUST_RECOMPUTE\n" OP("sin", "sin.default(primals_1)")
-        OP("cos", "cos.default(sin)") "        # ac_graph_id: %d - MUST_RECOMPUTE\n"
-        OP("exp", "exp.default(primals_2)") OP("tanh", "tanh.default(exp)")
+    /* clang-format off */
+    static const char apart[] =
+        "        # ac_graph_id: %d - MUST_RECOMPUTE\n" OP("sin", "sin.default(primals_1)")
+        OP("cos", "cos.default(sin)")
+        "        # ac_graph_id: %d - MUST_RECOMPUTE\n" OP("exp", "exp.default(primals_2)")
+        OP("tanh", "tanh.default(exp)")
         "        # File: \"m.py\", line 9 in f, code: z\n" OP("mm", "mm.default(cos, tanh)")
         OP("mul", "mul.Tensor(cos, tanh)") OP("mm_1", "mm.default(tangents_1, mul)");
+    /* clang-format on */
     char body[1500];
     snprintf(body, sizeof body, apart, 1, 2);
     fixture f = lint(body, "mm, mm_1, None", NULL, NULL, -1);

@@ -1,5 +1,5 @@
-/* The list widget over made-up rows: heads, moving, filter, search, order, and that a frame asks only
- * for what is visible. */
+/* The list widget over made-up rows: heads, moving, filter, search, order, and that a frame asks
+ * only for what is visible. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -139,7 +139,8 @@ static void a_filter_can_be_inverse(void **state)
     (void)state;
     filter("!1");
     for (size_t i = 0; i < aot_list_n_shown(&list); i++) {
-        assert_true(list.shown.d[i] % 10 == 0 || (list.shown.d[i] % 10 != 1 && list.shown.d[i] / 10 != 1));
+        assert_true(list.shown.d[i] % 10 == 0 ||
+                    (list.shown.d[i] % 10 != 1 && list.shown.d[i] / 10 != 1));
     }
     assert_int_equal(list.n_kept, 72);
 }

@@ -1,5 +1,5 @@
-/* Torch-level statements as operator calls: the cases of lower_cases.def, what PyTorch did; and calls
- * that are refused. */
+/* Torch-level statements as operator calls: the cases of lower_cases.def, what PyTorch did; and
+ * calls that are refused. */
 #include "fixture.h"
 
 #include "ir/text.h"
@@ -10,7 +10,8 @@ static const char signature[] =
     "class GraphModule(torch.nn.Module):\n"
     "    def forward(self, x: \"f32[4, 5, 6][30, 6, 1]cpu\", i: \"i64[2][1]cpu\", "
     "m: \"f32[4, 4][4, 1]cpu\", v: \"f32[4][1]cpu\", b: \"f32[2, 3, 4][12, 4, 1]cpu\", "
-    "c: \"c64[3, 4][4, 1]cpu\", s: \"f32[][]cpu\", k: \"b8[4][1]cpu\", j: \"i64[4, 5][5, 1]cpu\"):\n";
+    "c: \"c64[3, 4][4, 1]cpu\", s: \"f32[][]cpu\", k: \"b8[4][1]cpu\", j: \"i64[4, 5][5, "
+    "1]cpu\"):\n";
 
 typedef struct job {
     const aot_graph *g;
@@ -54,7 +55,8 @@ static void statement(aot_sb *text, const char *s)
 {
     size_t name = strspn(s, "abcdefghijklmnopqrstuvwxyz");
     bool item = s[name] == '[' && strstr(s, "] = ") != NULL;
-    bool inplace = s[name] == ' ' && s[name + 1] != '\0' && s[name + 2] == '=' && s[name + 1] != '=';
+    bool inplace =
+        s[name] == ' ' && s[name + 1] != '\0' && s[name + 2] == '=' && s[name + 1] != '=';
     aot_sb_addz(text, "        ");
     if (item || inplace) {
         aot_sb_addf(text, "%s;  y = %.*s\n", s, (int)name, s);

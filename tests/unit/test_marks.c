@@ -68,7 +68,8 @@ static void mark_two(aot_marks *k)
 {
     aot_err err = {0};
     assert_int_equal(aot_marks_set(k, 0, AOT_STAGE_JOINT, "mm", 'a', &err), AOT_OK);
-    assert_int_equal(aot_marks_note(k, 0, AOT_STAGE_JOINT, "mm", "the \"large\" one", &err), AOT_OK);
+    assert_int_equal(aot_marks_note(k, 0, AOT_STAGE_JOINT, "mm", "the \"large\" one", &err),
+                     AOT_OK);
 }
 
 static void assert_two(aot_marks *k)
@@ -115,7 +116,8 @@ static void a_session_of_an_older_program_gets_the_table(void **state)
     sqlite3 *db = NULL;
     import_to(path);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "DROP VIEW marks; DROP TABLE mark", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DROP VIEW marks; DROP TABLE mark", NULL, NULL, NULL),
+                     SQLITE_OK);
     sqlite3_close(db);
     aot_model *m = open_one(path);
     aot_marks *k = open_marks(m);
@@ -162,7 +164,8 @@ static void a_session_that_cannot_be_written_says_so_and_loses_nothing(void **st
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     aot_err err = {0};
-    assert_int_equal(aot_marks_note(k, 0, AOT_STAGE_JOINT, "mm", "the \"large\" one", &err), AOT_OK);
+    assert_int_equal(aot_marks_note(k, 0, AOT_STAGE_JOINT, "mm", "the \"large\" one", &err),
+                     AOT_OK);
     assert_non_null(strstr(aot_marks_where(k), "s.aots cannot be written"));
     assert_non_null(strstr(aot_marks_where(k), "marks.sqlite"));
     sqlite3_close(db);

@@ -1,5 +1,5 @@
-/* Live memory: blocks add up to the timeline under every option, groups to the peak, and kinds, regions
- * and folded modules are what they should be. */
+/* Live memory: blocks add up to the timeline under every option, groups to the peak, and kinds,
+ * regions and folded modules are what they should be. */
 #include "fixture.h"
 
 #include <string.h>
@@ -14,18 +14,23 @@ enum { MAT = 64 * 128 * 4, SQUARE = 128 * 128 * 4 };
 static const char text[] =
     "class inner_f(torch.nn.Module):\n"
     "    def forward(self, primals, tangents):\n"
-    "        primals_1: \"f32[64, 128]\"; primals_2: \"f32[128, 128]\"; tangents_1: \"f32[64, 128]\"; \n"
+    "        primals_1: \"f32[64, 128]\"; primals_2: \"f32[128, 128]\"; tangents_1: \"f32[64, "
+    "128]\"; \n"
     "    \n"
-    "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
-    "        # ac_graph_id: 0 - PREFER_RECOMPUTE File: a/model.py:12 in forward, code: x = torch.sin(x @ w)\n"
+    "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], "
+    "self._in_spec)\n"
+    "        # ac_graph_id: 0 - PREFER_RECOMPUTE File: a/model.py:12 in forward, code: x = "
+    "torch.sin(x @ w)\n"
     "        mm: \"f32[64, 128]\" = torch.ops.aten.mm.default(primals_1, primals_2)\n"
     "        sin: \"f32[64, 128]\" = torch.ops.aten.sin.default(mm)\n"
-    "        # ac_graph_id: 1 - PREFER_RECOMPUTE File: a/model.py:14 in forward, code: x = torch.cos(x @ w)\n"
+    "        # ac_graph_id: 1 - PREFER_RECOMPUTE File: a/model.py:14 in forward, code: x = "
+    "torch.cos(x @ w)\n"
     "        mm_1: \"f32[64, 128]\" = torch.ops.aten.mm.default(sin, primals_2)\n"
     "        cos: \"f32[64, 128]\" = torch.ops.aten.cos.default(mm_1)\n"
     "        sin_1: \"f32[64, 128]\" = torch.ops.aten.sin.default(mm_1)\n"
     "        neg: \"f32[64, 128]\" = torch.ops.aten.neg.default(sin_1);  sin_1 = None\n"
-    "        mul: \"f32[64, 128]\" = torch.ops.aten.mul.Tensor(tangents_1, neg);  tangents_1 = neg = None\n"
+    "        mul: \"f32[64, 128]\" = torch.ops.aten.mul.Tensor(tangents_1, neg);  tangents_1 = neg "
+    "= None\n"
     "        t: \"f32[128, 128]\" = torch.ops.aten.t.default(primals_2)\n"
     "        mm_2: \"f32[64, 128]\" = torch.ops.aten.mm.default(mul, t)\n"
     "        t_1: \"f32[128, 64]\" = torch.ops.aten.t.default(sin)\n"
@@ -54,7 +59,8 @@ static void cut(double budget)
     if (aot_parse_graph(&joint, ctx, text, sizeof text - 1, 1, &err) != AOT_OK) {
         fail_msg("%s", err.msg);
     }
-    aot_partition_in in = {.joint = joint, .n_forward_outputs = 1, .static_inputs = statics, .n_static_inputs = 1};
+    aot_partition_in in = {
+        .joint = joint, .n_forward_outputs = 1, .static_inputs = statics, .n_static_inputs = 1};
     if (aot_partition_run(&p, &in, &c, &err) != AOT_OK) {
         fail_msg("%s", err.msg);
     }
@@ -94,8 +100,12 @@ static int64_t sum_at(const aot_memory_side *s, uint32_t row)
 
 static void blocks_add_up_to_the_timeline(void **state)
 {
-    static const aot_memory_options options[] = {{0}, {.reuse_in_place = true}, {.free_donated = true},
-                                                 {.round_to = 512}, {.reuse_in_place = true, .free_donated = true, .round_to = 4096}};
+    static const aot_memory_options options[] = {
+        {0},
+        {.reuse_in_place = true},
+        {.free_donated = true},
+        {.round_to = 512},
+        {.reuse_in_place = true, .free_donated = true, .round_to = 4096}};
     (void)state;
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
         walk(&options[o]);
@@ -129,7 +139,8 @@ static void every_block_has_its_kind(void **state)
     assert_int_equal(of_kind(AOT_SIDE_FORWARD, AOT_MEM_OUTPUT), MAT); // cos
     assert_int_equal(of_kind(AOT_SIDE_BACKWARD, AOT_MEM_TANGENT), MAT);
     assert_int_equal(of_kind(AOT_SIDE_BACKWARD, AOT_MEM_GRADIENT), SQUARE); // add
-    assert_int_equal(of_kind(AOT_SIDE_BACKWARD, AOT_MEM_SAVED), of_kind(AOT_SIDE_FORWARD, AOT_MEM_SAVED));
+    assert_int_equal(of_kind(AOT_SIDE_BACKWARD, AOT_MEM_SAVED),
+                     of_kind(AOT_SIDE_FORWARD, AOT_MEM_SAVED));
     assert_int_equal(of_kind(AOT_SIDE_BACKWARD, AOT_MEM_PARAMETER), SQUARE);
     assert_int_equal(p->saved_new_bytes, of_kind(AOT_SIDE_FORWARD, AOT_MEM_SAVED));
     // at budget 0 the forward is computed again
@@ -240,7 +251,8 @@ static const char repeated[] =
     "    def forward(self, primals, tangents):\n"
     "        primals_1: \"f32[4, 4][4, 1]cpu\"; tangents_1: \"f32[4, 4][4, 1]cpu\"; \n"
     "    \n"
-    "        primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
+    "        primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], "
+    "self._in_spec)\n"
     "        full: \"f32[4, 4][4, 1]cpu\" = torch.ops.aten.full.default([4, 4], 0)\n"
     "        slice_1: \"f32[2, 4][4, 1]cpu\" = torch.ops.aten.slice.Tensor(full, 0, 2, 4)\n"
     "        slice_2: \"f32[2, 4][4, 1]cpu\" = torch.ops.aten.slice.Tensor(primals_1, 0, 0, 2)\n"
@@ -301,7 +313,7 @@ static void names_of_groups_are_found(void **state)
     assert_string_equal(aot_mem_by_name(AOT_MEM_BY_REGION), "region");
 }
 
-/* ---- the allocator ---------------------------------------------------------------------------- */
+/* ---- the allocator --------------------------------------------------------------------------- */
 
 /* One side of blocks (bytes, born, died) over n rows. */
 static void side_of(aot_memory_side *s, const int64_t (*blocks)[3], size_t n_blocks, size_t n_rows)
@@ -311,7 +323,9 @@ static void side_of(aot_memory_side *s, const int64_t (*blocks)[3], size_t n_blo
         aot_vec_push(&s->live, ((aot_live){0, 0}));
     }
     for (size_t i = 0; i < n_blocks; i++) {
-        aot_mem_block b = {.storage = (uint32_t)i, .bytes = blocks[i][0], .born = (uint32_t)blocks[i][1],
+        aot_mem_block b = {.storage = (uint32_t)i,
+                           .bytes = blocks[i][0],
+                           .born = (uint32_t)blocks[i][1],
                            .died = blocks[i][2] < 0 ? UINT32_MAX : (uint32_t)blocks[i][2]};
         aot_vec_push(&s->blocks, b);
     }
@@ -340,7 +354,8 @@ static void segments_are_of_the_allocators_sizes(void **state)
     assert_int_equal(replay(middle, 2, 1).reserved_peak, 22 * M);
     const int64_t large[][3] = {{11 * M, 0, -1}};
     assert_int_equal(replay(large, 1, 1).reserved_peak, 12 * M);
-    // what is left of the first, 1 MiB, is too little for the large pool to keep: it is not split off
+    // what is left of the first, 1 MiB, is too little for the large pool to keep: it is not split
+    // off
     const int64_t whole[][3] = {{19 * M, 0, -1}};
     assert_int_equal(replay(whole, 1, 1).allocated_peak, 20 * M);
 }
@@ -364,9 +379,13 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(blocks_add_up_to_the_timeline),    T(every_block_has_its_kind), T(options_change_what_they_say),
-        T(groups_add_up_to_the_peak),        T(lines_and_regions_are_told_apart),
-        T(equal_layers_are_folded),          T(a_repeated_call_takes_less),
+        T(blocks_add_up_to_the_timeline),
+        T(every_block_has_its_kind),
+        T(options_change_what_they_say),
+        T(groups_add_up_to_the_peak),
+        T(lines_and_regions_are_told_apart),
+        T(equal_layers_are_folded),
+        T(a_repeated_call_takes_less),
         T(names_of_groups_are_found),
         cmocka_unit_test(segments_are_of_the_allocators_sizes),
         cmocka_unit_test(freed_memory_is_used_again),

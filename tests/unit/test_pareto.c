@@ -1,5 +1,5 @@
-/* Budgets by grid and by bisection: the steps of a staircase are found, flips are named, points that
- * another beats are marked, and a budget that cannot be cut does not end the rest. */
+/* Budgets by grid and by bisection: the steps of a staircase are found, flips are named, points
+ * that another beats are marked, and a budget that cannot be cut does not end the rest. */
 #include "fixture.h"
 
 #include <math.h>
@@ -11,16 +11,19 @@
 static const char chain[] =
     "class inner_f(torch.nn.Module):\n"
     "    def forward(self, primals, tangents):\n"
-    "        primals_1: \"f32[64, 128]\"; primals_2: \"f32[128, 128]\"; tangents_1: \"f32[64, 128]\"; \n"
+    "        primals_1: \"f32[64, 128]\"; primals_2: \"f32[128, 128]\"; tangents_1: \"f32[64, "
+    "128]\"; \n"
     "    \n"
-    "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
+    "        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], "
+    "self._in_spec)\n"
     "        mm: \"f32[64, 128]\" = torch.ops.aten.mm.default(primals_1, primals_2)\n"
     "        sin: \"f32[64, 128]\" = torch.ops.aten.sin.default(mm)\n"
     "        mm_1: \"f32[64, 128]\" = torch.ops.aten.mm.default(sin, primals_2)\n"
     "        cos: \"f32[64, 128]\" = torch.ops.aten.cos.default(mm_1)\n"
     "        sin_1: \"f32[64, 128]\" = torch.ops.aten.sin.default(mm_1)\n"
     "        neg: \"f32[64, 128]\" = torch.ops.aten.neg.default(sin_1);  sin_1 = None\n"
-    "        mul: \"f32[64, 128]\" = torch.ops.aten.mul.Tensor(tangents_1, neg);  tangents_1 = neg = None\n"
+    "        mul: \"f32[64, 128]\" = torch.ops.aten.mul.Tensor(tangents_1, neg);  tangents_1 = neg "
+    "= None\n"
     "        t: \"f32[128, 128]\" = torch.ops.aten.t.default(primals_2)\n"
     "        mm_2: \"f32[64, 128]\" = torch.ops.aten.mm.default(mul, t)\n"
     "        t_1: \"f32[128, 64]\" = torch.ops.aten.t.default(sin)\n"
@@ -59,8 +62,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-static aot_status cut(void *arg, const aot_partition **out, aot_pareto_peaks *peaks, double budget, const char *solver,
-                      aot_err *err)
+static aot_status cut(void *arg, const aot_partition **out, aot_pareto_peaks *peaks, double budget,
+                      const char *solver, aot_err *err)
 {
     aot_config c;
     aot_partition *p;
@@ -94,7 +97,8 @@ static aot_pareto *make(const aot_pareto_ask *ask)
 /* The grid's finest answer at a budget: what bisection must agree with. */
 static int64_t saved_at(double budget)
 {
-    aot_pareto_ask ask = {.cut = cut, .solvers = dp, .n_solvers = 1, .budgets = &budget, .n_budgets = 1};
+    aot_pareto_ask ask = {
+        .cut = cut, .solvers = dp, .n_solvers = 1, .budgets = &budget, .n_budgets = 1};
     aot_pareto *x = make(&ask);
     int64_t bytes = x->points.d[0].saved_bytes;
     aot_pareto_free(x);
@@ -128,7 +132,8 @@ static void a_grid_gives_its_points_in_order_for_each_solver(void **state)
 {
     (void)state;
     double grid[] = {0, 0.5, 1};
-    aot_pareto_ask ask = {.cut = cut, .solvers = two, .n_solvers = 2, .budgets = grid, .n_budgets = 3};
+    aot_pareto_ask ask = {
+        .cut = cut, .solvers = two, .n_solvers = 2, .budgets = grid, .n_budgets = 3};
     aot_pareto *x = make(&ask);
     assert_int_equal(x->points.n, 6);
     assert_string_equal(x->points.d[2].solver, "dp");
@@ -144,7 +149,8 @@ static void what_flips_is_named_largest_first(void **state)
 {
     (void)state;
     double grid[] = {0, 1};
-    aot_pareto_ask ask = {.cut = cut, .solvers = dp, .n_solvers = 1, .budgets = grid, .n_budgets = 2};
+    aot_pareto_ask ask = {
+        .cut = cut, .solvers = dp, .n_solvers = 1, .budgets = grid, .n_budgets = 2};
     aot_pareto *x = make(&ask);
     const aot_pareto_point *all = &x->points.d[1];
     int64_t sum = 0, gone = 0;
@@ -165,14 +171,16 @@ static void a_point_that_another_beats_is_dominated(void **state)
 {
     (void)state;
     double grid[] = {0, 0.25, 0.5, 0.75, 1};
-    aot_pareto_ask ask = {.cut = cut, .solvers = two, .n_solvers = 2, .budgets = grid, .n_budgets = 5};
+    aot_pareto_ask ask = {
+        .cut = cut, .solvers = two, .n_solvers = 2, .budgets = grid, .n_budgets = 5};
     aot_pareto *x = make(&ask);
     for (size_t i = 0; i < x->points.n; i++) {
         const aot_pareto_point *a = &x->points.d[i];
         bool beaten = false;
         for (size_t k = 0; k < x->points.n; k++) {
             const aot_pareto_point *b = &x->points.d[k];
-            beaten |= b->saved_bytes <= a->saved_bytes && b->recompute_flops <= a->recompute_flops &&
+            beaten |= b->saved_bytes <= a->saved_bytes &&
+                      b->recompute_flops <= a->recompute_flops &&
                       (b->saved_bytes < a->saved_bytes || b->recompute_flops < a->recompute_flops);
         }
         assert_int_equal(a->dominated, beaten);
@@ -180,14 +188,30 @@ static void a_point_that_another_beats_is_dominated(void **state)
     aot_pareto_free(x);
 }
 
-/* Views of inputs count for PyTorch's sum and cost nothing: the front of new bytes leaves them out. */
+/* Views of inputs count for PyTorch's sum and cost nothing: the front of new bytes leaves them
+ * out. */
 static void the_front_of_new_bytes_leaves_inputs_out(void **state)
 {
     (void)state;
     const aot_pareto_point all[] = {
-        {.budget = 0, .solver = "dp", .rung = "", .saved_bytes = 500, .new_bytes = 0, .recompute_flops = 50},
-        {.budget = 0.5, .solver = "dp", .rung = "", .saved_bytes = 400, .new_bytes = 10, .recompute_flops = 50},
-        {.budget = 1, .solver = "dp", .rung = "", .saved_bytes = 900, .new_bytes = 20, .recompute_flops = 0},
+        {.budget = 0,
+         .solver = "dp",
+         .rung = "",
+         .saved_bytes = 500,
+         .new_bytes = 0,
+         .recompute_flops = 50},
+        {.budget = 0.5,
+         .solver = "dp",
+         .rung = "",
+         .saved_bytes = 400,
+         .new_bytes = 10,
+         .recompute_flops = 50},
+        {.budget = 1,
+         .solver = "dp",
+         .rung = "",
+         .saved_bytes = 900,
+         .new_bytes = 20,
+         .recompute_flops = 0},
     };
     aot_pareto *x = aot_pareto_new();
     for (size_t i = 0; i < 3; i++) {
@@ -195,7 +219,8 @@ static void the_front_of_new_bytes_leaves_inputs_out(void **state)
     }
     aot_pareto_finish(x, dp, 1, false);
     assert_true(x->points.d[0].dominated && !x->points.d[1].dominated && !x->points.d[2].dominated);
-    assert_true(!x->points.d[0].dominated_new && x->points.d[1].dominated_new && !x->points.d[2].dominated_new);
+    assert_true(!x->points.d[0].dominated_new && x->points.d[1].dominated_new &&
+                !x->points.d[2].dominated_new);
     aot_pareto_free(x);
 }
 
@@ -203,7 +228,8 @@ static void one_budget_that_cannot_be_cut_says_why(void **state)
 {
     (void)state;
     double grid[] = {0, 0.5, 1}, refuse = 0.5;
-    aot_pareto_ask ask = {.cut = cut, .arg = &refuse, .solvers = dp, .n_solvers = 1, .budgets = grid, .n_budgets = 3};
+    aot_pareto_ask ask = {
+        .cut = cut, .arg = &refuse, .solvers = dp, .n_solvers = 1, .budgets = grid, .n_budgets = 3};
     aot_pareto *x = make(&ask);
     assert_string_equal(x->points.d[1].error, "not at 0.5");
     assert_null(x->points.d[0].error);

@@ -37,7 +37,8 @@ static opened open_joint(const char *name)
         fail_msg("%s", err.msg);
     }
     o.c = aot_unit_new_ctx(unit);
-    assert_int_equal(aot_record_parse(&o.joint, o.c, unit, aot_unit_stage(unit, AOT_STAGE_JOINT), &err), AOT_OK);
+    assert_int_equal(
+        aot_record_parse(&o.joint, o.c, unit, aot_unit_stage(unit, AOT_STAGE_JOINT), &err), AOT_OK);
     aot_partition_inputs(&o.in, unit, o.joint);
     return o;
 }
@@ -57,7 +58,8 @@ static void expect_same(const aot_partition *p, const aot_partition *q, const ch
     assert_int_equal(p->n_vertices, q->n_vertices);
     assert_int_equal(p->n_edges, q->n_edges);
     for (int side = 0; side < 2; side++) {
-        char *a = text_of(side ? p->backward : p->forward), *b = text_of(side ? q->backward : q->forward);
+        char *a = text_of(side ? p->backward : p->forward),
+             *b = text_of(side ? q->backward : q->forward);
         if (strcmp(a, b) != 0) {
             fail_msg("%s: %s is another graph", what, side ? "backward" : "forward");
         }
@@ -88,12 +90,14 @@ static const char *const sequence[] = {
 static void cutting_again_gives_what_cutting_anew_gives(void **state)
 {
     (void)state;
-    static const char *const names[] = {"logs/dropout_default.log.gz", "oracle/pain_mlp_ladder/trace.log",
-                                        "oracle/checkpoint_dropout/trace.log", "oracle/dynamic_mlp/trace.log",
-                                        "oracle/long_residual_chain/trace.log"};
+    static const char *const names[] = {
+        "logs/dropout_default.log.gz", "oracle/pain_mlp_ladder/trace.log",
+        "oracle/checkpoint_dropout/trace.log", "oracle/dynamic_mlp/trace.log",
+        "oracle/long_residual_chain/trace.log"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         char path[200];
-        snprintf(path, sizeof path, "%s%s", names[k], access(fixture(names[k]), R_OK) == 0 ? "" : ".gz");
+        snprintf(path, sizeof path, "%s%s", names[k],
+                 access(fixture(names[k]), R_OK) == 0 ? "" : ".gz");
         opened o = open_joint(path);
         aot_partitioner *pr = aot_partitioner_new(&o.in);
         aot_config config;
@@ -145,8 +149,8 @@ static void a_thousand_cuts_keep_the_memory_of_one(void **state)
     aot_unit_free(unit);
 }
 
-/* The cut on the graph against the cut of the same network, edge by edge, with weights, bans and sinks
- * by chance. */
+/* The cut on the graph against the cut of the same network, edge by edge, with weights, bans and
+ * sinks by chance. */
 static void the_cut_on_the_graph_is_that_of_its_network(void **state)
 {
     (void)state;
@@ -154,7 +158,8 @@ static void the_cut_on_the_graph_is_that_of_its_network(void **state)
     const aot_graph *g = o.joint;
     uint32_t n = (uint32_t)g->nodes.n, seed = 7;
     int64_t *weight = aot_xcalloc(n, sizeof *weight);
-    uint8_t *banned = aot_xcalloc(n, 1), *sink = aot_xcalloc(n, 1), *side = aot_xcalloc(2 * n + 2, 1);
+    uint8_t *banned = aot_xcalloc(n, 1), *sink = aot_xcalloc(n, 1),
+            *side = aot_xcalloc(2 * n + 2, 1);
     int n_finite = 0;
     if (g->user_off == NULL) {
         aot_graph_link((aot_graph *)(uintptr_t)g);
@@ -167,9 +172,12 @@ static void the_cut_on_the_graph_is_that_of_its_network(void **state)
         aot_err err = {0};
         for (uint32_t i = 0; i < n; i++) {
             uint32_t kind = CHANCE(8);
-            weight[i] = kind == 0 ? AOT_WEIGHT_INF : kind == 1 || i + 1 == n ? -1 : (int64_t)(CHANCE(6));
+            weight[i] = kind == 0                 ? AOT_WEIGHT_INF
+                        : kind == 1 || i + 1 == n ? -1
+                                                  : (int64_t)(CHANCE(6));
             banned[i] = i < n / 2 && CHANCE(3) == 0;
-            sink[i] = i >= n / 3 && CHANCE(3) == 0 ? (weight[i] < 0 ? AOT_SINK_IN : AOT_SINK_OUT) : AOT_SINK_NONE;
+            sink[i] = i >= n / 3 && CHANCE(3) == 0 ? (weight[i] < 0 ? AOT_SINK_IN : AOT_SINK_OUT)
+                                                   : AOT_SINK_NONE;
             if (banned[i]) {
                 aot_flow_edge(f, 0, 2 + 2 * i, AOT_FLOW_INF);
             }
@@ -233,7 +241,8 @@ static void measured_times_replace_flops(void **state)
                               : "oracle/pain_mlp_ladder/trace.log.gz");
     aot_partition *p = NULL;
     aot_err err = {0};
-    if (with_times("name,ms\naten.mm,0.5\naten.gelu.default,0.25\nmm_1,7\n", &p, &o, &err) != AOT_OK) {
+    if (with_times("name,ms\naten.mm,0.5\naten.gelu.default,0.25\nmm_1,7\n", &p, &o, &err) !=
+        AOT_OK) {
         fail_msg("%s", err.msg);
     }
     assert_true(p->n_items > 1 && p->recompute_ms >= 0);
@@ -246,7 +255,9 @@ static void measured_times_replace_flops(void **state)
     assert_int_equal(with_times("aten.mm,0.5\naten.gelu 0.5 0.5\n", &p, &o, &err), AOT_E_USAGE);
     assert_non_null(strstr(err.msg, ":2: 'aten.gelu"));
     err = (aot_err){0};
-    assert_int_equal(with_times("aten.mm,0.5\nmm_1,7\n# again\ntorch.ops.aten.mm,0.25\n", &p, &o, &err), AOT_E_USAGE);
+    assert_int_equal(
+        with_times("aten.mm,0.5\nmm_1,7\n# again\ntorch.ops.aten.mm,0.25\n", &p, &o, &err),
+        AOT_E_USAGE);
     assert_non_null(strstr(err.msg, ":4: "));
     assert_non_null(strstr(err.msg, "'aten.mm' has a time in line 1 and another in line 4"));
     err = (aot_err){0};
@@ -288,8 +299,10 @@ static void the_knapsacks_items_are_told(void **state)
 static const char tiny_items[] =
     "class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n"
     "        primals_1: \"" V "\"; tangents_1: \"" LONG "\"; tangents_2: \"" V "\"; \n\n"
-    "        primals_1, tangents_1, tangents_2, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)\n"
-    "        expand: \"f32[9997, 1][0, 1]cpu\" = torch.ops.aten.expand.default(primals_1, [9997, 1])\n"
+    "        primals_1, tangents_1, tangents_2, = fx_pytree.tree_flatten_spec([primals, tangents], "
+    "self._in_spec)\n"
+    "        expand: \"f32[9997, 1][0, 1]cpu\" = torch.ops.aten.expand.default(primals_1, [9997, "
+    "1])\n"
     "        mm: \"" LONG "\" = torch.ops.aten.mm.default(expand, primals_1)\n"
     "        mm_1: \"" V "\" = torch.ops.aten.mm.default(primals_1, primals_1)\n"
     "        mm_2: \"" V "\" = torch.ops.aten.mm.default(mm_1, primals_1)\n"

@@ -5,14 +5,15 @@
 
 #include "aotscope.h"
 
-static const char model[] = "# aotscope: requires_grad L_w_\n"
-                            "class GraphModule(torch.nn.Module):\n"
-                            "    def forward(self, L_x_: \"f32[1, 2][2, 1]cpu\", L_w_: \"f32[2, 1][1, 1]cpu\"):\n"
-                            "        l_x_ = L_x_\n"
-                            "        l_w_ = L_w_\n"
-                            "        y: \"f32[1, 1][1, 1]cpu\" = l_x_ @ l_w_;  l_x_ = l_w_ = None\n"
-                            "        z: \"f32[1, 1][1, 1]cpu\" = y.sin();  y = None\n"
-                            "        return (z,)\n";
+static const char model[] =
+    "# aotscope: requires_grad L_w_\n"
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, L_x_: \"f32[1, 2][2, 1]cpu\", L_w_: \"f32[2, 1][1, 1]cpu\"):\n"
+    "        l_x_ = L_x_\n"
+    "        l_w_ = L_w_\n"
+    "        y: \"f32[1, 1][1, 1]cpu\" = l_x_ @ l_w_;  l_x_ = l_w_ = None\n"
+    "        z: \"f32[1, 1][1, 1]cpu\" = y.sin();  y = None\n"
+    "        return (z,)\n";
 
 static aot_program *compile_model(void)
 {
@@ -40,12 +41,14 @@ static void a_program_has_what_a_compiler_needs(void **state)
     aot_program_free(p);
 }
 
-static aot_status refuse_backward(void *arg, const aot_program *p, const char *side, const aot_graph *g, aot_err *err)
+static aot_status refuse_backward(void *arg, const aot_program *p, const char *side,
+                                  const aot_graph *g, aot_err *err)
 {
     (void)p;
     (void)g;
     ++*(int *)arg;
-    return strcmp(side, "backward") == 0 ? AOT_FAIL(err, AOT_E_UNSUPPORTED, "no backwards here") : AOT_OK;
+    return strcmp(side, "backward") == 0 ? AOT_FAIL(err, AOT_E_UNSUPPORTED, "no backwards here")
+                                         : AOT_OK;
 }
 
 static void what_a_compiler_refuses_is_what_the_caller_gets(void **state)
@@ -87,7 +90,8 @@ static void a_program_runs_forward_and_backward(void **state)
         fail_msg("%s", err.msg);
     }
     assert_true(out.has_backward);
-    assert_true(fabs(*(float *)aot_array_data(out.outputs[0].u.array) - sin(1.0)) < 1e-6); /* sin(x @ w) */
+    /* sin(x @ w) */
+    assert_true(fabs(*(float *)aot_array_data(out.outputs[0].u.array) - sin(1.0)) < 1e-6);
     const float *grad = (const float *)aot_array_data(out.grads[1].u.array);
     assert_true(fabs(grad[0] - cos(1.0)) < 1e-6); /* x cos(x @ w) */
     assert_true(fabs(grad[1] - 2 * cos(1.0)) < 1e-6);
@@ -114,7 +118,8 @@ static void a_joint_graph_alone_is_cut_but_not_run(void **state)
     aot_print_graph(&joint, p->joint, AOT_PRINT_PLAIN);
     aot_program_free(p);
     p = NULL;
-    assert_int_equal(aot_program_of_text(&p, "joint", aot_sb_text(&joint), joint.n, NULL, 0, &err), AOT_OK);
+    assert_int_equal(aot_program_of_text(&p, "joint", aot_sb_text(&joint), joint.n, NULL, 0, &err),
+                     AOT_OK);
     assert_non_null(p->backward);
     assert_null(p->runtime);
     aot_run_out out = {0};

@@ -18,7 +18,8 @@ static const aot_graph *parse(aot_ctx *c, const char *parameters, const char *bo
     aot_sb text = {0};
     aot_graph *g = NULL;
     aot_err err = {0};
-    aot_sb_addf(&text, "class G(torch.nn.Module):\n    def forward(self, %s):\n%s        return ()\n",
+    aot_sb_addf(&text,
+                "class G(torch.nn.Module):\n    def forward(self, %s):\n%s        return ()\n",
                 parameters, body);
     if (aot_parse_graph(&g, c, text.d, text.n, 1, &err) != AOT_OK) {
         fail_msg("%s", err.msg);
@@ -30,8 +31,11 @@ static const aot_graph *parse(aot_ctx *c, const char *parameters, const char *bo
 static aot_rng_sites find(aot_ctx *c, const char *body)
 {
     aot_rng_sites s = {0};
-    aot_rng_find(&s, parse(c, "x: " T ", seed: \"i64[][]cpu\", rng_state_output_1: \"u8[5056][1]cpu\", "
-                              "fwd_rng_state_3", body));
+    aot_rng_find(&s,
+                 parse(c,
+                       "x: " T ", seed: \"i64[][]cpu\", rng_state_output_1: \"u8[5056][1]cpu\", "
+                       "fwd_rng_state_3",
+                       body));
     return s;
 }
 
@@ -40,18 +44,26 @@ static void each_generator_is_counted_apart(void **state)
     (void)state;
     aot_ctx *c = aot_ctx_new();
     aot_rng_sites s = find(
-        c, OP("a", "rand_like.default(x)")
-           "        b: \"f32[4][1]cuda:0\" = torch.ops.aten.rand.default([4], device = device(type='cuda', index=0))\n"
-           OP("d", "bernoulli.default(x)")
-           OP("e", "rand.generator([4], generator = x, device = device(type='cpu'))")
-           "        f: \"f32[4][1]cpu\" = torch.ops.prims.inductor_random.default([4], seed, 'rand')\n");
+        c,
+        OP("a",
+           "rand_like.default(x)") "        b: \"f32[4][1]cuda:0\" = "
+                                   "torch.ops.aten.rand.default([4], device = device(type='cuda', "
+                                   "index=0))\n" OP("d", "bernoulli.default(x)")
+                                       OP("e",
+                                          "rand.generator([4], generator = x, device = "
+                                          "device(type='cpu'))") "        f: \"f32[4][1]cpu\" = "
+                                                                 "torch.ops.prims.inductor_random."
+                                                                 "default([4], seed, 'rand')\n");
     assert_int_equal(s.n, 5);
     static const struct {
         const char *generator;
         unsigned order;
         aot_rng_kind kind;
-    } want[] = {{"cpu", 1, AOT_RNG_DEFAULT}, {"cuda:0", 1, AOT_RNG_DEFAULT}, {"cpu", 2, AOT_RNG_DEFAULT},
-                {"generator", 1, AOT_RNG_GIVEN}, {"cpu", 0, AOT_RNG_SEED}};
+    } want[] = {{"cpu", 1, AOT_RNG_DEFAULT},
+                {"cuda:0", 1, AOT_RNG_DEFAULT},
+                {"cpu", 2, AOT_RNG_DEFAULT},
+                {"generator", 1, AOT_RNG_GIVEN},
+                {"cpu", 0, AOT_RNG_SEED}};
     for (size_t i = 0; i < s.n; i++) {
         assert_string_equal(s.d[i].generator, want[i].generator);
         assert_int_equal(s.d[i].order, want[i].order);
@@ -102,7 +114,8 @@ static void nothing_is_drawn_for_an_empty_tensor(void **state)
 {
     (void)state;
     aot_ctx *c = aot_ctx_new();
-    aot_rng_sites s = find(c, "        a: \"f32[0, 4][4, 1]cpu\" = torch.ops.aten.rand.default([0, 4])\n");
+    aot_rng_sites s =
+        find(c, "        a: \"f32[0, 4][4, 1]cpu\" = torch.ops.aten.rand.default([0, 4])\n");
     assert_int_equal(s.d[0].use, AOT_RNG_NOTHING);
     aot_vec_free(&s);
     aot_ctx_free(c);
@@ -113,12 +126,16 @@ static void wrappers_say_which_state_they_take(void **state)
     (void)state;
     aot_ctx *c = aot_ctx_new();
     aot_rng_sites s = find(
-        c, WRAPPED("a", "run_and_save_rng_state(torch.ops.aten.native_dropout.default, x, 0.5, True)")
-           WRAPPED("b", "run_with_rng_state(rng_state_output_1, torch.ops.aten.rand_like.default, x)")
-           WRAPPED("d", "graphsafe_run_with_rng_state(torch.ops.aten.rand_like.default, x, rng_state = fwd_rng_state_3)")
-           WRAPPED("e", "run_and_save_rng_state(torch.ops.aten.rand_like.default, x)"));
+        c,
+        WRAPPED("a", "run_and_save_rng_state(torch.ops.aten.native_dropout.default, x, 0.5, True)")
+            WRAPPED("b",
+                    "run_with_rng_state(rng_state_output_1, torch.ops.aten.rand_like.default, x)")
+                WRAPPED("d", "graphsafe_run_with_rng_state(torch.ops.aten.rand_like.default, x, "
+                             "rng_state = fwd_rng_state_3)")
+                    WRAPPED("e", "run_and_save_rng_state(torch.ops.aten.rand_like.default, x)"));
     assert_int_equal(s.n, 4);
-    static const aot_rng_use uses[] = {AOT_RNG_SAVES, AOT_RNG_RESTORES, AOT_RNG_HANDED, AOT_RNG_SAVES};
+    static const aot_rng_use uses[] = {AOT_RNG_SAVES, AOT_RNG_RESTORES, AOT_RNG_HANDED,
+                                       AOT_RNG_SAVES};
     static const unsigned states[] = {0, 1, 3, 1}, orders[] = {1, 0, 1, 2};
     for (size_t i = 0; i < s.n; i++) {
         assert_int_equal(s.d[i].use, uses[i]);
@@ -175,11 +192,13 @@ static void orders_are_compared_by_what_is_drawn(void **state)
         {OP("a", "rand_like.default(x)") OP("b", "randn_like.default(x)"),
          OP("b", "randn_like.default(x)") OP("a", "rand_like.default(x)"), AOT_RNG_REORDERED,
          "draw 1 is aten.randn_like, was aten.rand_like"},
-        {OP("a", "bernoulli.default(x)") OP("d", "bernoulli.default(x)"), OP("a", "rand_like.default(x)"),
-         AOT_RNG_OTHER, "aten.bernoulli (2) became aten.rand_like"},
+        {OP("a", "bernoulli.default(x)") OP("d", "bernoulli.default(x)"),
+         OP("a", "rand_like.default(x)"), AOT_RNG_OTHER,
+         "aten.bernoulli (2) became aten.rand_like"},
         {OP("a", "rand_like.default(x)"), "", AOT_RNG_OTHER, "aten.rand_like no longer drawn"},
         {"", OP("a", "rand_like.default(x)"), AOT_RNG_OTHER, "aten.rand_like drawn besides"},
-        {"        a = torch.ops.aten.native_dropout.default(x, 0.5, False)\n", "", AOT_RNG_SAME, ""},
+        {"        a = torch.ops.aten.native_dropout.default(x, 0.5, False)\n", "", AOT_RNG_SAME,
+         ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         aot_ctx *c = aot_ctx_new();

@@ -230,12 +230,15 @@ static void the_partition_of_a_log_is_in_the_views(void **state)
         number(in_dir("part.aots"), "SELECT count(*) FROM pass_run WHERE seconds IS NOT NULL"), 2);
     assert_int_equal(number(in_dir("part.aots"), "SELECT count(*) FROM memory_peaks"), 2);
     // what lives, less what is freed, plus what the next node allocates, is what lives then
-    assert_true(number(in_dir("part.aots"), "SELECT count(*) FROM memory_timeline WHERE side = 'backward'") > 3);
-    assert_int_equal(number(in_dir("part.aots"),
-                            "SELECT count(*) FROM memory_timeline a JOIN memory_timeline b ON b.unit = a.unit AND "
-                            "b.side = a.side AND b.idx = a.idx + 1 WHERE b.live_bytes <> "
-                            "a.live_bytes - a.freed_bytes + b.allocated_bytes"),
-                     0);
+    assert_true(number(in_dir("part.aots"),
+                       "SELECT count(*) FROM memory_timeline WHERE side = 'backward'") > 3);
+    assert_int_equal(
+        number(
+            in_dir("part.aots"),
+            "SELECT count(*) FROM memory_timeline a JOIN memory_timeline b ON b.unit = a.unit AND "
+            "b.side = a.side AND b.idx = a.idx + 1 WHERE b.live_bytes <> "
+            "a.live_bytes - a.freed_bytes + b.allocated_bytes"),
+        0);
     assert_true(number(in_dir("part.aots"), "SELECT count(*) FROM rewrites WHERE rule LIKE "
                                             "'gradient of %'") > 0);
 }

@@ -172,14 +172,16 @@ static void a_symbol_without_hint_leaves_the_value_open(void **state)
 static void what_is_no_integer_polynomial_is_kept_as_text(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"s0 < 4", "0.5*s0", "s0**s1", "s0 +", "Max(", "True", "", "9999999999999999999"};
+    static const char *const texts[] = {"s0 < 4", "0.5*s0", "s0**s1", "s0 +",
+                                        "Max(",   "True",   "",       "9999999999999999999"};
     aot_ctx *c = aot_ctx_new();
     char buf[32];
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         aot_dim d = sym(c, texts[i]);
         assert_string_equal(d.expr != 0 ? text_of(c, d, buf) : "", texts[i]);
     }
-    assert_string_equal(text_of(c, aot_dim_add(c, sym(c, "0.5*s0"), aot_dim_of(1)), buf), "(0.5*s0) + (1)");
+    assert_string_equal(text_of(c, aot_dim_add(c, sym(c, "0.5*s0"), aot_dim_of(1)), buf),
+                        "(0.5*s0) + (1)");
     aot_ctx_free(c);
 }
 

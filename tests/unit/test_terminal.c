@@ -1,6 +1,6 @@
-/* The program on a terminal of its own (forkpty): what only happens there. While a big graph is read and cut
- * the last row says so; keys typed meanwhile are taken afterwards; a signal ends it at once, and the
- * terminal is given back. */
+/* The program on a terminal of its own (forkpty): what only happens there. While a big graph is
+ * read and cut the last row says so; keys typed meanwhile are taken afterwards; a signal ends it at
+ * once, and the terminal is given back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,8 @@ static int write_graph(void **state)
     }
     fputs("class joint(torch.nn.Module):\n    def forward(self, primals, tangents):\n        ", f);
     fprintf(f, "primals_1: %s; primals_2: %s; tangents_1: %s; \n\n", t, t, t);
-    fputs("        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], "
+    fputs("        primals_1, primals_2, tangents_1, = fx_pytree.tree_flatten_spec([primals, "
+          "tangents], "
           "self._in_spec)\n",
           f);
     for (int i = 0; i < LAYERS; i++) {
@@ -56,7 +57,8 @@ static int write_graph(void **state)
         fprintf(f, "        mul_%d: %s = torch.ops.aten.mul.Tensor(%s, cos_%d)\n", i, t, g, i);
         fprintf(f, "        mx_%d: %s = torch.ops.aten.mm.default(mul_%d, primals_2)\n", i, t, i);
     }
-    fprintf(f, "        return pytree.tree_unflatten([sin_%d, mx_0, None], self._out_spec)\n", LAYERS - 1);
+    fprintf(f, "        return pytree.tree_unflatten([sin_%d, mx_0, None], self._out_spec)\n",
+            LAYERS - 1);
     return fclose(f);
 }
 
@@ -97,13 +99,15 @@ static void start(terminal *t)
     start_in(t, "C");
 }
 
-/* Reads until a text came (from byte `from` on; NULL: until the terminal is closed); whether that happened. */
+/* Reads until a text came (from byte `from` on; NULL: until the terminal is closed); whether that
+ * happened. */
 static bool wait_for(terminal *t, size_t from, const char *text)
 {
     char buf[4096];
     time_t end = time(NULL) + PATIENCE_S;
     while (time(NULL) < end) {
-        if (text != NULL && t->seen.n > from && memmem(t->seen.d + from, t->seen.n - from, text, strlen(text)) != NULL) {
+        if (text != NULL && t->seen.n > from &&
+            memmem(t->seen.d + from, t->seen.n - from, text, strlen(text)) != NULL) {
             return true;
         }
         struct pollfd p = {.fd = t->fd, .events = POLLIN};
@@ -176,7 +180,8 @@ static void a_signal_ends_it_even_while_it_computes(void **state)
     aot_sb_free(&t.seen);
 }
 
-/* Lone and cut-off bytes of UTF-8: curses would wait for the rest and hold back all keys behind them. */
+/* Lone and cut-off bytes of UTF-8: curses would wait for the rest and hold back all keys behind
+ * them. */
 static void bytes_that_are_no_character_hold_no_key_back(void **state)
 {
     (void)state;

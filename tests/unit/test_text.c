@@ -48,11 +48,14 @@ static void prints_back(const char *body)
 static void every_kind_of_argument_prints_back(void **state)
 {
     (void)state;
-    prints_back("        a = torch.ops.aten.f.default(x, -1, 1e-05, True, None, 'it\\'s', \"q\", [1, [2, x]], (), (x,), "
+    prints_back("        a = torch.ops.aten.f.default(x, -1, 1e-05, True, None, 'it\\'s', \"q\", "
+                "[1, [2, x]], (), (x,), "
                 "{'k': [1, 2], 'n': None}, inf, -inf, nan, 9223372036854775807)\n"
-                "        b = torch.ops.aten.f.default(a, dtype = torch.float32, device = device(type='cuda', index=0), "
+                "        b = torch.ops.aten.f.default(a, dtype = torch.float32, device = "
+                "device(type='cuda', index=0), "
                 "memory_format = torch.contiguous_format, layout = torch.strided);  a = None\n"
-                "        c = torch.ops.aten.f.default(b, (1+2j), 123456789012345678901234567890, slice(None, 3, None), "
+                "        c = torch.ops.aten.f.default(b, (1+2j), 123456789012345678901234567890, "
+                "slice(None, 3, None), "
                 "...);  b = None\n"
                 "        return (c, [x, None], {'a': c})\n");
 }
@@ -60,10 +63,13 @@ static void every_kind_of_argument_prints_back(void **state)
 static void operators_methods_and_attributes_print_back(void **state)
 {
     (void)state;
-    prints_back("        a = x + 1\n        b = 2.5 * a;  a = None\n        c = -b\n        d = ~c;  c = None\n"
-                "        e = d[(slice(None, 1, None), None, Ellipsis)];  d = None\n        f = e == b;  e = b = f = None\n"
+    prints_back("        a = x + 1\n        b = 2.5 * a;  a = None\n        c = -b\n        d = "
+                "~c;  c = None\n"
+                "        e = d[(slice(None, 1, None), None, Ellipsis)];  d = None\n        f = e "
+                "== b;  e = b = f = None\n"
                 "        g = x.view(-1, 8)\n        h = x.T\n        i = x @ h;  x = None\n"
-                "        g += i;  j = g;  g = i = None\n        h[(0, 1)] = j;  setitem = h;  h = setitem = None\n"
+                "        g += i;  j = g;  g = i = None\n        h[(0, 1)] = j;  setitem = h;  h = "
+                "setitem = None\n"
                 "        return j\n");
 }
 
@@ -77,10 +83,12 @@ static void modules_and_attributes_of_self_print_back(void **state)
 static void submodules_are_linked_to_their_get_attr(void **state)
 {
     (void)state;
-    fixture f = parse(HEAD "        sub_0 = self.sub_0\n"
-                           "        c = torch.ops.higher_order.wrap(sub_0, x);  sub_0 = x = None\n        return (c,)\n\n"
-                           "    class sub_0(torch.nn.Module):\n        def forward(self, y: \"f32[4, 8]\"):\n"
-                           "            s = y.sin();  y = None\n            return (s,)\n");
+    fixture f = parse(
+        HEAD "        sub_0 = self.sub_0\n"
+             "        c = torch.ops.higher_order.wrap(sub_0, x);  sub_0 = x = None\n        return "
+             "(c,)\n\n"
+             "    class sub_0(torch.nn.Module):\n        def forward(self, y: \"f32[4, 8]\"):\n"
+             "            s = y.sin();  y = None\n            return (s,)\n");
     assert_int_equal(f.status, AOT_OK);
     assert_int_equal(f.g->subgraphs.n, 1);
     assert_int_equal(aot_node_at(f.g, 1)->kind, AOT_GET_ATTR);
@@ -95,9 +103,17 @@ static void floats_have_python_repr(void **state)
     static const struct {
         double v;
         const char *text;
-    } cases[] = {{0.1, "0.1"}, {1.0, "1.0"}, {1e-05, "1e-05"}, {1e16, "1e+16"}, {123456.0, "123456.0"},
-                 {0.0001, "0.0001"}, {1.4285714285714286, "1.4285714285714286"}, {-0.0, "-0.0"}, {5e-324, "5e-324"},
-                 {1.7976931348623157e308, "1.7976931348623157e+308"}, {1e15, "1000000000000000.0"}};
+    } cases[] = {{0.1, "0.1"},
+                 {1.0, "1.0"},
+                 {1e-05, "1e-05"},
+                 {1e16, "1e+16"},
+                 {123456.0, "123456.0"},
+                 {0.0001, "0.0001"},
+                 {1.4285714285714286, "1.4285714285714286"},
+                 {-0.0, "-0.0"},
+                 {5e-324, "5e-324"},
+                 {1.7976931348623157e308, "1.7976931348623157e+308"},
+                 {1e15, "1000000000000000.0"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         aot_sb b = {0};
         aot_print_float(&b, cases[i].v);
@@ -135,17 +151,33 @@ static void symbolic_expressions_have_values(void **state)
     static const struct {
         const char *text;
         int64_t value;
-    } cases[] = {{"s0", 7}, {"2*s0 + 1", 15}, {"(s0//2)", 3}, {"((-s0)//2)", -4}, {"s0**2", 49}, {"Max(1, s0)", 7},
-                 {"Mod(s0, 4)", 3}, {"FloorDiv(s0, 3)", 2}, {"-s0", -7}, {"s0 - 10", -3}, {"2**3**2", 512},
-                 {"PythonMod(-s0, 4)", 1}, {"CeilToInt(IntTrueDiv(s0, 2))", 4}, {"Where(Eq(s0, 7), 3, 4)", 3},
-                 {"u0 + 1", AOT_HINT_NONE}, {"Strange(s0)", AOT_HINT_NONE}, {"s0 +", AOT_HINT_NONE},
-                 {"s0//0", AOT_HINT_NONE}, {"", AOT_HINT_NONE}, {"9223372036854775807*s0", AOT_HINT_NONE}};
+    } cases[] = {{"s0", 7},
+                 {"2*s0 + 1", 15},
+                 {"(s0//2)", 3},
+                 {"((-s0)//2)", -4},
+                 {"s0**2", 49},
+                 {"Max(1, s0)", 7},
+                 {"Mod(s0, 4)", 3},
+                 {"FloorDiv(s0, 3)", 2},
+                 {"-s0", -7},
+                 {"s0 - 10", -3},
+                 {"2**3**2", 512},
+                 {"PythonMod(-s0, 4)", 1},
+                 {"CeilToInt(IntTrueDiv(s0, 2))", 4},
+                 {"Where(Eq(s0, 7), 3, 4)", 3},
+                 {"u0 + 1", AOT_HINT_NONE},
+                 {"Strange(s0)", AOT_HINT_NONE},
+                 {"s0 +", AOT_HINT_NONE},
+                 {"s0//0", AOT_HINT_NONE},
+                 {"", AOT_HINT_NONE},
+                 {"9223372036854775807*s0", AOT_HINT_NONE}};
     aot_ctx *c = aot_ctx_new();
     aot_ctx_set_hint(c, "s0", 7);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t v = aot_sym_eval(c, cases[i].text, strlen(cases[i].text));
         if (v != cases[i].value) {
-            fail_msg("%s: want %lld got %lld", cases[i].text, (long long)cases[i].value, (long long)v);
+            fail_msg("%s: want %lld got %lld", cases[i].text, (long long)cases[i].value,
+                     (long long)v);
         }
     }
     aot_ctx_free(c);
@@ -186,8 +218,10 @@ static void errors_name_line_column_and_what_was_expected(void **state)
     refuses(HEAD "        a: \"f32[4 = x.sin()\n", 3, 28, "'\"' after the type");
     refuses(HEAD "        a = x.sin() + \n", 3, 21, "the end of the statement");
     refuses(HEAD "        a = x.sin()\n", 4, 0, "expected a return statement");
-    refuses(HEAD "        a = x.sin()\n        a = x.cos()\n        return a\n", 4, 0, "found 'a' a second time");
-    refuses("class G(torch.nn.Module):\n    def forward(self, x, x):\n        return x\n", 2, 0, "found 'x' a second time");
+    refuses(HEAD "        a = x.sin()\n        a = x.cos()\n        return a\n", 4, 0,
+            "found 'a' a second time");
+    refuses("class G(torch.nn.Module):\n    def forward(self, x, x):\n        return x\n", 2, 0,
+            "found 'x' a second time");
 }
 
 static void brackets_nested_too_deeply_are_refused(void **state)
@@ -206,8 +240,9 @@ static void brackets_nested_too_deeply_are_refused(void **state)
 static void unknown_operators_are_kept_and_counted(void **state)
 {
     (void)state;
-    fixture f = parse(HEAD "        a = torch.ops.mylib.thing.default(x, 3)\n"
-                           "        b = torch.ops.aten.sin.default(a);  a = None\n        return (b,)\n");
+    fixture f =
+        parse(HEAD "        a = torch.ops.mylib.thing.default(x, 3)\n"
+                   "        b = torch.ops.aten.sin.default(a);  a = None\n        return (b,)\n");
     assert_int_equal(f.status, AOT_OK);
     assert_int_equal(f.g->n_opaque, 1);
     assert_string_equal(aot_node_target(f.g, 1), "torch.ops.mylib.thing.default");
@@ -217,10 +252,11 @@ static void unknown_operators_are_kept_and_counted(void **state)
 static void comments_hold_until_the_next_one(void **state)
 {
     (void)state;
-    fixture f = parse(HEAD "        # ac_graph_id: 4 - PREFER_RECOMPUTE File: m.py:9 in f, code: a = x.sin()\n"
-                           "        a = x.sin()\n        b = a.cos();  a = None\n"
-                           "        # recompute: MUST_SAVE No stacktrace found for following nodes\n"
-                           "        c = b.cos();  b = None\n        return (c,)\n");
+    fixture f = parse(
+        HEAD "        # ac_graph_id: 4 - PREFER_RECOMPUTE File: m.py:9 in f, code: a = x.sin()\n"
+             "        a = x.sin()\n        b = a.cos();  a = None\n"
+             "        # recompute: MUST_SAVE No stacktrace found for following nodes\n"
+             "        c = b.cos();  b = None\n        return (c,)\n");
     assert_int_equal(f.status, AOT_OK);
     const aot_src *s = &f.g->srcs.d[aot_node_at(f.g, 2)->src];
     assert_int_equal(s->ac_graph_id, 4);
@@ -238,9 +274,10 @@ static void names_follow_fx(void **state)
     (void)state;
     aot_ctx *c = aot_ctx_new();
     aot_namespace *ns = aot_namespace_new(c);
-    static const char *const steps[][2] = {{"add", "add"}, {"add", "add_1"}, {"add_5", "add_5"}, {"add", "add_6"},
-                                           {"sum", "sum_1"}, {"sum", "sum_2"}, {"a.b-c", "a_b_c"}, {"3d", "_3d"},
-                                           {"", "_unnamed"}, {"add_1", "add_2"}, {"x_", "x_"}, {"x_", "x__1"}};
+    static const char *const steps[][2] = {{"add", "add"},     {"add", "add_1"}, {"add_5", "add_5"},
+                                           {"add", "add_6"},   {"sum", "sum_1"}, {"sum", "sum_2"},
+                                           {"a.b-c", "a_b_c"}, {"3d", "_3d"},    {"", "_unnamed"},
+                                           {"add_1", "add_2"}, {"x_", "x_"},     {"x_", "x__1"}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         aot_str s = aot_namespace_create(ns, steps[i][0], strlen(steps[i][0]));
         assert_string_equal(aot_text(c, s), steps[i][1]);

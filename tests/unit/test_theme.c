@@ -40,7 +40,8 @@ static void the_safe_theme_has_no_red_and_no_green(void **state)
             aot_look look = aot_look_of(aot_theme_sgr(AOT_THEME_SAFE, (aot_style)s, depths[d]));
             assert_false(look.fg % 8 == 1 || look.fg % 8 == 2);
         }
-        // of 256 colours: blue is not the least part of what is not grey, or red and green are both there
+        // of 256 colours: blue is not the least part of what is not grey, or red and green are both
+        // there
         aot_look look = aot_look_of(aot_theme_sgr(AOT_THEME_SAFE, (aot_style)s, 256));
         if (look.fg >= 16 && look.fg < 232) {
             int c = look.fg - 16, r = c / 36, g = c / 6 % 6, b = c % 6;
@@ -127,7 +128,8 @@ static void a_screen_is_written_as_its_name_ends(void **state)
     assert_non_null(strstr(text, "<span style=\"color:#ffaf00;font-weight:bold\">a&lt;b</span>"));
     free(text);
     text = written("dir.x/s.svg", AOT_OK);
-    assert_non_null(strstr(text, "textLength=\"24\" fill=\"#ffaf00\" font-weight=\"bold\">a&lt;b</text>"));
+    assert_non_null(
+        strstr(text, "textLength=\"24\" fill=\"#ffaf00\" font-weight=\"bold\">a&lt;b</text>"));
     free(text);
     text = written("s.ansi", AOT_OK);
     assert_string_equal(text, "\033[0;1;38;5;214ma<b\033[0m\n");

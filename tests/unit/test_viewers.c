@@ -1,5 +1,5 @@
-/* Pictures, tables, listings and words: what they say, that they say it the same way twice, and that
- * nothing from a log can break out of them. */
+/* Pictures, tables, listings and words: what they say, that they say it the same way twice, and
+ * that nothing from a log can break out of them. */
 #include "fixture.h"
 #include "markup.h"
 #include "small_unit.h"
@@ -11,7 +11,7 @@
 #include "viewers/table.h"
 #include "viewers/viewer.h"
 
-/* ---- words ------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void numbers_are_written_for_people(void **state)
 {
@@ -58,7 +58,7 @@ static void reasons_say_view_of_what_and_what_is_cheap(void **state)
     assert_string_equal(b, "cheap, fusible");
 }
 
-/* ---- text and canvas ---------------------------------------------------------------------------- */
+/* ---- text and canvas ------------------------------------------------------------------------- */
 
 static void wide_and_combining_characters_are_measured(void **state)
 {
@@ -131,7 +131,8 @@ static void control_characters_do_not_reach_a_terminal(void **state)
 static void colour_follows_the_environment(void **state)
 {
     (void)state;
-    static const char *const vars[] = {"FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "COLORTERM"};
+    static const char *const vars[] = {"FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR",
+                                       "COLORTERM"};
     for (size_t i = 0; i < 5; i++) {
         unsetenv(vars[i]);
     }
@@ -155,7 +156,7 @@ static void colour_follows_the_environment(void **state)
     close(pipes[1]);
 }
 
-/* ---- tables and listings --------------------------------------------------------------------------- */
+/* ---- tables and listings --------------------------------------------------------------------- */
 
 static aot_table *small_table(void)
 {
@@ -218,7 +219,7 @@ static void a_listing_shows_side_letters_bytes_and_reason(void **state)
     aot_listing_free(l);
 }
 
-/* ---- pictures --------------------------------------------------------------------------------------- */
+/* ---- pictures -------------------------------------------------------------------------------- */
 
 static void equal_inputs_give_equal_pictures(void **state)
 {
@@ -255,9 +256,11 @@ static void each_saved_value_stands_between_the_sides_with_its_bytes(void **stat
     assert_true(part->n_saved >= 3);
     for (uint32_t i = 0; i < part->n_saved; i++) {
         char id[128];
-        snprintf(id, sizeof id, "<g id=\"saved_%s\" class=\"node", aot_node_name(part->cut, part->saved[i]));
+        snprintf(id, sizeof id, "<g id=\"saved_%s\" class=\"node",
+                 aot_node_name(part->cut, part->saved[i]));
         assert_int_equal(count(svg, id), 1);
-        snprintf(id, sizeof id, "__saved_%s\" class=\"edge saved\"", aot_node_name(part->cut, part->saved[i]));
+        snprintf(id, sizeof id, "__saved_%s\" class=\"edge saved\"",
+                 aot_node_name(part->cut, part->saved[i]));
         assert_int_equal(count(svg, id), 1);
     }
     assert_non_null(strstr(svg, "> 32.0 KiB "));
@@ -293,7 +296,8 @@ static void laying_out_ends_at_the_time_limit_with_dot(void **state)
 static void png_and_pdf_are_what_they_say(void **state)
 {
     (void)state;
-    char *png = export_as("partition", "png", NULL, NULL, NULL), *pdf = export_as("graph", "pdf", NULL, NULL, NULL);
+    char *png = export_as("partition", "png", NULL, NULL, NULL),
+         *pdf = export_as("graph", "pdf", NULL, NULL, NULL);
     assert_memory_equal(png, "\x89PNG", 4);
     assert_memory_equal(pdf, "%PDF", 4);
     free(png);
@@ -326,9 +330,11 @@ static void an_infinite_cut_is_drawn_as_its_chain(void **state)
     (void)state;
     aot_draw_in keep = in;
     in.part = NULL;
-    in.infinite = "infinite cut: mm must not be recomputed; sin uses mm; cos_1 is computed. Remedy: change mul";
+    in.infinite = "infinite cut: mm must not be recomputed; sin uses mm; cos_1 is computed. "
+                  "Remedy: change mul";
     char *notes, *svg = export_as("mincut", "svg", NULL, NULL, &notes);
-    static const char *const chain[] = {"source__n_mm", "n_mm__n_sin", "n_sin__n_cos_1", "n_cos_1__sink"};
+    static const char *const chain[] = {"source__n_mm", "n_mm__n_sin", "n_sin__n_cos_1",
+                                        "n_cos_1__sink"};
     for (int i = 0; i < 4; i++) {
         assert_non_null(strstr(svg, chain[i]));
     }
@@ -351,33 +357,40 @@ static void json_names_its_format_and_every_node(void **state)
     json_t *mm = json_array_get(nodes, aot_graph_find(part->cut, "mm"));
     assert_string_equal(json_string_value(json_object_get(mm, "name")), "mm");
     assert_string_equal(json_string_value(json_object_get(mm, "verdict")), "saved");
-    assert_string_equal(json_string_value(json_object_get(mm, "ban")), "not in recomputable allowlist");
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(mm, "source"), "line")), 12);
+    assert_string_equal(json_string_value(json_object_get(mm, "ban")),
+                        "not in recomputable allowlist");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(mm, "source"), "line")),
+                     12);
     json_decref(root);
     free(text);
 }
 
-/* ---- big graphs ---------------------------------------------------------------------------------------- */
+/* ---- big graphs ------------------------------------------------------------------------------ */
 
 static aot_graph *layers(aot_ctx *c, int n, bool first_has_more)
 {
     aot_sb b = {0};
     aot_graph *g = NULL;
     aot_err err = {0};
-    aot_sb_addz(&b, "class GraphModule(torch.nn.Module):\n    def forward(self, arg0_1: \"f32[8]\"");
+    aot_sb_addz(&b,
+                "class GraphModule(torch.nn.Module):\n    def forward(self, arg0_1: \"f32[8]\"");
     for (int i = 0; i < n; i++) {
         aot_sb_addf(&b, ", w_%d: \"f32[8]\"", i);
     }
     aot_sb_addz(&b, "):\n");
     char prev[32] = "arg0_1";
     for (int i = 0; i < n; i++) {
-        aot_sb_addf(&b, "        # File: net.py:7 in forward, code: x = layer(x)\n        a_%d: \"f32[8]\" = torch.ops.aten.mul.Tensor(%s, w_%d)\n", i, prev, i);
+        aot_sb_addf(&b,
+                    "        # File: net.py:7 in forward, code: x = layer(x)\n        a_%d: "
+                    "\"f32[8]\" = torch.ops.aten.mul.Tensor(%s, w_%d)\n",
+                    i, prev, i);
         if (i == 0 && first_has_more) {
             aot_sb_addz(&b, "        extra: \"f32[8]\" = torch.ops.aten.tanh.default(a_0)\n");
         }
         aot_sb_addf(&b, "        b_%d: \"f32[8]\" = torch.ops.aten.sin.default(a_%d)\n", i, i);
         aot_sb_addf(&b, "        c_%d: \"f32[8]\" = torch.ops.aten.exp.default(b_%d)\n", i, i);
-        aot_sb_addf(&b, "        d_%d: \"f32[8]\" = torch.ops.aten.add.Tensor(c_%d, a_%d)\n", i, i, i);
+        aot_sb_addf(&b, "        d_%d: \"f32[8]\" = torch.ops.aten.add.Tensor(c_%d, a_%d)\n", i, i,
+                    i);
         aot_sb_addf(&b, "        e_%d: \"f32[8]\" = torch.ops.aten.cos.default(d_%d)\n", i, i);
         snprintf(prev, sizeof prev, "e_%d", i);
     }
@@ -442,8 +455,9 @@ static void an_unknown_node_is_an_error_that_names_it(void **state)
     aot_err err = {0};
     bool fell_back;
     aot_draw_options opt = {.around = "nobody"};
-    assert_int_equal(aot_export(&out, &notes, &fell_back, aot_viewer_find("graph"), &in, "svg", &opt, &err),
-                     AOT_E_USAGE);
+    assert_int_equal(
+        aot_export(&out, &notes, &fell_back, aot_viewer_find("graph"), &in, "svg", &opt, &err),
+        AOT_E_USAGE);
     assert_non_null(strstr(err.msg, "'nobody'"));
     assert_int_equal(out.n, 0);
     aot_sb_free(&out);

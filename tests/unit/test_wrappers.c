@@ -1,5 +1,5 @@
-/* Calls through the runtime wrappers against what PyTorch gave for the same programs and numbers: mutated inputs, aliased
- * outputs, inputs that overlap or are given twice, where gradients stop. */
+/* Calls through the runtime wrappers against what PyTorch gave for the same programs and numbers:
+ * mutated inputs, aliased outputs, inputs that overlap or are given twice, where gradients stop. */
 #include "collect.h"
 
 #include <jansson.h>
@@ -37,7 +37,8 @@ static void make(unit *x, const aot_unit *u, const json_t *values)
     aot_config config;
     if (aot_unit_config(&config, u, NULL, 0, &err) != AOT_OK ||
         aot_runnable_make(&x->r, u, aot_unit_stage(u, AOT_STAGE_DYNAMO), &config, &err) != AOT_OK ||
-        aot_run_values(&x->outer, &x->tangents, &x->n_tangents, &x->r, u, values, "values", &err) != AOT_OK) {
+        aot_run_values(&x->outer, &x->tangents, &x->n_tangents, &x->r, u, values, "values", &err) !=
+            AOT_OK) {
         fail_msg("%s: %s", x->name, err.msg);
     }
 }
@@ -47,8 +48,13 @@ static void run(unit *x)
     aot_err err = {0};
     x->x = aot_exec_new();
     aot_generator_seed(aot_exec_generator(x->x), 0);
-    aot_run_in in = {.calling = &x->r.capture.calling, .graph = x->r.joint, .cut = x->r.cut, .outer = x->outer,
-                     .names = x->r.sources, .tangents = x->tangents, .n_tangents = x->n_tangents};
+    aot_run_in in = {.calling = &x->r.capture.calling,
+                     .graph = x->r.joint,
+                     .cut = x->r.cut,
+                     .outer = x->outer,
+                     .names = x->r.sources,
+                     .tangents = x->tangents,
+                     .n_tangents = x->n_tangents};
     if (aot_run_unit(&x->out, x->x, &in, &err) != AOT_OK) {
         fail_msg("%s: %s", x->name, err.msg);
     }
@@ -84,7 +90,8 @@ static void expect(const unit *x, const char *what, const aot_xval *got, const j
 
 static void compare(const unit *x, const json_t *expected)
 {
-    const json_t *outputs = json_object_get(expected, "outputs"), *grads = json_object_get(expected, "grads"),
+    const json_t *outputs = json_object_get(expected, "outputs"),
+                 *grads = json_object_get(expected, "grads"),
                  *mutated = json_object_get(expected, "mutated");
     assert_int_equal(x->out.n_outputs, json_array_size(outputs));
     for (unsigned i = 0; i < x->out.n_outputs; i++) {
