@@ -196,7 +196,7 @@ static aot_tensor *pair(aot_tracer *t, aot_tensor *left, aot_tensor *right, cons
     dim_list both = {.size = aot_dim_of(1)}, rows = both, columns = both, summed = both;
     int64_t back[AOT_FAKE_MAX_NDIM];
     aot_dim out[AOT_FAKE_MAX_NDIM];
-    unsigned n = aot_ndim(left), at = 0, n_out = 0;
+    unsigned n = aot_ndim(left), at = 0;
     if (sum->n == 0) {
         return AOT(t, aten_mul_Tensor, left, right);
     }
@@ -228,22 +228,12 @@ static aot_tensor *pair(aot_tracer *t, aot_tensor *left, aot_tensor *right, cons
         rows = columns;
         columns = d;
     }
-    for (unsigned i = 0; i < both.n; i++) {
-        out[n_out++] = aot_size(left, both.d[i]);
-    }
-    for (unsigned i = 0; i < rows.n; i++) {
-        out[n_out++] = aot_size(left, rows.d[i]);
-    }
-    for (unsigned i = 0; i < sum->n; i++) {
-        out[n_out++] = aot_dim_of(1);
-    }
-    for (unsigned i = 0; i < columns.n; i++) {
-        out[n_out++] = aot_size(right, columns.d[i]);
-    }
     const dim_list *order[4] = {&both, &rows, sum, &columns};
     for (int i = 0; i < 4; i++) {
         for (unsigned j = 0; j < order[i]->n; j++) {
-            back[order[i]->d[j]] = at++;
+            unsigned d = order[i]->d[j];
+            out[at] = order[i] == sum ? aot_dim_of(1) : aot_size(i == 3 ? right : left, d);
+            back[d] = at++;
         }
     }
     aot_dim lsize[3] = {both.size, rows.size, summed.size};
@@ -253,7 +243,7 @@ static aot_tensor *pair(aot_tracer *t, aot_tensor *left, aot_tensor *right, cons
     right = AOT(t, aten_permute, right, joined(t, &both, sum, &columns, &rows));
     right = AOT(t, aten_reshape, right, ((aot_dims){rsize, 3}));
     aot_tensor *x = AOT(t, aten_bmm, left, right);
-    x = AOT(t, aten_view, x, ((aot_dims){out, n_out}));
+    x = AOT(t, aten_view, x, ((aot_dims){out, at}));
     return AOT(t, aten_permute, x, aot_v_ints(t, at, back));
 }
 

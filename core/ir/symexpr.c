@@ -143,15 +143,67 @@ static const struct {
     const char *name;
     char op;
 } binary_functions[] = {
-    {"FloorDiv", 'd'}, {"CleanDiv", 'd'},  {"Mod", '%'},  {"PythonMod", '%'},
-    {"IntTrueDiv", 'q'}, {"FloatTrueDiv", 'q'}, {"PowByNatural", '^'}, {"FloatPow", '^'},
-    {"Pow", '^'},      {"Eq", '='},        {"Ne", '!'},   {"Lt", '<'}, {"Le", 'l'},
-    {"Gt", '>'},       {"Ge", 'g'},        {"CeilDiv", 'c'}, {"CeilToIntDiv", 'c'},
+    {"FloorDiv", 'd'},     {"CleanDiv", 'd'},     {"Mod", '%'},          {"PythonMod", '%'},
+    {"IntTrueDiv", 'q'},   {"FloatTrueDiv", 'q'}, {"PowByNatural", '^'}, {"FloatPow", '^'},
+    {"Pow", '^'},          {"Eq", '='},           {"Ne", '!'},           {"Lt", '<'},
+    {"Le", 'l'},           {"Gt", '>'},           {"Ge", 'g'},           {"CeilDiv", 'c'},
+    {"CeilToIntDiv", 'c'},
 };
+
+typedef enum unary { FLOOR, CEIL, TRUNC, ROUND, TO_FLOAT, ABS, SQRT, IDENTITY, NOT } unary;
+
+/* One row a function of one value. */
+static const struct {
+    const char *name;
+    unary op;
+} unary_functions[] = {
+    {"floor", FLOOR},      {"FloorToInt", FLOOR},        {"ceiling", CEIL},
+    {"CeilToInt", CEIL},   {"TruncToInt", TRUNC},        {"Trunc", TRUNC},
+    {"RoundToInt", ROUND}, {"ToFloat", TO_FLOAT},        {"Abs", ABS},
+    {"sqrt", SQRT},        {"OpaqueUnaryFn_sqrt", SQRT}, {"Identity", IDENTITY},
+    {"Not", NOT},
+};
+
+static value apply_unary(unary op, value a)
+{
+    switch (op) {
+    case FLOOR:
+        return to_int(a, floor);
+    case CEIL:
+        return to_int(a, ceil);
+    case TRUNC:
+        return to_int(a, trunc);
+    case ROUND:
+        return to_int(a, rint);
+    case TO_FLOAT:
+        return real(a.f);
+    case ABS:
+        return a.is_float ? real(fabs(a.f)) : integer(a.i < 0 ? (int64_t)(0 - (uint64_t)a.i) : a.i);
+    case SQRT:
+        return real(sqrt(a.f));
+    case IDENTITY:
+        return a;
+    case NOT:
+        return integer(a.i == 0);
+    }
+    return (value){0};
+}
+
+static value apply_binary(char op, value a, value b)
+{
+    if (op == 'q') {
+        return b.f == 0 ? (value){0} : real(a.f / b.f);
+    }
+    if (op == 'c') {
+        value q = apply('d', apply('*', a, integer(-1)), b);
+        return apply('*', q, integer(-1));
+    }
+    return apply(op, a, b);
+}
 
 static value call(const char *name, size_t n, const value *a, int n_args)
 {
-#define IS(text) (n == sizeof(text) - 1 && memcmp(name, text, n) == 0)
+#define IS(text) (strlen(text) == n && memcmp(name, text, n) == 0)
     for (int i = 0; i < n_args; i++) {
         if (!a[i].known) {
             return (value){0};
@@ -166,50 +218,17 @@ static value call(const char *name, size_t n, const value *a, int n_args)
         }
         return r;
     }
-    if (n_args == 1) {
-        if (IS("floor") || IS("FloorToInt")) {
-            return to_int(a[0], floor);
-        }
-        if (IS("ceiling") || IS("CeilToInt")) {
-            return to_int(a[0], ceil);
-        }
-        if (IS("TruncToInt") || IS("Trunc")) {
-            return to_int(a[0], trunc);
-        }
-        if (IS("RoundToInt")) {
-            return to_int(a[0], rint);
-        }
-        if (IS("ToFloat")) {
-            return real(a[0].f);
-        }
-        if (IS("Abs")) {
-            return a[0].is_float ? real(fabs(a[0].f)) : integer(a[0].i < 0 ? -a[0].i : a[0].i);
-        }
-        if (IS("sqrt") || IS("OpaqueUnaryFn_sqrt")) {
-            return real(sqrt(a[0].f));
-        }
-        if (IS("Identity")) {
-            return a[0];
-        }
-        if (IS("Not")) {
-            return integer(a[0].i == 0);
-        }
-    }
     if (n_args == 3 && IS("Where")) {
         return a[0].i != 0 ? a[1] : a[2];
     }
+    for (size_t k = 0; n_args == 1 && k < sizeof unary_functions / sizeof *unary_functions; k++) {
+        if (IS(unary_functions[k].name)) {
+            return apply_unary(unary_functions[k].op, a[0]);
+        }
+    }
     for (size_t k = 0; n_args == 2 && k < sizeof binary_functions / sizeof *binary_functions; k++) {
-        if (strlen(binary_functions[k].name) == n &&
-            memcmp(binary_functions[k].name, name, n) == 0) {
-            char op = binary_functions[k].op;
-            if (op == 'q') {
-                return a[1].f == 0 ? (value){0} : real(a[0].f / a[1].f);
-            }
-            if (op == 'c') {
-                value q = apply('d', apply('*', a[0], integer(-1)), a[1]);
-                return apply('*', q, integer(-1));
-            }
-            return apply(op, a[0], a[1]);
+        if (IS(binary_functions[k].name)) {
+            return apply_binary(binary_functions[k].op, a[0], a[1]);
         }
     }
     return (value){0};

@@ -412,61 +412,39 @@ static aot_value autograd_of_items(aot_tracer *t, aot_op_id op, aot_op_id rule_o
     return out;
 }
 
-aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+/* The operator whose rule of gradients a call follows: an operator that writes and has no rule of its
+ * own follows its functional twin's. */
+static aot_op_id rule_of_op(const op_facts *f, aot_op_id op)
 {
-    const op_facts *f = tr_op(t, op);
-    if (t->depth != 0) {
-        args = tr_grad_wrappers(t, n, args);
+    if (!f->writes || f->functional == AOT_OP_UNKNOWN || aot_trace_rules_of(op)->vjp != NULL) {
+        return op;
     }
-    aot_op_id rule_of = f->writes && f->functional != AOT_OP_UNKNOWN &&
-                                aot_trace_rules_of(op)->vjp == NULL
-                            ? aot_op_functional(op) != AOT_OP_UNKNOWN ? aot_op_functional(op)
-                                                                      : f->functional
-                            : op;
-    bool stops = aot_trace_rules_of(rule_of)->vjp == NULL &&
-                 aot_op_gap(rule_of, AOT_RULE_VJP) == AOT_GAP_nondifferentiable;
-    bool wanted = t->grad_enabled && !stops && op != AOT_OP_aten_detach &&
-                  any_requires_grad(n, args);
-    unsigned saves = aot_trace_rules_of(rule_of)->saves;
-    bool in_place = f->writes && n != 0 && args[0].kind == AOT_V_TENSOR &&
-                    f->schema.args[0].is_write;
-    grad_fn *fn = NULL;
-    if (wanted && f->writes && args[0].kind == AOT_V_LIST && f->schema.args[0].is_write) {
-        return autograd_of_items(t, op, rule_of, n, args);
-    }
-    if (wanted) {
-        const aot_value *saved = args;
-        if (in_place && (f->is_inplace_view || reads_self(saves, n, args))) {
-            aot_tensor *original;
-            if (f->is_inplace_view) { /* the formula reads its sizes and strides as they were */
-                original = tr_alloc(t, 1, sizeof *original);
-                *original = *args[0].u.t;
-            } else {
-                bool was = aot_set_grad_enabled(t, false);
-                original = AOT(t, aten_clone, args[0]);
-                aot_set_grad_enabled(t, was);
-            }
-            aot_value *own = tr_alloc(t, n + 1, sizeof *own);
-            memcpy(own, args, n * sizeof *own);
-            own[0] = aot_v_tensor(original);
-            saved = own;
-        }
-        fn = new_op_fn(t, op, rule_of, n, args, 8);
-        fn->args = saved;
-        note_versions(t, fn, f, n, saved != args);
-    }
-    aot_value out = record(t, op, n, args);
-    note_writes(f, n, args);
-    if (op == AOT_OP_aten_view_dtype && t->depth == 0) { // a view without history: made by detach
+    return aot_op_functional(op) != AOT_OP_UNKNOWN ? aot_op_functional(op) : f->functional;
+}
+
+/* The arguments of a call in place as its rule will read them: the first is kept as it was. */
+static const aot_value *args_before_write(aot_tracer *t, const op_facts *f, unsigned n,
+                                          const aot_value *args)
+{
+    aot_tensor *original;
+    if (f->is_inplace_view) { /* the formula reads its sizes and strides as they were */
+        original = tr_alloc(t, 1, sizeof *original);
+        *original = *args[0].u.t;
+    } else {
         bool was = aot_set_grad_enabled(t, false);
-        out = aot_v_tensor(AOT(t, aten_detach, out));
+        original = AOT(t, aten_clone, args[0]);
         aot_set_grad_enabled(t, was);
-    } else if (f->is_view && args[0].kind == AOT_V_TENSOR) {
-        make_views(t, op, n, args, out);
     }
-    if (fn == NULL) {
-        return out;
-    }
+    aot_value *own = tr_alloc(t, n + 1, sizeof *own);
+    memcpy(own, args, n * sizeof *own);
+    own[0] = aot_v_tensor(original);
+    return own;
+}
+
+/* Makes room for the results of a call and gives each that takes a gradient its history. */
+static void set_histories(aot_tracer *t, grad_fn *fn, const op_facts *f, aot_op_id rule_of,
+                          bool in_place, aot_value out)
+{
     unsigned n_out = aot_v_is_list(out) ? out.n : 1;
     if (n_out > fn->n_out) {
         fn->out_type = tr_alloc(t, n_out + 1, sizeof(aot_fake *));
@@ -486,6 +464,46 @@ aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *
             tr_set_history(t, x, fn, i);
         }
     }
+}
+
+aot_value tr_autograd(aot_tracer *t, aot_op_id op, unsigned n, const aot_value *args)
+{
+    const op_facts *f = tr_op(t, op);
+    if (t->depth != 0) {
+        args = tr_grad_wrappers(t, n, args);
+    }
+    aot_op_id rule_of = rule_of_op(f, op);
+    bool stops = aot_trace_rules_of(rule_of)->vjp == NULL &&
+                 aot_op_gap(rule_of, AOT_RULE_VJP) == AOT_GAP_nondifferentiable;
+    bool wanted = t->grad_enabled && !stops && op != AOT_OP_aten_detach &&
+                  any_requires_grad(n, args);
+    unsigned saves = aot_trace_rules_of(rule_of)->saves;
+    bool in_place = f->writes && n != 0 && args[0].kind == AOT_V_TENSOR &&
+                    f->schema.args[0].is_write;
+    grad_fn *fn = NULL;
+    if (wanted && f->writes && args[0].kind == AOT_V_LIST && f->schema.args[0].is_write) {
+        return autograd_of_items(t, op, rule_of, n, args);
+    }
+    if (wanted) {
+        bool keeps = in_place && (f->is_inplace_view || reads_self(saves, n, args));
+        const aot_value *saved = keeps ? args_before_write(t, f, n, args) : args;
+        fn = new_op_fn(t, op, rule_of, n, args, 8);
+        fn->args = saved;
+        note_versions(t, fn, f, n, saved != args);
+    }
+    aot_value out = record(t, op, n, args);
+    note_writes(f, n, args);
+    if (op == AOT_OP_aten_view_dtype && t->depth == 0) { // a view without history: made by detach
+        bool was = aot_set_grad_enabled(t, false);
+        out = aot_v_tensor(AOT(t, aten_detach, out));
+        aot_set_grad_enabled(t, was);
+    } else if (f->is_view && args[0].kind == AOT_V_TENSOR) {
+        make_views(t, op, n, args, out);
+    }
+    if (fn == NULL) {
+        return out;
+    }
+    set_histories(t, fn, f, rule_of, in_place, out);
     save_outputs(t, fn, saves, out);
     return out;
 }
