@@ -412,8 +412,8 @@ static aot_value autograd_of_items(aot_tracer *t, aot_op_id op, aot_op_id rule_o
     return out;
 }
 
-/* The operator whose rule of gradients a call follows: an operator that writes and has no rule of its
- * own follows its functional twin's. */
+/* The operator whose rule of gradients a call follows: one that writes and has no rule of its own
+ * follows its functional twin's. */
 static aot_op_id rule_of_op(const op_facts *f, aot_op_id op)
 {
     if (!f->writes || f->functional == AOT_OP_UNKNOWN || aot_trace_rules_of(op)->vjp != NULL) {
