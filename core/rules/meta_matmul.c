@@ -22,44 +22,67 @@ static aot_status check_rank(aot_call *k, const aot_fake *t, unsigned ndim, cons
     return AOT_OK;
 }
 
-/* The product of the matrices at pos and pos + 1. */
-static aot_status product2(aot_call *k, unsigned pos, const char *a_name, const char *b_name,
-                           aot_fake *out)
+/* The product of the matrices at pos and pos + 1, or with 3 dimensions of each of a batch. */
+static aot_status product(aot_call *k, unsigned pos, unsigned ndim, const char *a_name,
+                          const char *b_name, aot_fake *out)
 {
     aot_fake a, b;
     AOT_TRY(aot_call_need(k, pos, a_name, &a));
     AOT_TRY(aot_call_need(k, pos + 1, b_name, &b));
-    AOT_TRY(check_rank(k, &a, 2, a_name));
-    AOT_TRY(check_rank(k, &b, 2, b_name));
-    AOT_TRY(check_inner(k, a.size[1], b.size[0]));
-    *out = aot_fake_make(k, a.dtype, 2, (aot_dim[]){a.size[0], b.size[1]}, a.device);
+    AOT_TRY(check_rank(k, &a, ndim, a_name));
+    AOT_TRY(check_rank(k, &b, ndim, b_name));
+    AOT_TRY(check_inner(k, a.size[ndim - 1], b.size[ndim - 2]));
+    aot_dim size[3] = {a.size[0], a.size[1]};
+    size[ndim - 1] = b.size[ndim - 1];
+    *out = aot_fake_make(k, a.dtype, ndim, size, a.device);
+    return AOT_OK;
+}
+
+/* (self, mat2) */
+static aot_status plain(aot_call *k, unsigned ndim)
+{
+    aot_fake out;
+    AOT_TRY(product(k, 0, ndim, "self", "mat2", &out));
+    aot_call_push(k, &out);
+    return AOT_OK;
+}
+
+/* (self, mat2, out_dtype) */
+static aot_status with_dtype(aot_call *k, unsigned ndim)
+{
+    aot_fake out;
+    AOT_TRY(product(k, 0, ndim, "self", "mat2", &out));
+    out.dtype = (uint8_t)aot_call_dtype(k, 2, "out_dtype", out.dtype);
+    aot_call_push(k, &out);
     return AOT_OK;
 }
 
 aot_status meta_mm(aot_call *k)
 {
-    aot_fake out;
-    AOT_TRY(product2(k, 0, "self", "mat2", &out));
-    aot_call_push(k, &out);
-    return AOT_OK;
+    return plain(k, 2);
+}
+
+aot_status meta_bmm(aot_call *k)
+{
+    return plain(k, 3);
+}
+
+aot_status meta_mm_dtype(aot_call *k)
+{
+    return with_dtype(k, 2);
+}
+
+aot_status meta_bmm_dtype(aot_call *k)
+{
+    return with_dtype(k, 3);
 }
 
 /* _int_mm(self, mat2): bytes in, 32 bits out. */
 aot_status meta_int_mm(aot_call *k)
 {
     aot_fake out;
-    AOT_TRY(product2(k, 0, "self", "mat2", &out));
+    AOT_TRY(product(k, 0, 2, "self", "mat2", &out));
     out.dtype = AOT_I32;
-    aot_call_push(k, &out);
-    return AOT_OK;
-}
-
-/* mm.dtype(self, mat2, out_dtype) */
-aot_status meta_mm_dtype(aot_call *k)
-{
-    aot_fake out;
-    AOT_TRY(product2(k, 0, "self", "mat2", &out));
-    out.dtype = (uint8_t)aot_call_dtype(k, 2, "out_dtype", out.dtype);
     aot_call_push(k, &out);
     return AOT_OK;
 }
@@ -68,7 +91,7 @@ aot_status meta_addmm(aot_call *k)
 {
     aot_fake self, out;
     AOT_TRY(aot_call_need(k, 0, "self", &self));
-    AOT_TRY(product2(k, 1, "mat1", "mat2", &out));
+    AOT_TRY(product(k, 1, 2, "mat1", "mat2", &out));
     out.dtype = (uint8_t)aot_promote_types(out.dtype, self.dtype);
     aot_call_push(k, &out);
     return AOT_OK;
@@ -78,38 +101,8 @@ aot_status meta_addmm(aot_call *k)
 aot_status meta_addmm_dtype(aot_call *k)
 {
     aot_fake out;
-    AOT_TRY(product2(k, 1, "mat1", "mat2", &out));
+    AOT_TRY(product(k, 1, 2, "mat1", "mat2", &out));
     out.dtype = (uint8_t)aot_call_dtype(k, 3, "out_dtype", out.dtype);
-    aot_call_push(k, &out);
-    return AOT_OK;
-}
-
-static aot_status product3(aot_call *k, unsigned pos, const char *a_name, const char *b_name,
-                           aot_fake *out)
-{
-    aot_fake a, b;
-    AOT_TRY(aot_call_need(k, pos, a_name, &a));
-    AOT_TRY(aot_call_need(k, pos + 1, b_name, &b));
-    AOT_TRY(check_rank(k, &a, 3, a_name));
-    AOT_TRY(check_rank(k, &b, 3, b_name));
-    AOT_TRY(check_inner(k, a.size[2], b.size[1]));
-    *out = aot_fake_make(k, b.dtype, 3, (aot_dim[]){a.size[0], a.size[1], b.size[2]}, b.device);
-    return AOT_OK;
-}
-
-aot_status meta_bmm(aot_call *k)
-{
-    aot_fake out;
-    AOT_TRY(product3(k, 0, "self", "mat2", &out));
-    aot_call_push(k, &out);
-    return AOT_OK;
-}
-
-aot_status meta_bmm_dtype(aot_call *k)
-{
-    aot_fake out;
-    AOT_TRY(product3(k, 0, "self", "mat2", &out));
-    out.dtype = (uint8_t)aot_call_dtype(k, 2, "out_dtype", out.dtype);
     aot_call_push(k, &out);
     return AOT_OK;
 }
@@ -118,7 +111,7 @@ aot_status meta_baddbmm(aot_call *k)
 {
     aot_fake self, out;
     AOT_TRY(aot_call_need(k, 0, "self", &self));
-    AOT_TRY(product3(k, 1, "batch1", "batch2", &out));
+    AOT_TRY(product(k, 1, 3, "batch1", "batch2", &out));
     out.dtype = self.dtype;
     aot_call_push(k, &out);
     return AOT_OK;
@@ -128,7 +121,7 @@ aot_status meta_baddbmm(aot_call *k)
 aot_status meta_baddbmm_dtype(aot_call *k)
 {
     aot_fake out;
-    AOT_TRY(product3(k, 1, "batch1", "batch2", &out));
+    AOT_TRY(product(k, 1, 3, "batch1", "batch2", &out));
     out.dtype = (uint8_t)aot_call_dtype(k, 3, "out_dtype", out.dtype);
     aot_call_push(k, &out);
     return AOT_OK;
@@ -139,7 +132,7 @@ aot_status meta_addbmm(aot_call *k)
 {
     aot_fake self, out;
     AOT_TRY(aot_call_need(k, 0, "self", &self));
-    AOT_TRY(product3(k, 1, "batch1", "batch2", &out));
+    AOT_TRY(product(k, 1, 3, "batch1", "batch2", &out));
     out = aot_fake_make(k, self.dtype, 2, out.size + 1, self.device);
     aot_call_push(k, &out);
     return AOT_OK;
@@ -271,7 +264,7 @@ aot_status meta_pdist_forward(aot_call *k)
 aot_status meta_scaled_mm(aot_call *k)
 {
     aot_fake out;
-    AOT_TRY(product2(k, 0, "self", "mat2", &out));
+    AOT_TRY(product(k, 0, 2, "self", "mat2", &out));
     out.dtype = (uint8_t)aot_call_dtype(k, 6, "out_dtype", out.dtype);
     aot_call_push(k, &out);
     return AOT_OK;
