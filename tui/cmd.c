@@ -320,6 +320,15 @@ void aot_cmd_note(const char *fmt, ...)
     }
 }
 
+void aot_cmd_notes(const aot_sb *lines)
+{
+    for (const char *p = aot_sb_text(lines); *p != '\0';) {
+        int n = (int)strcspn(p, "\n");
+        aot_cmd_note("aotscope: %.*s\n", n, p);
+        p += n + (p[n] == '\n');
+    }
+}
+
 int aot_cmd_fail(const aot_err *err)
 {
     static char last[sizeof err->file + sizeof err->msg + 32];

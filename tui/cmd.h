@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/str.h"
 
 enum { AOT_EXIT_SAME = 0, AOT_EXIT_DIFFERS = 1, AOT_EXIT_ERROR = 2 };
 
@@ -52,6 +53,8 @@ const char *aot_args_nth(const aot_args *a, const char *name, size_t i);
 /* Prints to stderr what input is quoted in, without what would steer the terminal. All notes of
  * commands go through it. */
 void aot_cmd_note(const char *fmt, ...) AOT_PRINTF(1, 2);
+/* Each line as a note, "aotscope: " before it. */
+void aot_cmd_notes(const aot_sb *lines);
 /* Prints "aotscope: FILE:LINE:COLUMN: message" to stderr; returns AOT_EXIT_ERROR. */
 int aot_cmd_fail(const aot_err *err);
 /* Same from a plain sentence, with where to read more. */

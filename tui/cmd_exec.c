@@ -26,7 +26,10 @@ static aot_status run_it(job *j, const aot_unit *u, const aot_runnable *r, aot_e
     aot_exec *x = aot_exec_new();
     aot_exec_options o = {.until = aot_args_get(j->a, "until")};
     aot_generator_seed(aot_exec_generator(x), j->seed);
-    aot_status s = aot_run_values(&outer, &tangents, &n_tangents, r, u, j->values, j->file, err);
+    aot_sb notes = {0};
+    aot_status s =
+        aot_run_values(&outer, &tangents, &n_tangents, &notes, r, u, j->values, j->file, err);
+    aot_cmd_notes(&notes);
     if (s == AOT_OK) {
         bool traced = aot_args_has(j->a, "wrappers");
         aot_run_in in = {.calling = &r->capture.calling,
@@ -52,6 +55,7 @@ static aot_status run_it(job *j, const aot_unit *u, const aot_runnable *r, aot_e
             aot_err_in_file(err, u->input);
         }
     }
+    aot_sb_free(&notes);
     aot_run_free(&out);
     aot_wrapper_trace_free(&trace);
     aot_free_values(outer, (unsigned)r->capture.calling.n_outer);

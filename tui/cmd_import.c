@@ -28,9 +28,8 @@ static void print_summary(const aot_record_summary *s, const char *path)
             s->n_unreadable_graphs, s->n_unreadable_graphs == 1 ? "" : "s");
     }
     if (s->calls_left_out) {
-        fputs("recorded calls are left out: they hold the run's values, of which --redact keeps "
-              "none\n",
-              stderr);
+        aot_cmd_note("recorded calls are left out: they hold the run's values, of which --redact "
+                     "keeps none\n");
     }
     if (s->n_notes > 0) {
         aot_cmd_note("%" PRIu64 " note%s; see `aotscope info %s`\n", s->n_notes,

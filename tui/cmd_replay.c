@@ -98,15 +98,45 @@ static void tell_between(job *j, aot_replay_unit *u)
     }
 }
 
-static void tell_inputs(aot_sb *out, const aot_run_call *c)
+static const char *remedy(const aot_replay_inputs *c)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < c->inputs.n; i++) {
-        n += c->inputs.d[i].value != 0;
+    return c->n_recorded > 0
+               ? "record_inputs=BYTES of aotscope_record.session keeps larger ones, or give --values"
+           : c->of_recorder
+               ? "record with aotscope_record.session(..., record_inputs=True), or give --values"
+               : "give --values, or record the run with tools/aotscope_record.py, "
+                 "session(..., record_inputs=True)";
+}
+
+/* Made-up values take the same path through the graph, but are not those of the run. */
+static void tell_inputs(aot_sb *out, const aot_replay_unit *u, const job *j)
+{
+    aot_replay_inputs c = aot_replay_unit_inputs(u);
+    if (c.n == 0) {
+        return;
     }
-    if (c->inputs.n > 0) {
-        aot_sb_addf(out, "; %zu of %zu recorded inputs as they were", n, c->inputs.n);
+    aot_sb_addz(out, "# inputs:");
+    if (c.n_given > 0) {
+        aot_sb_addf(out, " %u of %u given,", c.n_given, c.n);
     }
+    if (c.n_recorded > 0) {
+        aot_sb_addf(out, " %u of %u as they were recorded,", c.n_recorded, c.n);
+    }
+    if (c.n_made_up > 0) {
+        aot_sb_addf(out, " %u of %u MADE UP (seed %llu): values, NaN and what follows from them "
+                         "need not be the run's; %s\n",
+                    c.n_made_up, c.n, (unsigned long long)j->ask.seed, remedy(&c));
+    } else {
+        aot_sb_addz(out, " none made up\n");
+    }
+}
+
+static json_t *inputs_json(const aot_replay_unit *u)
+{
+    aot_replay_inputs c = aot_replay_unit_inputs(u);
+    return json_pack("{s:i, s:i, s:i, s:i, s:s*}", "n", (int)c.n, "given", (int)c.n_given,
+                     "recorded", (int)c.n_recorded, "made_up", (int)c.n_made_up, "remedy",
+                     c.n_made_up > 0 ? remedy(&c) : NULL);
 }
 
 static void tell_head(job *j, aot_model *m, size_t unit, aot_replay_unit *u)
@@ -123,11 +153,11 @@ static void tell_head(job *j, aot_model *m, size_t unit, aot_replay_unit *u)
     if (c != NULL) {
         aot_sb_addf(&j->text, "; generator as in %s %llu%s", c->side, (unsigned long long)c->n,
                     b != NULL ? " and its backward" : "");
-        tell_inputs(&j->text, c);
     } else {
         aot_sb_addf(&j->text, "; generator seeded with %llu", (unsigned long long)j->ask.seed);
     }
     aot_sb_addz(&j->text, "\n");
+    tell_inputs(&j->text, u, j);
     tell_between(j, u);
 }
 
@@ -227,6 +257,7 @@ static aot_status tell_run(job *j, size_t unit, aot_replay_unit *u, json_t *even
                               aot_replay_sum_json(u));
         json_object_set_new(o, "drawn_between",
                             json_integer((json_int_t)aot_replay_unit_drawn_between(u)));
+        json_object_set_new(o, "inputs", inputs_json(u));
         json_array_append_new(j->units, o);
     } else {
         aot_replay_print_sum(&j->text, u);
@@ -246,6 +277,7 @@ static aot_status replay_unit(job *j, aot_model *m, size_t unit, aot_err *err)
     if (s == AOT_OK) {
         s = j->oom.limit >= 0 ? tell_oom(j, m, unit, u, err) : tell_run(j, unit, u, events, err);
     }
+    aot_cmd_notes(aot_replay_unit_notes(u));
     json_decref(events);
     aot_replay_close(u);
     return s;

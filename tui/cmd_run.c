@@ -14,29 +14,27 @@ static void print_summary(const aot_record_summary *s, const char *path)
             s->n_partitions == 1 ? "" : "s");
     if (s->n_captured + s->n_not_captured == 0) {
         aot_cmd_note("nothing was traced: no Dynamo graph: %s\n",
-                aot_stage_get(AOT_STAGE_DYNAMO)->how_to_get);
+                     aot_stage_get(AOT_STAGE_DYNAMO)->how_to_get);
     }
     if (s->n_captured > 0) {
         aot_cmd_note("paths: %u autograd, %u inference, %u export\n"
-                "why: sqlite3 %s 'select unit, path, path_reason from units'\n",
-                s->n_paths[AOT_PATH_AUTOGRAD], s->n_paths[AOT_PATH_INFERENCE],
-                s->n_paths[AOT_PATH_EXPORT], path);
+                     "why: sqlite3 %s 'select unit, path, path_reason from units'\n",
+                     s->n_paths[AOT_PATH_AUTOGRAD], s->n_paths[AOT_PATH_INFERENCE],
+                     s->n_paths[AOT_PATH_EXPORT], path);
     }
     const char *sep = "stages that changed nothing: ";
     for (int k = 0; k < AOT_N_STAGES; k++) {
         if (s->n_unchanged[k] > 0) {
             aot_cmd_note("%s%s in %u unit%s", sep, aot_stage_get((aot_stage)k)->name,
-                    s->n_unchanged[k], s->n_unchanged[k] == 1 ? "" : "s");
+                         s->n_unchanged[k], s->n_unchanged[k] == 1 ? "" : "s");
             sep = ", ";
         }
     }
-    fputs(sep[0] == ',' ? "\n" : "", stderr);
+    aot_cmd_note("%s", sep[0] == ',' ? "\n" : "");
     if (s->n_not_captured > 0) {
-        fprintf(
-            stderr,
-            "not traced: %s\n"
-            "all reasons: sqlite3 %s 'select unit, error from pass_run where error is not null'\n",
-            s->why_not.msg, path);
+        aot_cmd_note("not traced: %s\nall reasons: sqlite3 %s 'select unit, error from pass_run "
+                     "where error is not null'\n",
+                     s->why_not.msg, path);
     }
 }
 

@@ -40,7 +40,10 @@ static aot_status inputs_of(aot_xval **outer, const job *j, const aot_runnable *
     if (j->values == NULL) {
         return aot_seeded_values(outer, r, u, j->seed, positive, err);
     }
-    aot_status s = aot_run_values(outer, &tangents, &n, r, u, j->values, j->file, err);
+    aot_sb notes = {0};
+    aot_status s = aot_run_values(outer, &tangents, &n, &notes, r, u, j->values, j->file, err);
+    aot_cmd_notes(&notes);
+    aot_sb_free(&notes);
     aot_free_values(tangents, n);
     return s;
 }
@@ -57,10 +60,18 @@ static aot_status misuse_it(aot_verify_out *out, const job *j, const aot_misuse_
     return s;
 }
 
+/* "unit 3: finite differences" */
+static void tell_progress(void *arg, const char *what, uint64_t done, uint64_t total)
+{
+    char text[64];
+    snprintf(text, sizeof text, "unit %d: %s", *(const int *)arg, what);
+    aot_cmd_progress(NULL, text, done, total);
+}
+
 /* Numbers below zero have no logarithm: where outputs are not finite, inputs are made up once
  * more. */
 static aot_status verify_it(aot_verify_out *out, const job *j, const aot_runnable *r,
-                            const aot_unit *u, aot_wrapper_trace *trace, aot_err *err)
+                            const aot_unit *u, int k, aot_wrapper_trace *trace, aot_err *err)
 {
     const aot_calling *c = &r->capture.calling;
     aot_xval *outer = NULL;
@@ -75,7 +86,9 @@ static aot_status verify_it(aot_verify_out *out, const job *j, const aot_runnabl
                         .tolerance = j->has_tolerance ? &j->tolerance : NULL,
                         .fault = j->fault,
                         .debug_assert = r->debug_assert,
-                        .trace = aot_args_has(j->a, "wrappers") ? trace : NULL};
+                        .trace = aot_args_has(j->a, "wrappers") ? trace : NULL,
+                        .progress = tell_progress,
+                        .progress_arg = &k};
     aot_status s = AOT_OK;
     for (int positive = 0; positive < 2; positive++) {
         s = inputs_of(&outer, j, r, u, positive != 0, err);
@@ -202,8 +215,9 @@ static aot_status on_graph(void *arg, const aot_unit *u, const aot_record *rec, 
                                   .trace = aot_args_has(j->a, "wrappers") ? &trace : NULL};
         s = misuse_it(&v, j, &in, &err);
     } else if (s == AOT_OK) {
-        s = verify_it(&v, j, &r, u, &trace, &err);
+        s = verify_it(&v, j, &r, u, k, &trace, &err);
     }
+    aot_cmd_progress_end();
     bool senseless =
         s != AOT_OK && (s == AOT_E_USAGE || (j->values != NULL && err.file[0] != '\0'));
     outcome o = s != AOT_OK ? NOT_RUN : v.findings.n > 0 ? DIFFERS : PASSED;

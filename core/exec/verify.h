@@ -39,6 +39,10 @@ typedef struct aot_verify_in {
     aot_fault fault;
     bool debug_assert;        /* DebugAssertWrapper is there */
     aot_wrapper_trace *trace; /* what each wrapper did in the call; NULL */
+    /* told of each node that was run, and of each run for finite differences; total 0: not known.
+     * NULL: nobody is */
+    void (*progress)(void *arg, const char *what, uint64_t done, uint64_t total);
+    void *progress_arg;
 } aot_verify_in;
 
 typedef struct aot_verify_finding {

@@ -1,9 +1,11 @@
 /* Gradients against finite differences, in double.
  *
  * With tangents t the gradient g of L = <t, outputs> must satisfy <g, d> = dL along any direction
- * d: first one direction over all inputs, and only where that fails input by input and element by
- * element, to say which. For complex values <a, b> is the real part of the sum of conj(a) b, as
- * PyTorch's convention of gradients has it. */
+ * d: first one direction over all inputs. Only where that fails the inputs are halved, and the
+ * elements of those that are left, to say which: what is wrong by a share of <|g|, |d|> is wrong by
+ * that share in a half, too. Where both halves are right it was a bend that the whole step led
+ * across. For complex values <a, b> is the real part of the sum of conj(a) b, as PyTorch's
+ * convention of gradients has it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,18 +26,40 @@ typedef struct grads {
     /* by node of aten that stops gradients: its value where nothing is moved; NULL */
     aot_xval *held;
     bool is_written;     /* such a value is written later, or a write is where gradients stop */
+    unsigned n_runs;     /* of the loss */
     aot_err *err;
 } grads;
 
+/* Of the user's inputs. */
+typedef struct range {
+    int64_t first, end;
+} range;
+
+static bool is_complex(const aot_array *x)
+{
+    return aot_dtype_class((aot_dtype)x->dtype) == AOT_CLASS_COMPLEX;
+}
+
+/* Elements as doubles, real and imaginary parts one behind the other. */
+static aot_array *flat_as(const aot_array *x, const aot_array *shape, bool complex)
+{
+    aot_dtype d = complex ? AOT_C128 : AOT_F64;
+    if (x->ndim == shape->ndim && memcmp(x->size, shape->size, x->ndim * sizeof *x->size) == 0) {
+        return aot_array_flat(x, d);
+    }
+    aot_array *y = aot_array_new(NULL, d, shape->ndim, shape->size);
+    aot_array_assign(y, x);
+    return y;
+}
+
 static double dot(const aot_array *a, const aot_array *b, double *scale)
 {
-    aot_array *x = aot_array_flat(a, AOT_C128),
-              *y = aot_array_new(NULL, AOT_C128, a->ndim, a->size);
-    double sum = 0;
-    aot_array_assign(y, b); // in a's shape
-    const aot_complex *p = (const void *)aot_array_data(x), *q = (const void *)aot_array_data(y);
-    for (int64_t i = 0, n = aot_array_numel(x); i < n; i++) {
-        double term = creal(conj(p[i]) * q[i]);
+    bool complex = is_complex(a) || is_complex(b);
+    aot_array *x = flat_as(a, a, complex), *y = flat_as(b, a, complex);
+    const double *p = (const void *)aot_array_data(x), *q = (const void *)aot_array_data(y);
+    double sum = 0, width = complex ? 2 : 1;
+    for (int64_t i = 0, n = aot_array_numel(x) * (int64_t)width; i < n; i++) {
+        double term = p[i] * q[i]; // re(conj(a) b) is the sum over both parts
         sum += term;
         *scale += fabs(term);
     }
@@ -47,17 +71,18 @@ static double dot(const aot_array *a, const aot_array *b, double *scale)
 /* x += h * d, element by element of a plain array (or of a view of one). */
 static void move(aot_array *x, const aot_array *d, double h)
 {
-    aot_array *sum = aot_array_new(NULL, AOT_C128, x->ndim, x->size),
-              *step = aot_array_flat(d, AOT_C128);
-    aot_array_assign(sum, x);
-    aot_complex *p = (void *)aot_array_data(sum);
-    const aot_complex *q = (const void *)aot_array_data(step);
-    for (int64_t i = 0, n = aot_array_numel(x); i < n; i++) {
-        p[i] += h * q[i];
+    bool complex = is_complex(x);
+    aot_array *sum = flat_as(x, x, complex), *step = flat_as(d, x, complex),
+              *own = aot_array_new(NULL, complex ? AOT_C128 : AOT_F64, x->ndim, x->size);
+    const double *p = (const void *)aot_array_data(sum), *q = (const void *)aot_array_data(step);
+    double *to = (void *)aot_array_data(own);
+    for (int64_t i = 0, n = aot_array_numel(x) * (complex ? 2 : 1); i < n; i++) {
+        to[i] = p[i] + h * q[i];
     }
-    aot_array_assign(x, sum);
+    aot_array_assign(x, own);
     aot_array_unref(sum);
     aot_array_unref(step);
+    aot_array_unref(own);
 }
 
 /* ---- where gradients stop -------------------------------------------------------------------- */
@@ -105,8 +130,8 @@ static void put_held(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id,
     }
 }
 
-/* L where the inputs are moved by h along the direction, all or one of them. */
-static aot_status loss(grads *g, double h, int only, double *out)
+/* L where the inputs in the range are moved by h along the direction. */
+static aot_status loss(grads *g, double h, range in_range, double *out)
 {
     verify *v = g->v;
     unsigned n = vf_n_outer(v), n_out = 0, k = 0;
@@ -114,10 +139,11 @@ static aot_status loss(grads *g, double h, int only, double *out)
     aot_run_out call = {0};
     bool eager = v->in->aten != NULL && v->same_draws;
     for (unsigned i = 0; i < n; i++) {
-        if (g->direction[i].kind == AOT_X_ARRAY && (only < 0 || (unsigned)only == i)) {
+        if (g->direction[i].kind == AOT_X_ARRAY && i >= in_range.first && i < in_range.end) {
             move(outer[i].u.array, g->direction[i].u.array, h);
         }
     }
+    vf_progress(v, "finite differences", ++g->n_runs, 0);
     aot_status s;
     if (eager) {
         aot_exec_options o = {.arg = g};
@@ -158,11 +184,11 @@ static const double MOST_DEVIATION = 1e-4;
 
 /* The best of a few steps: too long a step bends, too short a one rounds. Of thousands of sorted
  * numbers some change places within all but the shortest. */
-static aot_status slope_of(grads *g, int only, slope *out)
+static aot_status slope_of(grads *g, range of, slope *out)
 {
     double scale = 0, sum = 0;
     for (unsigned i = 0; i < vf_n_outer(g->v); i++) {
-        if (g->direction[i].kind == AOT_X_ARRAY && (only < 0 || (unsigned)only == i) &&
+        if (g->direction[i].kind == AOT_X_ARRAY && i >= of.first && i < of.end &&
             g->call.grads[i].kind == AOT_X_ARRAY) {
             sum += dot(g->call.grads[i].u.array, g->direction[i].u.array, &scale);
         }
@@ -170,8 +196,8 @@ static aot_status slope_of(grads *g, int only, slope *out)
     out->deviation = INFINITY;
     for (unsigned k = 0; k < N_STEPS && !(out->deviation <= MOST_DEVIATION); k++) {
         double up, down;
-        AOT_TRY(loss(g, steps[k], only, &up));
-        AOT_TRY(loss(g, -steps[k], only, &down));
+        AOT_TRY(loss(g, steps[k], of, &up));
+        AOT_TRY(loss(g, -steps[k], of, &down));
         double slope = (up - down) / (2 * steps[k]), most = fmax(scale, fabs(slope));
         double deviation = most > 1e-9 * (1 + fabs(up)) ? fabs(slope - sum) / most : 0;
         if (!(deviation >= out->deviation)) {
@@ -183,69 +209,127 @@ static aot_status slope_of(grads *g, int only, slope *out)
     return AOT_OK;
 }
 
-/* The element of a gradient that is furthest off; of long ones the first 256 are looked at. agree:
- * all were, and none is off: then it was the direction that led across a bend. */
-static aot_status worst_element(grads *g, unsigned i, aot_ulps *u, bool *agree)
+/* Ranges still to be halved, the first on top. */
+typedef struct halves {
+    range at[64];
+    unsigned n;
+} halves;
+
+static void halve(halves *h, range r)
 {
-    enum { MOST = 256 };
-    aot_array *d = g->direction[i].u.array,
-              *zero = aot_array_new(NULL, (aot_dtype)d->dtype, d->ndim, d->size);
-    int64_t n = aot_array_numel(d), bytes = aot_array_item_bytes(zero);
+    int64_t middle = r.first + (r.end - r.first) / 2;
+    h->at[h->n++] = (range){middle, r.end};
+    h->at[h->n++] = (range){r.first, middle};
+}
+
+/* Runs of the loss after which no more elements are looked for. */
+enum { MOST_RUNS = 2000 };
+
+static void note_element(aot_ulps *u, const aot_array *d, int64_t k, const slope *sl)
+{
+    double diff = fabs(sl->by_gradient - sl->by_difference);
+    u->n_beyond = ++u->n_unequal;
+    if (!(diff > u->max_abs)) {
+        return;
+    }
+    u->max_abs = diff;
+    u->max_rel = diff / fabs(sl->by_difference);
+    u->a = sl->by_gradient;
+    u->b = sl->by_difference;
+    for (unsigned j = d->ndim; j-- > 0;) {
+        u->index[j] = k % d->size[j];
+        k /= d->size[j];
+    }
+}
+
+/* The direction of a range of elements; of one alone a step of 1. */
+static aot_array *part_of(const aot_array *d, range r)
+{
+    aot_array *part = aot_array_new(NULL, (aot_dtype)d->dtype, d->ndim, d->size);
+    int64_t bytes = aot_array_item_bytes(d);
+    double one = 1;
+    if (r.end - r.first == 1) {
+        aot_store_real(&one, (aot_dtype)d->dtype, aot_array_data(part) + r.first * bytes, 0, 1);
+    } else {
+        memcpy(aot_array_data(part) + r.first * bytes, aot_array_data(d) + r.first * bytes,
+               (size_t)((r.end - r.first) * bytes));
+    }
+    return part;
+}
+
+/* Elements of a gradient that are off, and the one that is furthest. u->n: how many were looked at,
+ * alone or among others that are right together. */
+static aot_status find_elements(grads *g, unsigned i, aot_ulps *u)
+{
+    aot_array *d = g->direction[i].u.array;
+    halves h = {.n = 1, .at = {{0, aot_array_numel(d)}}};
     aot_status s = AOT_OK;
-    *u = (aot_ulps){.differs = true, .what = "value", .n = n < MOST ? n : MOST, .ndim = d->ndim};
-    *agree = u->n == n;
-    g->direction[i] = aot_xv_array(zero);
-    for (int64_t k = 0; s == AOT_OK && k < u->n; k++) {
+    *u = (aot_ulps){.what = "value", .ndim = d->ndim};
+    while (h.n > 0 && s == AOT_OK && g->n_runs < MOST_RUNS) {
+        range r = h.at[--h.n];
         slope sl;
-        double one = 1, none = 0;
-        aot_store_real(&one, (aot_dtype)zero->dtype, aot_array_data(zero) + k * bytes, 0, 1);
-        s = slope_of(g, (int)i, &sl);
-        aot_store_real(&none, (aot_dtype)zero->dtype, aot_array_data(zero) + k * bytes, 0, 1);
-        double diff = fabs(sl.by_gradient - sl.by_difference);
-        *agree = *agree && s == AOT_OK && sl.deviation <= MOST_DEVIATION;
-        if (s != AOT_OK || sl.deviation <= MOST_DEVIATION || diff != diff) {
+        g->direction[i] = aot_xv_array(part_of(d, r));
+        s = slope_of(g, (range){i, i + 1}, &sl);
+        aot_xv_drop(&g->direction[i]);
+        if (s != AOT_OK) {
+            break;
+        }
+        if (!(sl.deviation <= MOST_DEVIATION) && r.end - r.first > 1) {
+            halve(&h, r);
             continue;
         }
-        u->n_beyond = ++u->n_unequal;
-        if (diff > u->max_abs) {
-            u->max_abs = diff;
-            u->max_rel = diff / fabs(sl.by_difference);
-            u->a = sl.by_gradient;
-            u->b = sl.by_difference;
-            int64_t rest = k;
-            for (unsigned j = d->ndim; j-- > 0;) {
-                u->index[j] = rest % d->size[j];
-                rest /= d->size[j];
-            }
+        u->n += r.end - r.first;
+        if (!(sl.deviation <= MOST_DEVIATION) && sl.by_difference == sl.by_difference) {
+            note_element(u, d, r.first, &sl);
         }
     }
     g->direction[i] = aot_xv_array(d);
-    aot_array_unref(zero);
+    u->differs = u->n_beyond > 0;
     return s;
 }
 
-static aot_status name_input(grads *g)
+static aot_status name_elements(grads *g, unsigned i, const slope *along)
 {
     verify *v = g->v;
-    for (unsigned i = 0; i < vf_n_outer(v); i++) {
-        slope sl;
-        aot_ulps u;
-        bool agree;
-        if (g->direction[i].kind != AOT_X_ARRAY) {
-            continue;
-        }
-        AOT_TRY(slope_of(g, (int)i, &sl));
-        if (sl.deviation <= MOST_DEVIATION) {
-            continue;
-        }
-        AOT_TRY(worst_element(g, i, &u, &agree));
-        if (agree) {
-            continue;
-        }
+    aot_ulps u;
+    AOT_TRY(find_elements(g, i, &u));
+    if (u.differs) {
         vf_finding(v, AOT_VERIFY_GRADIENT, "call", v->in->names[i], UINT32_MAX - 1, &u,
                    "the gradient of %s is not the finite difference of eager: along one direction "
                    "%.9g, not %.9g; of its elements",
-                   v->in->names[i], sl.by_gradient, sl.by_difference);
+                   v->in->names[i], along->by_gradient, along->by_difference);
+    } else if (u.n < aot_array_numel(g->direction[i].u.array)) {
+        vf_finding(v, AOT_VERIFY_GRADIENT, "call", v->in->names[i], UINT32_MAX - 1, NULL,
+                   "the gradient of %s is not the finite difference of eager: along one direction "
+                   "%.9g, not %.9g; which of its elements differ was not found in %u runs",
+                   v->in->names[i], along->by_gradient, along->by_difference, g->n_runs);
+    }
+    return AOT_OK;
+}
+
+/* The inputs that are off, in order. */
+static aot_status name_inputs(grads *g)
+{
+    halves h = {.n = 1, .at = {{0, vf_n_outer(g->v)}}};
+    while (h.n > 0) {
+        range r = h.at[--h.n];
+        bool moved = false;
+        for (int64_t i = r.first; i < r.end; i++) {
+            moved |= g->direction[i].kind == AOT_X_ARRAY;
+        }
+        slope sl;
+        if (!moved) {
+            continue;
+        }
+        AOT_TRY(slope_of(g, r, &sl));
+        if (sl.deviation <= MOST_DEVIATION) {
+            continue;
+        }
+        if (r.end - r.first > 1) {
+            halve(&h, r);
+        } else {
+            AOT_TRY(name_elements(g, (unsigned)r.first, &sl));
+        }
     }
     return AOT_OK;
 }
@@ -267,10 +351,13 @@ static bool has_half(const aot_graph *g)
 static double largest(const aot_array *x)
 {
     double most = 0;
-    aot_array *flat = aot_array_flat(x, AOT_C128);
-    const aot_complex *p = (const void *)aot_array_data(flat);
+    unsigned parts = is_complex(x) ? 2 : 1;
+    aot_array *flat = flat_as(x, x, parts == 2);
+    const double *p = (const void *)aot_array_data(flat);
     for (int64_t i = 0, n = aot_array_numel(x); i < n; i++) {
-        most = fmax(most, cabs(p[i]));
+        const double *z = p + i * parts;
+        double size = parts == 2 ? hypot(z[0], z[1]) : fabs(z[0]);
+        most = size > most ? size : most;
     }
     aot_array_unref(flat);
     return most;
@@ -334,7 +421,7 @@ static aot_status compare_slopes(grads *g)
 {
     slope all;
     double at;
-    AOT_TRY(loss(g, 0, -1, &at));
+    AOT_TRY(loss(g, 0, (range){0, 0}, &at));
     if (!isfinite(at)) {
         g->v->out->not_finite = true;
         vf_note(g->v, "gradients are not compared with finite differences: outputs hold NaN or "
@@ -344,7 +431,7 @@ static aot_status compare_slopes(grads *g)
     for (unsigned i = 0; i < vf_n_outer(g->v); i++) {
         g->v->out->n_gradients += g->direction[i].kind == AOT_X_ARRAY;
     }
-    AOT_TRY(slope_of(g, -1, &all));
+    AOT_TRY(slope_of(g, (range){0, vf_n_outer(g->v)}, &all));
     if (all.deviation <= MOST_DEVIATION) {
         g->v->out->max_fd = all.deviation;
         if (g->same_draws) {
@@ -358,7 +445,7 @@ static aot_status compare_slopes(grads *g)
         g->v->out->n_gradients = 0;
         return AOT_OK;
     }
-    return name_input(g);
+    return name_inputs(g);
 }
 
 static bool has_subclass(const verify *v)

@@ -47,6 +47,18 @@ void vf_finding(verify *v, aot_verify_kind kind, const char *stage, const char *
  * which it may write. */
 aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer,
                         const aot_exec_options *o, aot_xval **out, unsigned *n, aot_err *err);
+/* Told of what takes long: nodes of a graph, runs. total 0: not known. */
+void vf_progress(const verify *v, const char *what, uint64_t done, uint64_t total);
+/* Keeps a node's value by its name; copy: its memory may be written again. */
+void vf_keep_value(vf_slot *slots, const aot_graph *g, aot_node_id id, const aot_xval *value,
+                   uint32_t order, bool copy);
+/* "sin (torch.ops.aten.sin.default)"; of an item also whose it is. */
+const char *vf_described(verify *v, const aot_graph *g, aot_node_id id);
+/* By node of the backward: somebody takes it. */
+const uint8_t *vf_needed_in_backward(verify *v);
+/* The unit called forward and backward through the wrappers. Errors: theirs and the operators';
+ * E_USAGE (the fault has nothing to break here). */
+aot_status vf_run_call(verify *v, aot_err *err);
 /* Whether two generators go on with the same numbers. */
 bool vf_same_state(const aot_generator *a, const aot_generator *b);
 /* Gradients of the call against finite differences. What fails is noted: in double the unit may

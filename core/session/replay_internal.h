@@ -41,6 +41,7 @@ struct aot_replay_unit {
     aot_replay *replay;
     AOT_VEC(symbol_value) symbols; /* of the recorded call */
     aot_runnable wrapped;          /* ask.wrapped: called through its wrappers */
+    aot_sb notes;                  /* aot_replay_unit_notes */
 };
 
 /* replay_run.c: the two graphs, or the unit through its wrappers. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/str.h"
 #include "import/md5.h"
 #include "session/replay_internal.h"
 
@@ -266,28 +267,76 @@ int64_t aot_replay_unit_drawn_between(aot_replay_unit *u)
 
 /* ---- inputs ---- */
 
-bool ru_recorded_input(aot_replay_unit *u, const aot_graph *g, const char *name, aot_array *x)
+static const aot_given *given_of(const aot_replay_unit *u, const aot_graph *g, const char *name)
 {
     const aot_run_call *call =
         u->side[g == u->side[AOT_REPLAY_BACKWARD].g ? AOT_REPLAY_BACKWARD : AOT_REPLAY_FORWARD]
             .call;
-    int64_t bytes = aot_array_numel(x) * aot_array_item_bytes(x);
     for (size_t i = 0; call != NULL && i < call->inputs.n; i++) {
-        const aot_given *in = &call->inputs.d[i];
-        const void *data;
-        size_t n;
-        if (strcmp(in->name, name) != 0 || in->value == 0 || in->n_bytes != bytes ||
-            aot_model_blob(u->m, u->unit, in->value, &data, &n, u->arena, NULL) != AOT_OK ||
-            n != (size_t)bytes) {
-            continue;
+        if (strcmp(call->inputs.d[i].name, name) == 0 && call->inputs.d[i].value != 0) {
+            return &call->inputs.d[i];
         }
-        aot_array *flat = aot_array_new(NULL, (aot_dtype)x->dtype, x->ndim, x->size);
-        memcpy(aot_array_data(flat), data, n);
-        if (n > 0) {
-            aot_array_assign(x, flat);
-        }
-        aot_array_unref(flat);
-        return true;
     }
-    return false;
+    return NULL;
+}
+
+bool ru_recorded_input(aot_replay_unit *u, const aot_graph *g, const char *name, aot_array *x)
+{
+    const aot_given *in = given_of(u, g, name);
+    int64_t bytes = aot_array_numel(x) * aot_array_item_bytes(x);
+    const void *data;
+    size_t n;
+    if (in == NULL || in->n_bytes != bytes ||
+        aot_model_blob(u->m, u->unit, in->value, &data, &n, u->arena, NULL) != AOT_OK ||
+        n != (size_t)bytes) {
+        return false;
+    }
+    aot_array *flat = aot_array_new(NULL, (aot_dtype)x->dtype, x->ndim, x->size);
+    memcpy(aot_array_data(flat), data, n);
+    if (n > 0) {
+        aot_array_assign(x, flat);
+    }
+    aot_array_unref(flat);
+    return true;
+}
+
+static void count_input(aot_replay_inputs *c, const aot_replay_unit *u, const aot_graph *g,
+                        aot_node_id id)
+{
+    const char *name = aot_node_name(g, id);
+    if (aot_meta_get(g->ctx, aot_node_at(g, id)->meta)->val != AOT_VAL_TENSOR) {
+        return;
+    }
+    c->n++;
+    if (json_object_get(json_object_get(u->ask.values, "inputs"), name) != NULL) {
+        c->n_given++;
+    } else if (given_of(u, g, name) != NULL) {
+        c->n_recorded++;
+    } else {
+        c->n_made_up++;
+    }
+}
+
+aot_replay_inputs aot_replay_unit_inputs(const aot_replay_unit *u)
+{
+    const aot_graph *g = u->side[AOT_REPLAY_FORWARD].g, *b = u->side[AOT_REPLAY_BACKWARD].g;
+    aot_replay_inputs c = {.of_recorder = u->calls != NULL && u->calls->calls.n > 0};
+    if (u->ask.wrapped) {
+        c.n = (unsigned)u->wrapped.capture.calling.n_outer;
+        *(u->ask.values != NULL ? &c.n_given : &c.n_made_up) = c.n;
+        return c;
+    }
+    for (aot_node_id id = 0; id < g->nodes.n; id++) {
+        if (aot_node_at(g, id)->kind == AOT_PLACEHOLDER) {
+            count_input(&c, u, g, id);
+        }
+    }
+    // of the backward, what the forward does not hand over
+    for (aot_node_id id = 0; b != NULL && id < b->nodes.n; id++) {
+        if (aot_node_at(b, id)->kind == AOT_PLACEHOLDER &&
+            aot_starts_with(aot_node_name(b, id), "tangents_")) {
+            count_input(&c, u, b, id);
+        }
+    }
+    return c;
 }

@@ -302,9 +302,10 @@ static aot_status run_wrapped(aot_replay_unit *u, aot_exec *x, const aot_exec_op
     unsigned n_tangents = 0;
     aot_run_out out = {0};
     aot_generator_seed(aot_exec_generator(x), u->ask.seed);
+    u->notes.n = 0; // of each run the same
     aot_status s = u->ask.values != NULL
-                       ? aot_run_values(&outer, &tangents, &n_tangents, r, unit, u->ask.values,
-                                        u->ask.file, err)
+                       ? aot_run_values(&outer, &tangents, &n_tangents, &u->notes, r, unit,
+                                        u->ask.values, u->ask.file, err)
                        : aot_seeded_values(&outer, r, unit, u->ask.seed, false, err);
     if (s == AOT_OK && n_tangents == 0) {
         free(tangents);

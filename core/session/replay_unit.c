@@ -189,11 +189,17 @@ void aot_replay_close(aot_replay_unit *u)
         }
     }
     aot_vec_free(&u->symbols);
+    aot_sb_free(&u->notes);
     if (u->ask.wrapped) {
         aot_runnable_free(&u->wrapped);
     }
     aot_arena_free(u->arena);
     free(u);
+}
+
+const aot_sb *aot_replay_unit_notes(const aot_replay_unit *u)
+{
+    return &u->notes;
 }
 
 aot_replay *aot_replay_of(aot_replay_unit *u)

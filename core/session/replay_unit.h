@@ -52,5 +52,13 @@ bool aot_replay_unit_drawn(const aot_replay_unit *u, aot_replay_side side, aot_n
 /* 32-bit numbers that the CPU generator gave between the recorded forward and its backward; -1: too
  * many to count, or it was seeded anew; 0: none, or not recorded. */
 int64_t aot_replay_unit_drawn_between(aot_replay_unit *u);
+/* Where the values of the tensors come from that the run is given, tangents among them. */
+typedef struct aot_replay_inputs {
+    unsigned n, n_given, n_recorded, n_made_up;
+    bool of_recorder; /* calls of the unit were recorded: record_inputs would have kept them */
+} aot_replay_inputs;
+aot_replay_inputs aot_replay_unit_inputs(const aot_replay_unit *u);
+/* Lines on values given that are not as the unit was compiled for, of the last run. */
+const aot_sb *aot_replay_unit_notes(const aot_replay_unit *u);
 
 #endif

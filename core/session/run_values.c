@@ -175,6 +175,7 @@ typedef struct reading {
     const json_t *inputs;
     const char *file;
     aot_xval *outer;
+    aot_sb *notes;
     aot_err *err;
 } reading;
 
@@ -204,10 +205,10 @@ static aot_status check_input(const reading *d, unsigned i)
         return s;
     }
     if (m->dtype != x->dtype) {
-        fprintf(stderr,
-                "aotscope: %s: inputs.%s is %s, the unit was compiled for %s: run as given, where "
-                "PyTorch would compile again\n",
-                d->file, d->r->sources[i], aot_dtype_get((aot_dtype)x->dtype)->torch_name,
+        aot_sb_addf(d->notes,
+                    "%s: inputs.%s is %s, the unit was compiled for %s: run as given, where "
+                    "PyTorch would compile again\n",
+                    d->file, d->r->sources[i], aot_dtype_get((aot_dtype)x->dtype)->torch_name,
                 aot_text(c, m->text));
     }
     return AOT_OK;
@@ -280,8 +281,7 @@ static aot_status read_alias(reading *d, unsigned i, const json_t *j)
     const aot_capture_input *a = d->r->known[i], *b = d->r->known[k];
     bool shared = a != NULL && b != NULL && a->storage >= 0 && a->storage == b->storage;
     if (same ? d->r->capture.calling.outer[i].same_as != k : !shared) {
-        fprintf(stderr,
-                "aotscope: %s: %s %s %s, the unit was compiled for two tensors with memory of "
+        aot_sb_addf(d->notes, "%s: %s %s %s, the unit was compiled for two tensors with memory of "
                 "their own: %s; run as given\n",
                 d->file, key, same ? "is the same tensor as" : "is a view of", of,
                 same ? "Dynamo would compile again (Duplicate tensors found)"
@@ -431,8 +431,7 @@ static aot_status check_keys(const reading *d)
             known = strcmp(d->r->sources[i], key) == 0;
         }
         if (!known) {
-            fprintf(stderr,
-                    "aotscope: %s: inputs.%s is no input of the graph, its value is not used\n",
+            aot_sb_addf(d->notes, "%s: inputs.%s is no input of the graph, its value is not used\n",
                     d->file, key);
         }
     }
@@ -440,12 +439,12 @@ static aot_status check_keys(const reading *d)
 }
 
 aot_status aot_run_values(aot_xval **outer, aot_xval **tangents, unsigned *n_tangents,
-                          const aot_runnable *r, const aot_unit *u, const json_t *values,
-                          const char *file, aot_err *err)
+                          aot_sb *notes, const aot_runnable *r, const aot_unit *u,
+                          const json_t *values, const char *file, aot_err *err)
 {
     const aot_calling *c = &r->capture.calling;
     reading d = {r, json_object_get(values, "inputs"), file,
-                 aot_xcalloc((size_t)c->n_outer + 1, sizeof *d.outer), err};
+                 aot_xcalloc((size_t)c->n_outer + 1, sizeof *d.outer), notes, err};
     *outer = d.outer;
     AOT_TRY(read_tangents(tangents, n_tangents, values, file, err));
     if (!json_is_object(d.inputs)) {

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/str.h"
 #include "exec/run_unit.h"
 #include "import/unit.h"
 #include "pipeline/config.h"
@@ -43,9 +44,10 @@ void aot_runnable_free(aot_runnable *r);
 
 /* The outer inputs from {"inputs": {SOURCE: value}, "tangents": [value or null]}. What shares
  * memory in the unit shares it here; sizes that are symbols come from the tensors given. The caller
- * drops and frees both lists. Errors: E_PARSE and E_SHAPE naming file, key, value and remedy. */
+ * drops and frees both lists. notes: a line is added for each value that is not as the unit was
+ * compiled for. Errors: E_PARSE and E_SHAPE naming file, key, value and remedy. */
 AOT_NODISCARD aot_status aot_run_values(aot_xval **outer, aot_xval **tangents, unsigned *n_tangents,
-                                        const aot_runnable *r, const aot_unit *u,
+                                        aot_sb *notes, const aot_runnable *r, const aot_unit *u,
                                         const json_t *values, const char *file, aot_err *err);
 /* {"outputs": [...], "grads": {SOURCE: ...}, "mutated": {SOURCE: ...}} */
 json_t *aot_run_json(const aot_runnable *r, const aot_run_out *out, const aot_xval *outer);

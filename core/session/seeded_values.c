@@ -134,20 +134,28 @@ static void fill(aot_array *x, int64_t below, bool positive, uint64_t *state)
     double scale = x->ndim >= 2 && x->size[0] > 0
                        ? 1 / sqrt((double)(n / x->size[0] > 0 ? n / x->size[0] : 1))
                        : 1;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0, k; i < n; i += k) {
+        enum { MOST = 512 };
         char *p = aot_array_data(flat) + i * bytes;
-        if (c == AOT_CLASS_INT) {
-            int64_t v = below == AOT_PIVOTS
-                            ? aot_pivot_at(x, i)
-                            : (int64_t)(aot_splitmix_uniform(state) *
-                                        (double)(d == AOT_B8 || below <= 0 ? 2 : below));
-            aot_store_int(&v, d, p, 0, 1);
-            continue;
+        int64_t whole[MOST];
+        aot_complex z[MOST];
+        for (k = 0; k < MOST && i + k < n; k++) {
+            if (c == AOT_CLASS_INT) {
+                whole[k] = below == AOT_PIVOTS
+                               ? aot_pivot_at(x, i + k)
+                               : (int64_t)(aot_splitmix_uniform(state) *
+                                           (double)(d == AOT_B8 || below <= 0 ? 2 : below));
+                continue;
+            }
+            double re =
+                positive ? 0.5 + aot_splitmix_uniform(state) : aot_splitmix_normal(state) * scale;
+            z[k] = CMPLX(re, c == AOT_CLASS_COMPLEX ? aot_splitmix_normal(state) * scale : 0);
         }
-        double re =
-            positive ? 0.5 + aot_splitmix_uniform(state) : aot_splitmix_normal(state) * scale;
-        aot_complex z = CMPLX(re, c == AOT_CLASS_COMPLEX ? aot_splitmix_normal(state) * scale : 0);
-        aot_store_complex(&z, d, p, 0, 1);
+        if (c == AOT_CLASS_INT) {
+            aot_store_int(whole, d, p, bytes, k);
+        } else {
+            aot_store_complex(z, d, p, bytes, k);
+        }
     }
     if (n > 0) {
         aot_array_assign(x, flat);

@@ -177,12 +177,20 @@ run "$AOTSCOPE" replay "$scratch/cond.log" --steps 7
 ok "steps pass through the body, then the operator" sh -c \
     'grep -E "^forward  cond( |/)" "$1" | tr -s " " | cut -d" " -f2 | tr "\n" " " | grep -qx "cond/true_graph_0/sin cond/true_graph_0/mul cond "' - "$scratch/out"
 
+run "$AOTSCOPE" replay "$s" --unit 0 --steps 1
+ok "inputs that nobody recorded are made up, which is said first" \
+    out "MADE UP (seed 0): values, NaN and what follows from them need not be the run's; record with aotscope_record.session(..., record_inputs=True)"
+
 # Inputs that the program recorded.
 i=$scratch/inputs.aots
 gzip -dc "$AOT_FIXTURES/recorded/inputs.aots.gz" >"$i" || exit 99
 run "$AOTSCOPE" replay "$i" --steps 9
-ok "small inputs are those of the call" out "1 of 2 recorded inputs as they were"
+ok "small inputs are those of the call" out "# inputs: 2 of 3 as they were recorded, 1 of 3 MADE UP (seed 0)"
+ok "those that it did not keep are made up, with the remedy" out "need not be the run's; record_inputs=BYTES of aotscope_record.session keeps larger ones, or give --values"
 ok "the values follow from them" out "0.84147 1.8186 0.42336"
+run "$AOTSCOPE" replay "$i" --steps 1 --format json
+tr -d ' \n' <"$scratch/out" >"$scratch/flat"
+ok "JSON counts them" grep -qF '"inputs":{"n":3,"given":0,"recorded":2,"made_up":1,"remedy":"record' "$scratch/flat"
 run "$AOTSCOPE" replay "$i" --call 1 --steps 1
 ok "of another call those of that one" out "-0.7568"
 "$AOTSCOPE" import "$i" -o "$scratch/all.aots" >/dev/null 2>&1
