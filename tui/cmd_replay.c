@@ -101,7 +101,8 @@ static void tell_between(job *j, aot_replay_unit *u)
 static const char *remedy(const aot_replay_inputs *c)
 {
     return c->n_recorded > 0
-               ? "record_inputs=BYTES of aotscope_record.session keeps larger ones, or give --values"
+               ? "record_inputs=BYTES of aotscope_record.session keeps larger ones, or give "
+                 "--values"
            : c->of_recorder
                ? "record with aotscope_record.session(..., record_inputs=True), or give --values"
                : "give --values, or record the run with tools/aotscope_record.py, "

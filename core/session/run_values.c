@@ -209,7 +209,7 @@ static aot_status check_input(const reading *d, unsigned i)
                     "%s: inputs.%s is %s, the unit was compiled for %s: run as given, where "
                     "PyTorch would compile again\n",
                     d->file, d->r->sources[i], aot_dtype_get((aot_dtype)x->dtype)->torch_name,
-                aot_text(c, m->text));
+                    aot_text(c, m->text));
     }
     return AOT_OK;
 }
