@@ -509,6 +509,12 @@ bool aot_app_work(aot_app *app)
     return v->ops->work ? v->ops->work(v) : l && aot_list_work(l, AOT_SLICE_NS);
 }
 
+int aot_app_rest(aot_app *app)
+{
+    aot_view *v = aot_app_top(app);
+    return !app->later && v->ops->rest ? v->ops->rest(v) : 0;
+}
+
 /* ---- drawing ---- */
 
 const aot_canvas *aot_app_draw(aot_app *app, int *cursor_col)

@@ -35,6 +35,8 @@ void aot_app_key(aot_app *app, aot_key key);
 void aot_app_click(aot_app *app, int row, int col, int wheel, bool twice);
 /* One slice of background work; true if there is more. */
 bool aot_app_work(aot_app *app);
+/* How long keys should have rested before it, in ms. */
+int aot_app_rest(aot_app *app);
 /* Draws the screen; cursor_col < 0: no cursor (it is in the last row else). */
 const aot_canvas *aot_app_draw(aot_app *app, int *cursor_col);
 bool aot_app_wants_end(const aot_app *app);

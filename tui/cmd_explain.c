@@ -439,7 +439,7 @@ static aot_status explain(aot_explain *out, aot_model *m, size_t unit, const cha
     aot_partition_inputs(&in, aot_model_unit(m, unit), joint);
     AOT_TRY(aot_explain_node(out, &in, &config, name, err));
     if (out->changes.n != 0) {
-        aot_explain_budgets(out, &in, &config);
+        aot_explain_budgets(out);
     }
     return AOT_OK;
 }

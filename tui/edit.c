@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/progress.h"
 #include "session/kept_edits.h"
 #include "viewers/format.h"
 
@@ -122,7 +123,12 @@ bool aot_edit(aot_app *app, size_t unit, const char *line)
     aot_sb_addz(&what, line);
     what_matches(app, unit, line, &what);
     bool ok = aot_edit_quiet(app, unit, line);
-    if (ok) {
+    if (ok && saved_bytes(app, unit, &none) < 0 && aot_progress_stopped()) {
+        aot_model_take_back(aot_app_model(app), unit);
+        keep_edits(app, unit);
+        aot_app_say(app, "Stopped, so nothing is changed: %s", line);
+        ok = false;
+    } else if (ok) {
         say_effect(app, unit, aot_sb_text(&what), before);
     }
     aot_sb_free(&what);

@@ -103,7 +103,9 @@ static aot_status time_frames(aot_app *app, unsigned n, const char *keys, aot_po
             }
         }
         aot_app_draw(app, &cursor);
-        aot_app_work(app);
+        if (aot_app_rest(app) == 0) { // else it waits until keys rest
+            aot_app_work(app);
+        }
         ns[i] = processor_ns() - start;
         told += atomic_load(&progress.begun) != begun;
     }

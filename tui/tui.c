@@ -137,7 +137,7 @@ static void loop(aot_app *app)
             screen_busy(false);
             screen_show(c, cursor >= 0 ? c->rows - 1 : -1, cursor);
         }
-        aot_key k = screen_key(more ? 0 : -1);
+        aot_key k = screen_key(more ? aot_app_rest(app) : -1);
         if (k == AOT_KEY_NONE && more) {
             screen_busy(true);
             more = aot_app_work(app);

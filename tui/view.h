@@ -37,6 +37,9 @@ typedef struct aot_view_ops {
     /* Name of the pane that has the focus, whose keys come first; NULL: only the view's. */
     const char *(*pane)(aot_view *v);
     bool (*work)(aot_view *v);       /* one slice of work; true: call again. NULL: only lists */
+    /* How long keys should have rested before the next slice, in ms: for slices that take longer
+     * than a frame and are of no use while a key repeats. NULL: not at all. */
+    int (*rest)(aot_view *v);
     void (*click)(aot_view *v, int y, int x); /* NULL: the list's */
     void (*done)(aot_view *v);       /* NULL: nothing to free */
     const aot_hint *hints;           /* as shown, best first; ends with a NULL label */

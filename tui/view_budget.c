@@ -22,7 +22,9 @@ enum {
     BYTES_COLS = 10,
     NAME_COLS = 28,
     TYPE_COLS = 24,
-    TWO_COLS = 120
+    TWO_COLS = 120,
+    REST_MS = 80,
+    FRAME_NS = 8000000 /* of a frame's 16 ms what a cut may take between two keys */
 };
 
 typedef struct budget_row {
@@ -40,6 +42,7 @@ typedef struct budget_view {
     int at;                /* thousandths */
     int now;               /* the budget in force */
     bool more;             /* the curve is not found yet */
+    uint64_t cut_ns;       /* the last cut took */
     char typed[8];         /* digits so far */
     AOT_VEC(budget_row) rows;
     int rows_of[3];        /* places that the rows are about; -1: none */
@@ -409,15 +412,23 @@ static void done(aot_view *v)
 static bool work(aot_view *v)
 {
     budget_view *s = state(v);
+    uint64_t start = aot_now_ns();
     if (s->curve && !here(s)) {
         aot_budget_curve_cut(s->curve, s->at);
-        return true;
-    }
-    if (s->curve && s->more) {
+    } else if (s->curve && s->more) {
         s->more = aot_budget_curve_step(s->curve, GAP);
-        return true;
+    } else {
+        return aot_list_work(&s->list, AOT_SLICE_NS);
     }
-    return aot_list_work(&s->list, AOT_SLICE_NS);
+    s->cut_ns = aot_now_ns() - start;
+    return true;
+}
+
+/* The slider moves at once on any graph; on a big one its figures follow when the key rests. */
+static int rest(aot_view *v)
+{
+    const budget_view *s = state(v);
+    return s->curve && s->cut_ns > FRAME_NS && (!here(s) || s->more) ? REST_MS : 0;
 }
 
 static void go(budget_view *s, int at)
@@ -556,6 +567,7 @@ const aot_view_ops view_budget_ops = {
     .key = take_key,
     .list = list,
     .work = work,
+    .rest = rest,
     .done = done,
     .hints = hints,
 };

@@ -1,12 +1,13 @@
 /* Why the partitioner did with a value what it did: rules, neighbours, and single changes, each
  * tried by cutting again. Enter on a neighbour explains that one; on a change it makes the change
- * last, as an edit of the unit. The cuts are made while no key waits, in a context that goes with
- * the view. */
+ * last, as an edit of the unit. Everything is in a context that goes with the view, and is found
+ * one cut at a time while no key waits: reading, the cut as it is, each change, each budget. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ir/text.h"
+#include "base/progress.h"
 #include "session/derive.h"
 #include "session/saved.h"
 #include "tui/app.h"
@@ -19,13 +20,18 @@
 enum { LABEL_COLS = 12, MOST_NAMES = 40, WHAT_COLS = 41, SUM_COLS = 98 };
 #define CHANGE_LINK 0x80000000u /* links at and above it are changes, below nodes */
 
+typedef enum phase { AT_READING, AT_CUT, AT_CHANGES, AT_BUDGETS, AT_END } phase;
+
 typedef struct explain_view {
     aot_view *v;
     unsigned version;
     char *name;          /* of the value */
     aot_ctx *ctx;        /* of x */
+    const aot_graph *joint; /* of ctx */
     aot_explain x;
-    bool stale, has;     /* to be explained; x is there */
+    phase phase;
+    bool stopped;        /* by Esc: Enter goes on */
+    bool has;            /* x is there */
     char trouble[900];
     int cols;            /* of the lines; 0: to be made */
     aot_lines lines;
@@ -46,58 +52,73 @@ static void drop(explain_view *s)
     }
     aot_ctx_free(s->ctx);
     s->ctx = NULL;
-    s->has = false;
+    s->has = s->stopped = false;
+    s->phase = AT_READING;
     s->trouble[0] = 0;
     s->cols = 0;
 }
 
 /* A copy of the joint graph whose context can be let go of. */
-static aot_status copy_joint(explain_view *s, const aot_graph **out, aot_err *err)
+static aot_status copy_joint(explain_view *s, aot_err *err)
 {
     const aot_graph *joint;
     aot_graph *copy = NULL;
     aot_model *m = aot_app_model(s->v->app);
     AOT_TRY(aot_model_cut_graph(m, s->v->unit, &joint, err));
     aot_sb text = {0};
+    aot_ctx_free(s->ctx); // of one that was stopped
     aot_print_graph(&text, joint, AOT_PRINT_PLAIN);
     s->ctx = aot_unit_new_ctx(aot_model_unit(m, s->v->unit));
+    aot_progress_begin("reading", "joint", text.n);
     aot_status st = aot_parse_graph(&copy, s->ctx, aot_sb_text(&text), text.n, 1, err);
+    aot_progress_end();
     aot_sb_free(&text);
-    *out = copy;
+    s->joint = copy;
     return st;
 }
 
-static aot_status explain(explain_view *s, aot_err *err)
+static aot_status cut(explain_view *s, aot_err *err)
 {
-    const aot_graph *joint;
     aot_config config;
     aot_partition_in in;
     aot_model *m = aot_app_model(s->v->app);
-    AOT_TRY(copy_joint(s, &joint, err));
     AOT_TRY(aot_model_config(m, s->v->unit, &config, err));
-    aot_partition_inputs(&in, aot_model_unit(m, s->v->unit), joint);
-    AOT_TRY(aot_explain_node(&s->x, &in, &config, s->name, err));
+    aot_partition_inputs(&in, aot_model_unit(m, s->v->unit), s->joint);
+    AOT_TRY(aot_explain_start(&s->x, &in, &config, s->name, err));
     s->has = true;
     return AOT_OK;
 }
 
-static void refresh(explain_view *s)
+/* The next step; what was stopped is tried again when asked for. */
+static void advance(explain_view *s)
 {
     aot_err err = {0};
-    drop(s);
-    s->stale = false;
-    s->version = aot_model_version(aot_app_model(s->v->app), s->v->unit);
-    if (explain(s, &err) != AOT_OK) {
+    aot_status st = AOT_OK;
+    bool more = false;
+    switch (s->phase) {
+    case AT_READING: st = copy_joint(s, &err); break;
+    case AT_CUT: st = cut(s, &err); break;
+    case AT_CHANGES: more = aot_explain_step(&s->x); break;
+    case AT_BUDGETS: more = s->x.changes.n > 0 && aot_explain_budgets_step(&s->x); break;
+    case AT_END: return;
+    }
+    s->stopped = !more && aot_progress_stopped();
+    if (st != AOT_OK && !s->stopped) {
         aot_err_text(&err, s->trouble, sizeof s->trouble);
+        s->phase = AT_END;
+    } else if (!more && !s->stopped) {
+        s->phase++;
+        s->cols = 0; // there is more to tell
     }
 }
 
 static void show(explain_view *s, const char *name)
 {
     char *copy = aot_xstrdup(name);
+    drop(s);
     free(s->name);
     s->name = copy;
-    s->stale = true;
+    s->version = aot_model_version(aot_app_model(s->v->app), s->v->unit);
     aot_lines_clear(&s->lines);
     aot_lines_end(&s->lines, 0);
 }
@@ -167,6 +188,30 @@ static void add_rules(explain_view *s)
     pair(s, "knapsack", AOT_STYLE_NORMAL, aot_sb_text(&text));
     aot_sb_free(&text);
     aot_arena_free(a);
+}
+
+static const char *phase_words(const explain_view *s)
+{
+    static const char *const words[] = {[AT_READING] = "Reading the joint graph",
+                                        [AT_CUT] = "Cutting it",
+                                        [AT_CHANGES] = "Trying changes, each with a cut of its own",
+                                        [AT_BUDGETS] = "Cutting at other budgets",
+                                        [AT_END] = ""};
+    return words[s->phase];
+}
+
+/* In its place what is still being done, so that no line moves when it is there. */
+static void add_budgets(explain_view *s)
+{
+    aot_sb text = {0};
+    bool all = s->phase == AT_END;
+    if (all) {
+        explain_budget_words(&text, &s->x);
+    } else {
+        aot_sb_addf(&text, s->stopped ? "stopped (%s); Enter goes on" : "%s ...", phase_words(s));
+    }
+    pair(s, "budget", all ? AOT_STYLE_NORMAL : AOT_STYLE_NOTICE, aot_sb_text(&text));
+    aot_sb_free(&text);
 }
 
 /* Edges of the chain; Enter explains the value that one leads to. */
@@ -270,11 +315,12 @@ static void fill(explain_view *s, int cols)
     const aot_graph *g = x->p->cut;
     uint32_t row = aot_list_row(&s->lines.list);
     char bytes[64], flops[32], line[200];
+    bool all = s->phase > AT_CHANGES;
     s->cols = cols;
     aot_lines_clear(&s->lines);
     add_value(s);
     add_rules(s);
-    if (x->changes.n) {
+    if (all && x->changes.n) {
         snprintf(line, sizeof line, "now saved %s, recompute %s; * another verdict; Enter sets one",
                  aot_saved_text(x->p, bytes, sizeof bytes),
                  aot_chart_value(flops, sizeof flops, AOT_CHART_FLOPS, x->p->recompute_flops));
@@ -282,7 +328,8 @@ static void fill(explain_view *s, int cols)
         aot_lines_add(&s->lines, AOT_STYLE_DIM, line);
         add_smallest(s);
     }
-    for (int flips = 1; flips >= 0; flips--) { // those that flip it first
+    add_budgets(s);
+    for (int flips = all ? 1 : -1; flips >= 0; flips--) { // those that flip it first
         for (uint32_t i = 0; i < x->changes.n; i++) {
             if (explain_flips(x, &x->changes.d[i]) == flips) {
                 add_change(s, i);
@@ -346,16 +393,17 @@ static void title(aot_view *v, aot_sb *left, aot_sb *right)
 static void draw(aot_view *v, aot_canvas *c, int y, int rows)
 {
     explain_view *s = state(v);
-    if (!s->stale && aot_model_version(aot_app_model(v->app), v->unit) != s->version) {
-        s->stale = true;
-    }
-    if (s->stale) {
-        aot_canvas_put(c, y + 1, 2, AOT_STYLE_NOTICE,
-                       "Trying changes, each with a cut of its own ...");
-        return;
+    if (aot_model_version(aot_app_model(v->app), v->unit) != s->version) {
+        drop(s);
+        s->version = aot_model_version(aot_app_model(v->app), v->unit);
     }
     if (!s->has) {
-        aot_lines_draw_text(c, y + 1, 1, rows - 1, c->cols - 2, AOT_STYLE_NOTICE, s->trouble);
+        bool trouble = s->trouble[0] != 0;
+        char words[80];
+        snprintf(words, sizeof words, s->stopped ? "Stopped (%s); Enter goes on" : "%s ...",
+                 phase_words(s));
+        aot_lines_draw_text(c, y + 1, trouble ? 1 : 2, rows - 1, c->cols - 2, AOT_STYLE_NOTICE,
+                            trouble ? s->trouble : words);
         return;
     }
     if (s->cols != c->cols - 2) {
@@ -367,8 +415,8 @@ static void draw(aot_view *v, aot_canvas *c, int y, int rows)
 static bool work(aot_view *v)
 {
     explain_view *s = state(v);
-    if (s->stale) {
-        refresh(s);
+    if (s->phase != AT_END && !s->stopped) {
+        advance(s);
         return true;
     }
     return aot_list_work(&s->lines.list, AOT_SLICE_NS);
@@ -388,8 +436,11 @@ static void apply(explain_view *s, const aot_change *c)
 
 static void open_selected(explain_view *s)
 {
-    uint32_t link = aot_lines_link_at(&s->lines);
-    if (!s->has || link == AOT_NO_LINK) {
+    uint32_t link = s->has ? aot_lines_link_at(&s->lines) : AOT_NO_LINK;
+    if (s->stopped && link == AOT_NO_LINK) {
+        s->stopped = false;
+        s->cols = 0;
+    } else if (!s->has || link == AOT_NO_LINK) {
         aot_app_say(s->v->app, "Enter follows lines that name a value, and sets changes");
     } else if (link >= CHANGE_LINK) {
         apply(s, &s->x.changes.d[link - CHANGE_LINK]);

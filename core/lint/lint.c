@@ -123,11 +123,13 @@ static void lint_read_after_mutation(lint *l)
     uint8_t *written = overwritten_inputs(l), *needed = aot_needed_nodes(l->p->backward);
     for (uint32_t i = 0; i < l->p->n_saved; i++) {
         aot_node_id id = l->p->saved[i], primal = aot_node_primal(l->g, id);
+        if (primal == AOT_NO_NODE || !written[primal]) {
+            continue; // few are left, each of which is looked for
+        }
         aot_node_id taken = aot_graph_find(l->p->backward, name_of(l, id));
         // not so a batch norm's running statistics: computed again in training, it does not read
         // them
-        bool read = taken == AOT_NO_NODE || needed[taken];
-        if (primal != AOT_NO_NODE && written[primal] && read) {
+        if (taken == AOT_NO_NODE || needed[taken]) {
             const char *via =
                 id == primal ? ""
                              : aot_arena_printf(l->g->ctx->arena, " through %s", name_of(l, id));

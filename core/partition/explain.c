@@ -11,11 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "partition/explain_path.h"
-#include "partition/internal.h"
+#include "partition/explain_trials.h"
 
 void aot_explain_free(aot_explain *x)
 {
+    if (x->trials != NULL) {
+        aot_partition_release(x->trials->p);
+        aot_partitioner_free(x->trials->pr);
+        aot_vec_free(&x->trials->found);
+        free(x->trials);
+    }
     aot_vec_free(&x->saved_above);
     aot_vec_free(&x->readers);
     aot_vec_free(&x->changes);
@@ -88,14 +95,8 @@ static void collect_readers(aot_explain *x)
 /* ---- changes -----------------------------------------------------------------------------------
  */
 
-typedef struct trial {
-    aot_partitioner *pr;
-    const aot_config *config;
-    aot_str name;
-} trial;
-
 /* With another tag or weight on the value; NULL if that cannot be cut. */
-static aot_partition *cut_with(const trial *t, aot_what_if w, const aot_config *config,
+static aot_partition *cut_with(const explain_trials *t, aot_what_if w, const aot_config *config,
                                aot_err *err)
 {
     aot_partition *p = NULL;
@@ -125,56 +126,61 @@ static void add_change(aot_explain *x, const char *what, const aot_partition *p,
     aot_vec_push(&x->changes, r);
 }
 
-static void try_tags(aot_explain *x, const trial *t)
+static const struct {
+    uint8_t policy;
+    const char *what;
+} tags[] = {{AOT_POLICY_NONE, "no tag"}, // the least first
+            {AOT_POLICY_MUST_SAVE, "tag MUST_SAVE"},
+            {AOT_POLICY_MUST_RECOMPUTE, "tag MUST_RECOMPUTE"}};
+static const char *const switches[] = {"ban_recompute_used_far_apart",
+                                       "ban_recompute_long_fusible_chains",
+                                       "ban_recompute_materialized_backward",
+                                       "ban_recompute_not_in_allowlist",
+                                       "ban_recompute_reductions",
+                                       "recompute_views",
+                                       "treat_parameters_as_free_to_save",
+                                       "aggressive_recomputation"};
+enum { N_TAGS = sizeof tags / sizeof *tags, N_SWITCHES = sizeof switches / sizeof *switches };
+
+/* Nothing is kept of one that was stopped. */
+static void keep_change(aot_explain *x, const char *what, aot_partition *p, const aot_err *err)
 {
-    static const struct {
-        uint8_t policy;
-        const char *what;
-    } tags[] = {{AOT_POLICY_NONE, "no tag"}, // the least first
-                {AOT_POLICY_MUST_SAVE, "tag MUST_SAVE"},
-                {AOT_POLICY_MUST_RECOMPUTE, "tag MUST_RECOMPUTE"}};
-    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
-        if (tags[i].policy != x->p->nodes[x->id].policy) {
-            aot_err err = {0};
-            aot_what_if w = {.weight = -1, .sets_policy = true, .policy = tags[i].policy};
-            aot_partition *p = cut_with(t, w, t->config, &err);
-            add_change(x, tags[i].what, p, &err);
-            aot_partition_release(p);
-        }
+    if (p != NULL || !aot_progress_stopped()) {
+        add_change(x, what, p, err);
+    }
+    aot_partition_release(p);
+}
+
+static void try_tag(aot_explain *x, const explain_trials *t, int i)
+{
+    if (tags[i].policy != x->p->nodes[x->id].policy) {
+        aot_err err = {0};
+        aot_what_if w = {.weight = -1, .sets_policy = true, .policy = tags[i].policy};
+        aot_partition *p = cut_with(t, w, &t->config, &err);
+        keep_change(x, tags[i].what, p, &err);
     }
 }
 
-static void try_settings(aot_explain *x, const trial *t)
+static void try_setting(aot_explain *x, const explain_trials *t, int i)
 {
-    static const char *const switches[] = {"ban_recompute_used_far_apart",
-                                           "ban_recompute_long_fusible_chains",
-                                           "ban_recompute_materialized_backward",
-                                           "ban_recompute_not_in_allowlist",
-                                           "ban_recompute_reductions",
-                                           "recompute_views",
-                                           "treat_parameters_as_free_to_save",
-                                           "aggressive_recomputation"};
     aot_ctx *c = x->p->cut->ctx;
-    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
-        const aot_config_row *row = aot_config_find(switches[i]);
-        bool was = *(const bool *)((const char *)t->config + row->offset);
-        const char *what = aot_arena_printf(c->arena, "%s=%s", row->name, was ? "False" : "True");
-        aot_config config = *t->config;
-        aot_err err = {0};
-        aot_partition *p = NULL;
-        if (aot_config_set(&config, what, &err) != AOT_OK ||
-            aot_partitioner_solve(t->pr, &p, &config, NULL, 0, &err) != AOT_OK) {
-            p = NULL;
-        }
-        add_change(x, what, p, &err);
-        aot_partition_release(p);
+    const aot_config_row *row = aot_config_find(switches[i]);
+    bool was = *(const bool *)((const char *)&t->config + row->offset);
+    const char *what = aot_arena_printf(c->arena, "%s=%s", row->name, was ? "False" : "True");
+    aot_config config = t->config;
+    aot_err err = {0};
+    aot_partition *p = NULL;
+    if (aot_config_set(&config, what, &err) != AOT_OK ||
+        aot_partitioner_solve(t->pr, &p, &config, NULL, 0, &err) != AOT_OK) {
+        p = NULL;
     }
+    keep_change(x, what, p, &err);
 }
 
 /* ---- the limit of the weight
  * --------------------------------------------------------------------- */
 
-static void find_limit(aot_explain *x, const trial *t)
+static void find_limit(aot_explain *x, const explain_trials *t)
 {
     const aot_node_info *n = &x->p->nodes[x->id];
     aot_err err = {0};
@@ -185,7 +191,7 @@ static void find_limit(aot_explain *x, const trial *t)
         return;
     }
     aot_what_if w = {.weight = saved ? AOT_WEIGHT_INF : 0};
-    aot_partition *p = cut_with(t, w, t->config, &err);
+    aot_partition *p = cut_with(t, w, &t->config, &err);
     if (p == NULL) {
         return; /* no other value can take its place */
     }
@@ -198,13 +204,13 @@ static void find_limit(aot_explain *x, const trial *t)
 
 /* The first weight with another verdict, from the limit on: at a tie the cut nearest to the
  * backward is taken, so the limit itself may do. */
-static void find_flip_weight(aot_explain *x, const trial *t)
+static void find_flip_weight(aot_explain *x, const explain_trials *t)
 {
     bool saved = x->p->nodes[x->id].verdict == AOT_V_SAVED;
     for (int i = 0; i < 2 && x->weight_limit > 0 && x->flip_weight < 0; i++) {
         aot_err err = {0};
         aot_what_if w = {.weight = x->weight_limit + (saved ? i : -i)};
-        aot_partition *p = cut_with(t, w, t->config, &err);
+        aot_partition *p = cut_with(t, w, &t->config, &err);
         if (p != NULL &&
             verdict_of(p, aot_node_name(x->p->cut, x->id)) != x->p->nodes[x->id].verdict) {
             x->flip_weight = w.weight;
@@ -238,39 +244,79 @@ static void find_item(aot_explain *x)
     }
 }
 
+/* What follows from the cut alone. */
+static void find_facts(aot_explain *x)
+{
+    const aot_partition *p = x->p;
+    const aot_node_info *n = &p->nodes[x->id];
+    x->near = n->dist > 100 ? 100 : n->dist < 1 ? 1 : n->dist;
+    x->weighed = n->weight > 0 && n->weight != AOT_WEIGHT_INF &&
+                 aot_meta_get(p->cut->ctx, aot_node_at(p->cut, x->id)->meta)->val == AOT_VAL_TENSOR;
+    aot_graph_link_once(p->cut);
+    if (n->verdict == AOT_V_RECOMPUTED) {
+        collect_saved_above(x);
+    }
+    collect_readers(x);
+    explain_find_path(x);
+    explain_find_source(x);
+    find_item(x);
+}
+
+aot_status aot_explain_start(aot_explain *out, const aot_partition_in *in, const aot_config *config,
+                             const char *name, aot_err *err)
+{
+    aot_explain x = {.weight_limit = -1, .flip_weight = -1, .flip_change = AOT_NO_CHANGE};
+    explain_trials *t = aot_xcalloc(1, sizeof *t);
+    x.trials = t;
+    t->pr = aot_partitioner_new(in);
+    t->config = *config;
+    aot_status status = aot_partitioner_solve(t->pr, &t->p, config, NULL, 0, err);
+    if (status == AOT_OK) {
+        x.p = t->p;
+        x.id = aot_graph_find(x.p->cut, name);
+        status = x.id == AOT_NO_NODE ? no_such_value(x.p->cut, name, err) : AOT_OK;
+    }
+    if (status != AOT_OK) {
+        aot_explain_free(&x);
+        return status;
+    }
+    t->name = aot_node_at(x.p->cut, x.id)->name;
+    find_facts(&x);
+    *out = x;
+    return AOT_OK;
+}
+
+bool aot_explain_step(aot_explain *x)
+{
+    explain_trials *t = x->trials;
+    aot_verdict v = (aot_verdict)x->p->nodes[x->id].verdict;
+    bool changes = v == AOT_V_SAVED || v == AOT_V_RECOMPUTED || v == AOT_V_FORWARD_ONLY;
+    int last = changes ? 1 + N_TAGS + N_SWITCHES : 1;
+    if (t->next >= last) {
+        return false;
+    }
+    if (t->next == 0) {
+        find_limit(x, t);
+        find_flip_weight(x, t);
+    } else if (t->next <= N_TAGS) {
+        try_tag(x, t, t->next - 1);
+    } else {
+        try_setting(x, t, t->next - 1 - N_TAGS);
+    }
+    if (aot_progress_stopped()) {
+        return false;
+    }
+    if (++t->next == last) {
+        find_flip_change(x);
+    }
+    return t->next < last;
+}
+
 aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in, const aot_config *config,
                             const char *name, aot_err *err)
 {
-    aot_explain x = {.flip_weight = -1, .flip_change = AOT_NO_CHANGE};
-    aot_partition *p;
-    AOT_TRY(aot_partition_run(&p, in, config, err));
-    x.p = p;
-    x.id = aot_graph_find(p->cut, name);
-    if (x.id == AOT_NO_NODE) {
-        return no_such_value(p->cut, name, err);
+    AOT_TRY(aot_explain_start(out, in, config, name, err));
+    while (aot_explain_step(out)) {
     }
-    const aot_node_info *n = &p->nodes[x.id];
-    trial t = {aot_partitioner_new(in), config, aot_node_at(p->cut, x.id)->name};
-    x.near = n->dist > 100 ? 100 : n->dist < 1 ? 1 : n->dist;
-    x.weighed = n->weight > 0 && n->weight != AOT_WEIGHT_INF &&
-                aot_meta_get(p->cut->ctx, aot_node_at(p->cut, x.id)->meta)->val == AOT_VAL_TENSOR;
-    aot_graph_link_once(p->cut);
-    if (n->verdict == AOT_V_RECOMPUTED) {
-        collect_saved_above(&x);
-    }
-    collect_readers(&x);
-    explain_find_path(&x);
-    explain_find_source(&x);
-    find_item(&x);
-    find_limit(&x, &t);
-    find_flip_weight(&x, &t);
-    if (n->verdict == AOT_V_SAVED || n->verdict == AOT_V_RECOMPUTED ||
-        n->verdict == AOT_V_FORWARD_ONLY) {
-        try_tags(&x, &t);
-        try_settings(&x, &t);
-        find_flip_change(&x);
-    }
-    aot_partitioner_free(t.pr);
-    *out = x;
     return AOT_OK;
 }

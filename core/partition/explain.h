@@ -63,21 +63,31 @@ typedef struct aot_explain {
     AOT_VEC(aot_node_id) around;
     /* the value, then on to the nearest it is made from that has a source line; empty: none has */
     AOT_VEC(aot_node_id) source;
-    /* ascending, from 0 to 1000; empty unless aot_explain_budgets was asked */
+    /* ascending, from 0 to 1000; empty until aot_explain_budgets_step found them all */
     AOT_VEC(aot_budget_range) budgets;
     uint32_t item;               /* its row among p->items; UINT32_MAX: none */
+    struct explain_trials *trials; /* what is still to be tried, and who cuts */
 } aot_explain;
 
-/* Cuts the graph as it is and once for each change. name: of a node in the joint graph (a value
- * that CSE merged away is not found). Everything belongs to in->joint->ctx, but for the lists.
- * Errors: those of aot_partition_run; E_USAGE (no such value: names near ones).
- * Cost: about fifteen cuts by one partitioner. */
+/* Cuts the graph as it is and finds what follows from that; what changes would do is found by
+ * aot_explain_step, the budgets by aot_explain_budgets_step, one cut each time. name: of a node in
+ * the joint graph (a value that CSE merged away is not found). in is copied, what it points to is
+ * borrowed until aot_explain_free; the graph that is cut and all texts belong to in->joint->ctx.
+ * Errors: those of aot_partition_run; E_USAGE (no such value: names near ones). */
+AOT_NODISCARD aot_status aot_explain_start(aot_explain *out, const aot_partition_in *in,
+                                           const aot_config *config, const char *name,
+                                           aot_err *err);
+/* Tries the next change. False: all were tried, or one who watches stopped this one
+ * (aot_progress_stopped), which is then tried by the next call. */
+bool aot_explain_step(aot_explain *x);
+/* The next budget: 41 are cut, and between neighbours that differ it is bisected down to 0.001. At
+ * any time after aot_explain_start. False as above. */
+bool aot_explain_budgets_step(aot_explain *x);
+/* Start and all steps. Cost: about fifteen cuts by one partitioner. */
 AOT_NODISCARD aot_status aot_explain_node(aot_explain *out, const aot_partition_in *in,
                                           const aot_config *config, const char *name, aot_err *err);
-/* How the value ends at each memory budget: 41 budgets are cut, and between neighbours that differ
- * it is bisected down to 0.001. x is of aot_explain_node with the same in and config. Cost: 41 cuts
- * of one partitioner, and ten for each change. */
-void aot_explain_budgets(aot_explain *x, const aot_partition_in *in, const aot_config *config);
+/* How the value ends at each memory budget. Cost: 41 cuts, and ten for each change. */
+void aot_explain_budgets(aot_explain *x);
 void aot_explain_free(aot_explain *x);
 
 #endif

@@ -3,82 +3,95 @@
  * bisected.
  *
  *     0 ... 425 recomputed | 426 ... 1000 saved */
-#include "partition/explain.h"
-#include "partition/partitioner.h"
+#include "partition/explain_trials.h"
 
-enum { ALL = 1000, GRID = 25, STEPS = ALL / GRID };
+#include "base/progress.h"
 
-typedef struct ladder {
-    aot_partitioner *pr;
-    const aot_config *config;
-    const char *name;
-} ladder;
+enum { ALL = 1000, GRID = 25 };
 
-typedef struct end {
-    int at; /* thousandths */
-    aot_verdict verdict;
-    bool failed;
-} end;
-
-static end end_at(const ladder *k, int at)
+/* False: it was stopped. */
+static bool end_at(const explain_trials *t, int at, budget_end *out)
 {
-    aot_config c = *k->config;
+    aot_config c = t->config;
     aot_partition *p = NULL;
     aot_err ignored = {0};
-    end e = {.at = at, .verdict = AOT_V_DEAD};
+    budget_end e = {.at = at, .verdict = AOT_V_DEAD};
     c.activation_memory_budget = (double)at / ALL;
-    e.failed = aot_partitioner_solve(k->pr, &p, &c, NULL, 0, &ignored) != AOT_OK;
+    e.failed = aot_partitioner_solve(t->pr, &p, &c, NULL, 0, &ignored) != AOT_OK;
+    if (e.failed && aot_progress_stopped()) {
+        return false;
+    }
     if (!e.failed) {
-        aot_node_id id = aot_graph_find(p->cut, k->name);
+        aot_node_id id = aot_graph_find(p->cut, aot_text(p->cut->ctx, t->name));
         e.verdict = id == AOT_NO_NODE ? AOT_V_DEAD : (aot_verdict)p->nodes[id].verdict;
     }
     aot_partition_release(p);
-    return e;
+    *out = e;
+    return true;
 }
 
-static bool differ(end a, end b)
+static bool differ(budget_end a, budget_end b)
 {
     return a.verdict != b.verdict || a.failed != b.failed;
 }
 
-static void add(aot_explain *x, end e)
+static void take(explain_trials *t, budget_end e)
 {
-    aot_budget_range *last = x->budgets.n > 0 ? &x->budgets.d[x->budgets.n - 1] : NULL;
+    aot_budget_range *last = t->found.n > 0 ? &t->found.d[t->found.n - 1] : NULL;
     if (last != NULL && last->verdict == e.verdict && last->failed == e.failed) {
         last->to = e.at;
     } else {
-        aot_vec_push(&x->budgets, ((aot_budget_range){e.at, e.at, e.verdict, e.failed}));
+        aot_vec_push(&t->found, ((aot_budget_range){e.at, e.at, e.verdict, e.failed}));
     }
+    t->low = e;
+    t->begun = true;
 }
 
-/* Adds what lies between two ends that were cut: each place where neighbours in thousandths
- * differ. */
-static void add_between(aot_explain *x, const ladder *k, end lo, end hi)
+/* What was cut above `low` is taken, as far as nothing is to be found between. */
+static void take_known(explain_trials *t)
 {
-    end todo[16] = {hi}; // one for each halving of the grid's step
-    int n = 1;
-    while (n > 0) {
-        end next = todo[n - 1];
-        if (next.at - lo.at > 1 && differ(lo, next)) {
-            todo[n++] = end_at(k, (lo.at + next.at) / 2);
-            continue;
+    while (t->n_above > 0) {
+        budget_end next = t->above[t->n_above - 1];
+        if (next.at - t->low.at > 1 && differ(t->low, next)) {
+            return;
         }
-        add(x, next);
-        lo = next;
-        n--;
+        take(t, next);
+        t->n_above--;
     }
 }
 
-void aot_explain_budgets(aot_explain *x, const aot_partition_in *in, const aot_config *config)
+bool aot_explain_budgets_step(aot_explain *x)
 {
-    ladder k = {aot_partitioner_new(in), config, aot_node_name(x->p->cut, x->id)};
-    end before = end_at(&k, 0);
-    x->budgets.n = 0;
-    add(x, before);
-    for (int i = 1; i <= STEPS; i++) {
-        end next = end_at(&k, i * GRID);
-        add_between(x, &k, before, next);
-        before = next;
+    explain_trials *t = x->trials;
+    budget_end e;
+    if (x->budgets.n > 0) {
+        return false;
     }
-    aot_partitioner_free(k.pr);
+    int at = !t->begun        ? 0
+             : t->n_above > 0 ? (t->low.at + t->above[t->n_above - 1].at) / 2
+                              : t->low.at + GRID;
+    if (!end_at(t, at, &e)) {
+        return false;
+    }
+    if (!t->begun) {
+        take(t, e);
+        return true;
+    }
+    t->above[t->n_above++] = e;
+    take_known(t);
+    if (t->n_above > 0 || t->low.at < ALL) {
+        return true;
+    }
+    x->budgets.d = t->found.d; // its now
+    x->budgets.n = t->found.n;
+    x->budgets.cap = t->found.cap;
+    t->found.d = NULL;
+    t->found.n = t->found.cap = 0;
+    return false;
+}
+
+void aot_explain_budgets(aot_explain *x)
+{
+    while (aot_explain_budgets_step(x)) {
+    }
 }

@@ -3,6 +3,7 @@
 #define AOT_PARTITION_INTERNAL_H
 
 #include "partition/partition.h"
+#include "partition/steps.h"
 
 /* What is known of each node of one graph, besides the graph itself. */
 typedef struct part_meta {
@@ -189,6 +190,8 @@ void part_complete_symbols(const part *p, const part_ids *saved, part_ids *sym);
 AOT_NODISCARD aot_status part_front(part *p, bool by_default);
 
 /* ---- partition.c ---- */
+/* E_PIPELINE where one who watches asked to stop. */
+AOT_NODISCARD aot_status part_goes_on(const part *p, part_at at);
 /* From the front to a partition in p->out (zeroed), whose graphs belong to the context. by_default:
  * asked for the default partitioner. */
 AOT_NODISCARD aot_status part_cut_in_two(part *p, bool by_default);

@@ -17,8 +17,10 @@
 #endif
 
 #include "base/arena.h"
+#include "base/progress.h"
 #include "base/vec.h"
 #include "partition/knapsack_ilp.h"
+#include "partition/steps.h"
 
 enum { UNITS = 10000 };
 
@@ -190,9 +192,14 @@ static dp_table dp_fill(const aot_knapsack *k, int64_t max)
     float *best = aot_xcalloc(size, sizeof *best), *next = aot_xcalloc(size, sizeof *next);
     int64_t top = 0;
     dp_rows(&t, k, max);
-    for (uint32_t i = 0; i < t.n_rows; i++) {
+    bool goes_on = true;
+    for (uint32_t i = 0; i < t.n_rows && goes_on; i++) {
         top = raise_row(&best, &next, top, max, units(k->memory[i]), (float)k->runtime[i],
                         t.changed + t.rows[i].at);
+        goes_on = aot_progress_at(PART_AT_KNAPSACK);
+    }
+    if (!goes_on) { // nobody will believe it, but it will be walked
+        memset(t.changed, 0, t.bytes - t.n_rows * sizeof *t.rows);
     }
     for (int64_t j = top + 1; j <= max; j++) {
         best[j] = best[top];
@@ -445,6 +452,9 @@ static aot_status hirschberg(aot_knapsack_memo *m, aot_knapsack_choice *out, con
         }
         uint32_t middle = s.start + (s.end - s.start) / 2;
         int64_t size = s.capacity + 1, split = 0;
+        if (!aot_progress_at(PART_AT_KNAPSACK)) {
+            break; // nobody will believe it
+        }
         best_row(left, other, size, k, middle, s.end);
         best_row(right, other, size, k, s.start, middle);
         for (int64_t j = 0; j < size; j++) {
@@ -504,6 +514,15 @@ const char *aot_knapsack_name(unsigned i)
     return i < N_SOLVERS ? solvers[i].name : NULL;
 }
 
+/* A table that was not filled is not kept. */
+static aot_status stopped(aot_knapsack_memo *memo, aot_err *err)
+{
+    if (memo != NULL) {
+        forget(memo);
+    }
+    return AOT_FAIL(err, AOT_E_PIPELINE, "solving was stopped");
+}
+
 aot_status aot_knapsack_solve(aot_knapsack_choice *out, const aot_knapsack *k, const char *solver,
                               aot_err *err)
 {
@@ -520,7 +539,8 @@ aot_status aot_knapsack_solve_with(aot_knapsack_memo *memo, aot_knapsack_choice 
     out->runtime = 0;
     for (unsigned i = 0; i < N_SOLVERS; i++) {
         if (strcmp(solvers[i].name, solver) == 0) {
-            return solvers[i].solve(memo, out, k, err);
+            AOT_TRY(solvers[i].solve(memo, out, k, err));
+            return aot_progress_stopped() ? stopped(memo, err) : AOT_OK;
         }
     }
     return AOT_FAIL(err, AOT_E_UNSUPPORTED,

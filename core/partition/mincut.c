@@ -246,6 +246,7 @@ aot_status part_solve(part *p, const part_cut_options *o, const uint8_t *dont_ba
     part_cut c = {.ban = AOT_NEW_ARRAY(a, uint8_t, n + 1),
                   .ban_asked = AOT_NEW_ARRAY(a, uint8_t, n + 1)};
     banner b = {.p = p, .o = o, .dont_ban = dont_ban, .c = &c};
+    AOT_TRY(part_goes_on(p, dont_ban != NULL ? PART_AT_FOURTH_CUT : PART_AT_CUT));
     find_bans(&b);
     part_network x = {.g = p->g,
                       .weight = p->weight,

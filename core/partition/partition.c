@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/progress.h"
 #include "partition/internal.h"
 #include "partition/times.h"
 
@@ -140,10 +141,17 @@ static aot_status choose(part *p, bool by_default, part_ids *saved, part_ids *sy
     return by_default ? part_choose_default(p, saved, sym) : choose_by_cut(p, saved, sym);
 }
 
+aot_status part_goes_on(const part *p, part_at at)
+{
+    return aot_progress_at(at) ? AOT_OK
+                               : AOT_FAIL(p->err, AOT_E_PIPELINE, "solving was stopped");
+}
+
 /* From the choice to both graphs; the cut graph's facts are taken before the plans are
  * rewritten. */
 static aot_status build(part *p, part_ids *saved, part_ids *sym, part_plan *fw, part_plan *bw)
 {
+    AOT_TRY(part_goes_on(p, PART_AT_MODULES));
     AOT_TRY(part_plan_modules(p, saved, sym, fw, bw));
     if (p->out->used_default_partition) {
         part_drop_dead_collectives(p, fw);

@@ -364,7 +364,7 @@ aot_status aot_partitioner_solve(aot_partitioner *pr, aot_partition **out, const
     aot_arena *a = aot_arena_new();
     aot_what_if *all;
     uint32_t n_all;
-    aot_progress_begin("solving", NULL, 0);
+    aot_progress_begin("solving", NULL, PART_AT_END);
     aot_status status = all_tags(pr, config, tags, n_tags, &all, &n_all, a, err);
     if (status == AOT_OK) {
         status = solve_tagged(pr, out, config, all, n_all, err);
@@ -381,6 +381,7 @@ aot_status aot_partition_run(aot_partition **out, const aot_partition_in *in,
     aot_arena *a = aot_arena_new();
     aot_what_if *all;
     uint32_t n_all;
+    aot_progress_begin("solving", NULL, PART_AT_END);
     aot_status status = all_tags(pr, config, NULL, 0, &all, &n_all, a, err);
     if (status == AOT_OK) {
         aot_arena *of_ctx = in->joint->ctx->arena;
@@ -388,6 +389,7 @@ aot_status aot_partition_run(aot_partition **out, const aot_partition_in *in,
         status = cut(pr, p, of_ctx, config, all, n_all, err);
         *out = status == AOT_OK ? p : *out;
     }
+    aot_progress_end();
     aot_arena_free(a);
     aot_partitioner_free(pr);
     return status;

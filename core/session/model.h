@@ -118,6 +118,9 @@ AOT_NODISCARD aot_status aot_model_runtime(aot_model *m, size_t unit, const aot_
  * its selection matches nothing. That the edits contradict each other is aot_model_partition's
  * error. */
 AOT_NODISCARD aot_status aot_model_edit(aot_model *m, size_t unit, const char *line, aot_err *err);
+/* As if the last edit, made since the unit was last cut, had never been asked for: what was cut
+ * before is there at once. For an edit whose cut was stopped. */
+void aot_model_take_back(aot_model *m, size_t unit);
 bool aot_model_undo(aot_model *m, size_t unit); /* false: there is nothing to undo */
 bool aot_model_redo(aot_model *m, size_t unit);
 size_t aot_model_n_edits(const aot_model *m, size_t unit); /* in force; those behind were undone */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "session/hints.h"
 #include "session/model_internal.h"
 
@@ -12,6 +13,7 @@ static void forget_derived(slot *s, bool passes, bool retraced)
 {
     static const aot_err none = {0};
     s->version++;
+    s->before_stands = !passes && !retraced;
     aot_partition_release(s->partition_before);
     s->partition_before = s->partition;
     s->partition = NULL;
@@ -147,16 +149,28 @@ aot_status aot_model_edit(aot_model *m, size_t unit, const char *line, aot_err *
     }
     follow_edits(m, unit, &was);
     bool tags = s->edits->d[s->edits->n - 1].kind != AOT_UNIT_EDIT_SET;
-    if (tags && aot_model_partition(m, unit, &p, &mine) == AOT_E_USAGE) { // as if never asked
-        static const aot_err none = {0};
-        aot_edits_drop(s->edits);
-        s->partition = s->partition_before;
-        s->partition_before = NULL;
-        s->partition_tried = s->partition != NULL;
-        s->partition_err = none;
+    aot_status st = tags ? aot_model_partition(m, unit, &p, &mine) : AOT_OK;
+    if (st == AOT_E_USAGE || (st != AOT_OK && aot_progress_stopped())) { // as if never asked
+        aot_model_take_back(m, unit);
         return aot_model_take_err(&mine, err);
     }
     return AOT_OK;
+}
+
+void aot_model_take_back(aot_model *m, size_t unit)
+{
+    static const aot_err none = {0};
+    slot *s = aot_model_slot(m, unit);
+    if (!s->before_stands) { // another graph was cut then
+        (void)aot_model_undo(m, unit);
+        return;
+    }
+    aot_edits_drop(s->edits);
+    aot_partition_release(s->partition);
+    s->partition = s->partition_before;
+    s->partition_before = NULL;
+    s->partition_tried = s->partition != NULL;
+    s->partition_err = none;
 }
 
 aot_status aot_model_restore_edits(aot_model *m, size_t unit, const char *const *lines, size_t n,

@@ -27,6 +27,7 @@ typedef struct slot {
     aot_partitioner *partitioner; /* NULL: not made */
     bool knows_modules;           /* it was told the parameters' paths */
     aot_partition *partition, *partition_before; /* the latter until the next change */
+    bool before_stands; /* the graph that is cut is still the one that partition_before is of */
     aot_err partition_err;
     bool partition_tried;
     const aot_graph *captured[AOT_N_STAGES]; /* derived from the Dynamo graph */

@@ -272,7 +272,7 @@ static void budgets_at_which_a_value_is_saved_are_found(void **state)
     aot_err err = {0};
     assert_int_equal(aot_explain_node(&x, &f.in, &f.config, "mm", &err), AOT_OK);
     assert_int_equal(x.budgets.n, 0);
-    aot_explain_budgets(&x, &f.in, &f.config);
+    aot_explain_budgets(&x);
     assert_true(x.budgets.n >= 2);
     assert_int_equal(x.budgets.d[0].from, 0);
     assert_int_equal(x.budgets.d[0].verdict, AOT_V_RECOMPUTED);
