@@ -92,14 +92,12 @@ static aot_status one_graph(job *j, const aot_unit *u, const aot_record *r, int 
     }
     if (s == AOT_OK) {
         aot_memory m;
-        uint32_t n;
         aot_cmd_warn_passes(u, j->unit, p->cut, config.backend);
         aot_cmd_warn_assumed(u, j->unit, ctx);
-        const char *const *paths =
-            j->ask.by_set[AOT_MEM_BY_MODULE] ? aot_unit_param_paths(u, joint, &n) : NULL;
         aot_memory_unit x = {.number = k, .label = aot_unit_label(&u->key, label, sizeof label),
                              .title = u->title != NULL ? u->title : "", .p = p, .m = &m};
-        x.modules = paths != NULL ? aot_select_modules(p->cut, paths, n, ctx->arena) : NULL;
+        x.modules = j->ask.by_set[AOT_MEM_BY_MODULE] ? aot_unit_modules(u, p->cut, p, ctx->arena)
+                                                     : NULL;
         aot_walker *w = aot_walker_new(u, r, &j->ask.walk);
         aot_walker_memory(w, &m, p);
         if (j->ask.allocator) {

@@ -307,6 +307,7 @@ static int run(const aot_args *a)
     aot_show_want w = {.json = aot_args_has(a, "json"), .csv = aot_args_has(a, "csv")};
     w.redact = aot_args_has(a, "redact");
     w.by = aot_args_get(a, "by");
+    w.no_fold = aot_args_has(a, "no-fold");
     w.sort = aot_args_get(a, "sort");
     int code = AOT_EXIT_SAME;
     if (aot_args_has(a, "marks")) {
@@ -348,6 +349,8 @@ static const aot_option options[] = {
      "The values that the forward saves for the backward, with size, source and reason."},
     {"by", 0, "KEY", false,
      "With --saved: bytes by line, op, region, reason, type or module, most first."},
+    {"no-fold", 0, NULL, false,
+     "With --by module: each layer for itself; else modules that differ in numbers alone are one."},
     {"sort", 0, "KEY", false,
      "With --saved: by bytes, name, line, op, region, uses or reason; else in PyTorch's order."},
     {"calls", 0, NULL, false,
@@ -400,6 +403,7 @@ const aot_cmd cmd_show = {
                 "aotscope show train.log --unit 0/1 --stage forward\n"
                 "aotscope show train.log --unit 0/1 --stage runtime\n"
                 "aotscope show train.log --saved --set activation_memory_budget=0\n"
+                "aotscope show train.log --saved --by module\n"
                 "aotscope show run.aots --calls\n"
                 "aotscope show train.log --unit '!0' --engine\n"
                 "aotscope show train.log --unit 0/1 --filter 'op:mm saved bytes>1M'\n"

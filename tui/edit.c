@@ -39,7 +39,7 @@ static void what_matches(aot_app *app, size_t unit, const char *line, aot_sb *ou
     aot_unit_edits one = {0};
     aot_select_on on;
     aot_sb names = {0};
-    uint32_t n = 0, n_paths = 0;
+    uint32_t n = 0;
     aot_model *m = aot_app_model(app);
     if (aot_edits_add(&one, line, NULL, 0, NULL) != AOT_OK || one.d[0].kind == AOT_UNIT_EDIT_SET ||
         aot_model_partition(m, unit, &p, NULL) != AOT_OK) {
@@ -48,9 +48,9 @@ static void what_matches(aot_app *app, size_t unit, const char *line, aot_sb *ou
     }
     const aot_select *s = &one.d[0].select;
     aot_arena *a = aot_arena_new();
-    const char *const *paths =
-        s->needs_modules ? aot_unit_param_paths(aot_model_unit(m, unit), p->cut, &n_paths) : NULL;
-    aot_select_begin(&on, p->cut, p, paths ? aot_select_modules(p->cut, paths, n_paths, a) : NULL);
+    aot_select_begin(&on, p->cut, p,
+                     s->needs_modules ? aot_unit_modules(aot_model_unit(m, unit), p->cut, p, a)
+                                      : NULL);
     for (aot_node_id i = 0; i < p->cut->nodes.n; i++) {
         bool tagged =
             aot_node_at(p->cut, i)->kind == AOT_CALL_FUNCTION && !p->nodes[i].backward_made;

@@ -31,9 +31,7 @@ aot_stage aot_export_stage(aot_model *m, size_t unit)
 
 static void find_modules(aot_draw_in *in, const aot_unit *u)
 {
-    uint32_t n;
-    const char *const *paths = aot_unit_param_paths(u, in->part->cut, &n);
-    in->modules = paths ? aot_select_modules(in->part->cut, paths, n, u->arena) : NULL;
+    in->modules = aot_unit_modules(u, in->part->cut, in->part, u->arena);
 }
 
 aot_status aot_export_in(aot_draw_in *in, aot_model *m, size_t unit, const aot_viewer *v,

@@ -20,12 +20,10 @@ static void begin(graph_view *gv, aot_select_on *on, const aot_select *s, const 
                   const aot_partition *p)
 {
     const char *const *modules = NULL;
-    uint32_t n = 0;
     if (s->needs_modules) {
         const aot_unit *u = aot_model_unit(aot_app_model(gv->v->app), gv->v->unit);
-        const char *const *paths = aot_unit_param_paths(u, g, &n);
         gv->modules = gv->modules ? gv->modules : aot_arena_new();
-        modules = paths ? aot_select_modules(g, paths, n, gv->modules) : NULL;
+        modules = aot_unit_modules(u, g, graph_partition(gv), gv->modules);
     }
     aot_select_end(on);
     aot_select_begin(on, g, p, modules);

@@ -23,15 +23,12 @@ static const aot_repeats *repeats(graph_view *gv)
 
 static void find_modules(graph_view *gv, graph_stage *st)
 {
-    uint32_t n = 0;
     const aot_unit *u = aot_model_unit(aot_app_model(gv->v->app), gv->v->unit);
     aot_arena *a = aot_arena_new();
     aot_progress_begin("folding", NULL, 0);
-    const char *const *paths = aot_unit_param_paths(u, st->g, &n);
     const aot_partition *p = graph_partition(gv);
     aot_node_id *cut = aot_view_map(st->g, p);
-    aot_module_folds_find(&st->modules, st->g, p, cut,
-                          paths ? aot_select_modules(st->g, paths, n, a) : NULL);
+    aot_module_folds_find(&st->modules, st->g, p, cut, aot_unit_modules(u, st->g, p, a));
     free(cut);
     aot_progress_end();
     aot_arena_free(a);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/memgroup.h"
 #include "partition/select.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
@@ -82,15 +83,23 @@ const char *aot_saved_key(size_t i)
     return i < sizeof keys / sizeof *keys ? keys[i].name : NULL;
 }
 
+typedef struct keyed {
+    aot_saved_group g;
+    const char *own; // before folding
+} keyed;
+
 static int by_key(const void *x, const void *y)
 {
-    return strcmp(((const aot_saved_group *)x)->key, ((const aot_saved_group *)y)->key);
+    const keyed *a = x, *b = y;
+    int c = strcmp(a->g.key, b->g.key);
+    return c != 0 ? c : strcmp(a->own, b->own);
 }
 
 static int by_bytes(const void *x, const void *y)
 {
     const aot_saved_group *a = x, *b = y;
-    return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes) : by_key(x, y);
+    return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes)
+                                : strcmp(a->key, b->key);
 }
 
 static key_fn *find_key(const char *key)
@@ -114,29 +123,37 @@ const char *aot_saved_group_of(const aot_partition *p, const aot_saved_row *row,
 }
 
 int aot_saved_groups(aot_saved_group **out, const aot_partition *p, const aot_saved_row *rows,
-                     size_t n, const char *key, const char *const *modules, aot_arena *a)
+                     size_t n, const char *key, const char *const *modules, bool fold,
+                     aot_arena *a)
 {
     key_fn *fill = find_key(key);
     if (fill == NULL) {
         return -1;
     }
     aot_saved_group *g = AOT_NEW_ARRAY(a, aot_saved_group, n + 1);
+    keyed *all = aot_xcalloc(n + 1, sizeof *all);
     for (size_t i = 0; i < n; i++) {
-        g[i] = (aot_saved_group){.n = 1, .bytes = rows[i].bytes};
-        g[i].fresh = rows[i].own_bytes;
-        fill(&g[i], p, &rows[i], modules, a);
-    }
-    qsort(g, n, sizeof *g, by_key);
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (kept > 0 && strcmp(g[kept - 1].key, g[i].key) == 0) {
-            g[kept - 1].bytes += g[i].bytes;
-            g[kept - 1].fresh += g[i].fresh;
-            g[kept - 1].n++;
-        } else {
-            g[kept++] = g[i];
+        all[i].g = (aot_saved_group){.n = 1, .n_same = 1, .bytes = rows[i].bytes};
+        all[i].g.fresh = rows[i].own_bytes;
+        fill(&all[i].g, p, &rows[i], modules, a);
+        all[i].own = all[i].g.key;
+        if (fold && fill == by_module) {
+            all[i].g.key = aot_memgroup_folded(a, all[i].own);
         }
     }
+    qsort(all, n, sizeof *all, by_key);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (kept > 0 && strcmp(g[kept - 1].key, all[i].g.key) == 0) {
+            g[kept - 1].bytes += all[i].g.bytes;
+            g[kept - 1].fresh += all[i].g.fresh;
+            g[kept - 1].n_same += strcmp(all[i].own, all[i - 1].own) != 0;
+            g[kept - 1].n++;
+        } else {
+            g[kept++] = all[i].g;
+        }
+    }
+    free(all);
     qsort(g, kept, sizeof *g, by_bytes);
     *out = g;
     return (int)kept;
@@ -241,7 +258,7 @@ bool aot_saved_sort(aot_saved_row *rows, size_t n, const aot_partition *p, const
 
 /* ---- output ---- */
 
-void aot_saved_groups_print(const aot_saved_group *g, size_t n)
+void aot_saved_groups_print(const aot_saved_group *g, size_t n, bool csv)
 {
     static const char *const titles[] = {"saved", "of its own", "values", "by", ""};
     aot_table *t = aot_table_new();
@@ -250,14 +267,23 @@ void aot_saved_groups_print(const aot_saved_group *g, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         aot_table_row(t);
-        aot_table_bytes(t, g[i].bytes);
-        aot_table_bytes(t, g[i].fresh);
+        if (csv) {
+            aot_table_cellf(t, "%lld", (long long)g[i].bytes);
+            aot_table_cellf(t, "%lld", (long long)g[i].fresh);
+        } else {
+            aot_table_bytes(t, g[i].bytes);
+            aot_table_bytes(t, g[i].fresh);
+        }
         aot_table_cellf(t, "%u", g[i].n);
-        aot_table_cell(t, g[i].key);
+        if (g[i].n_same > 1) {
+            aot_table_cellf(t, "%s ×%u", g[i].key, g[i].n_same);
+        } else {
+            aot_table_cell(t, g[i].key);
+        }
         aot_table_cell(t, g[i].detail);
     }
     aot_sb out = {0};
-    aot_table_print(&out, t, 0, 0, 0);
+    aot_table_print(&out, t, csv ? AOT_TABLE_CSV : 0, 0, 0);
     fputs(aot_sb_text(&out), stdout);
     aot_sb_free(&out);
     aot_table_free(t);
@@ -268,9 +294,10 @@ json_t *aot_saved_groups_json(const aot_saved_group *g, size_t n)
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
         json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:I, s:I, s:i}", "by", g[i].key, "detail",
+                              json_pack("{s:s, s:s, s:I, s:I, s:i, s:i}", "by", g[i].key, "detail",
                                         g[i].detail, "bytes", (json_int_t)g[i].bytes, "own_bytes",
-                                        (json_int_t)g[i].fresh, "values", (int)g[i].n));
+                                        (json_int_t)g[i].fresh, "values", (int)g[i].n, "folded",
+                                        (int)g[i].n_same));
     }
     return list;
 }

@@ -18,6 +18,7 @@ typedef struct found {
     AOT_VEC(aot_node_id) ids;
     aot_repeats repeats;    /* of NULL: not folded */
     uint32_t n_hidden;      /* nodes of copies */
+    const char *const *modules; /* by node; NULL: not known or not asked for */
 } found;
 
 static const aot_node_info *info_of(const found *f, aot_node_id id)
@@ -138,12 +139,12 @@ static json_t *to_json(const found *f, size_t unit, const char *filter)
         aot_node_id id = f->ids.d[i];
         json_array_append_new(
             nodes,
-            json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:o}", "name", aot_node_name(f->g, id), "op",
+            json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s?, s:o}", "name", aot_node_name(f->g, id), "op",
                       aot_format_op(op, sizeof op, f->g, id), "type",
                       aot_format_type(type, sizeof type, f->g->ctx, aot_node_at(f->g, id)->meta),
                       "bytes", (json_int_t)bytes_of(f, id), "verdict", verdict_of(f, id), "source",
-                      aot_format_source(source, sizeof source, f->g, id), "tags",
-                      tags_json(f, id)));
+                      aot_format_source(source, sizeof source, f->g, id), "module",
+                      f->modules != NULL ? f->modules[id] : NULL, "tags", tags_json(f, id)));
     }
     json_t *j = json_pack("{s:i, s:s?, s:o}", "unit", (int)unit, "filter", filter, "nodes", nodes);
     json_t *folds = f->repeats.of != NULL ? json_array() : NULL;
@@ -160,17 +161,10 @@ static json_t *to_json(const found *f, size_t unit, const char *filter)
     return j;
 }
 
-static void find(found *f, aot_model *m, size_t unit, const aot_select *s, bool all)
+static void find(found *f, const aot_select *s, bool all)
 {
-    aot_arena *a = aot_arena_new();
-    const char *const *modules = NULL;
     aot_select_on on;
-    if (s->needs_modules) {
-        uint32_t n = 0;
-        const char *const *paths = aot_unit_param_paths(aot_model_unit(m, unit), f->g, &n);
-        modules = paths != NULL ? aot_select_modules(f->g, paths, n, a) : NULL;
-    }
-    aot_select_begin(&on, f->g, f->p, modules);
+    aot_select_begin(&on, f->g, f->p, f->modules);
     for (uint32_t i = 0; i < f->g->nodes.n; i++) {
         bool copy = f->repeats.of != NULL && f->repeats.of[i] < 0;
         if (!copy && (all || aot_select_match(s, &on, i))) {
@@ -178,7 +172,6 @@ static void find(found *f, aot_model *m, size_t unit, const aot_select *s, bool 
         }
     }
     aot_select_end(&on);
-    aot_arena_free(a);
 }
 
 aot_status aot_show_graph(aot_model *m, size_t unit, aot_stage stage, bool needs_partition,
@@ -208,6 +201,7 @@ aot_status aot_show_filtered(aot_model *m, size_t unit, aot_stage stage, const a
     if (how->filter != NULL) {
         AOT_TRY(aot_select_parse(&s, how->filter, err));
     }
+    aot_arena *a = aot_arena_new();
     aot_status st = aot_show_graph(m, unit, stage, s.needs_partition, &f.g, &f.p, err);
     if (st == AOT_OK) {
         f.cut = aot_view_map(f.g, f.p);
@@ -215,7 +209,10 @@ aot_status aot_show_filtered(aot_model *m, size_t unit, aot_stage stage, const a
             f.n_hidden =
                 aot_repeats_find(&f.repeats, f.g, f.p != NULL && f.g == f.p->cut ? f.p : NULL);
         }
-        find(&f, m, unit, &s, how->filter == NULL);
+        if (s.needs_modules || how->units != NULL) {
+            f.modules = aot_unit_modules(aot_model_unit(m, unit), f.g, f.p, a);
+        }
+        find(&f, &s, how->filter == NULL);
         if (f.ids.n == 0 && how->filter != NULL) {
             st = AOT_FAIL(err, AOT_E_RANGE, "--filter '%.160s' matches no node of the %zu",
                           how->filter, f.g->nodes.n);
@@ -233,5 +230,6 @@ aot_status aot_show_filtered(aot_model *m, size_t unit, aot_stage stage, const a
     aot_vec_free(&f.ids);
     aot_repeats_free(&f.repeats);
     aot_select_free(&s);
+    aot_arena_free(a);
     return st;
 }

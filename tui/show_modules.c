@@ -58,10 +58,8 @@ aot_status aot_show_modules(aot_model *m, size_t unit, aot_stage stage, const ao
     AOT_TRY(aot_show_graph(m, unit, stage, false, &g, &p, err));
     aot_arena *a = aot_arena_new();
     aot_module_folds f;
-    uint32_t n = 0;
-    const char *const *paths = aot_unit_param_paths(aot_model_unit(m, unit), g, &n);
     aot_node_id *cut = aot_view_map(g, p);
-    aot_module_folds_find(&f, g, p, cut, paths != NULL ? aot_select_modules(g, paths, n, a) : NULL);
+    aot_module_folds_find(&f, g, p, cut, aot_unit_modules(aot_model_unit(m, unit), g, p, a));
     free(cut);
     if (how->units != NULL) {
         json_array_append_new(how->units, to_json(&f, g, unit));

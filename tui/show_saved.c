@@ -195,11 +195,8 @@ static aot_status show_saved_groups(const aot_unit *u, const aot_partition *p,
                                     aot_show_want *w, aot_arena *a, aot_err *err)
 {
     aot_saved_group *groups;
-    uint32_t n_paths;
-    const char *const *paths = aot_unit_param_paths(u, p->cut, &n_paths);
-    const char *const *modules =
-        paths != NULL ? aot_select_modules(p->cut, paths, n_paths, a) : NULL;
-    int n_groups = aot_saved_groups(&groups, p, rows, n, w->by, modules, a);
+    const char *const *modules = aot_unit_modules(u, p->cut, p, a);
+    int n_groups = aot_saved_groups(&groups, p, rows, n, w->by, modules, !w->no_fold, a);
     if (n_groups < 0) {
         return AOT_FAIL(err, AOT_E_USAGE,
                         "--by takes line, op, region, reason, type or module, not '%s'", w->by);
@@ -208,8 +205,10 @@ static aot_status show_saved_groups(const aot_unit *u, const aot_partition *p,
         json_t *list = aot_saved_groups_json(groups, (size_t)n_groups);
         json_array_append_new(w->units, json_pack("{s:s, s:o}", "label", label, "saved_by", list));
     } else {
-        aot_saved_groups_print(groups, (size_t)n_groups);
-        print_saved_totals(p, n, a);
+        aot_saved_groups_print(groups, (size_t)n_groups, w->csv);
+        if (!w->csv) {
+            print_saved_totals(p, n, a);
+        }
     }
     return AOT_OK;
 }

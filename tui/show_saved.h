@@ -11,6 +11,7 @@ typedef struct aot_show_want {
     bool redact;             /* names and values of the user's are left out */
     bool json, csv, several; /* several: more than one unit, so each gets a head */
     const char *by;          /* --by: saved bytes in groups; NULL */
+    bool no_fold;            /* --no-fold: modules that differ in numbers alone stay apart */
     const char *sort;        /* --sort: order of the saved values; NULL: PyTorch's */
     json_t *units;           /* JSON collects here */
 } aot_show_want;

@@ -85,12 +85,8 @@ static void fill(aot_view *v)
         aot_saved_row *rows = NULL;
         aot_saved_group *groups = NULL;
         size_t n = aot_saved_rows(&rows, p, a);
-        uint32_t n_paths;
-        const char *const *paths =
-            aot_unit_param_paths(aot_model_unit(m, v->unit), p->cut, &n_paths);
-        const char *const *modules =
-            paths != NULL ? aot_select_modules(p->cut, paths, n_paths, a) : NULL;
-        int n_groups = aot_saved_groups(&groups, p, rows, n, s->key, modules, a);
+        const char *const *modules = aot_unit_modules(aot_model_unit(m, v->unit), p->cut, p, a);
+        int n_groups = aot_saved_groups(&groups, p, rows, n, s->key, modules, false, a);
         for (int i = 0; i < n_groups; i++) {
             bool open = s->open != NULL && strcmp(s->open, groups[i].key) == 0;
             row = open ? s->lines.rows.n : row;

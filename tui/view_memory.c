@@ -141,11 +141,9 @@ static void make_chart(memory_view *s)
 
 static void find_modules(memory_view *s)
 {
-    uint32_t n = 0;
     const aot_unit *u = aot_model_unit(aot_app_model(s->v->app), s->v->unit);
-    const char *const *paths = aot_unit_param_paths(u, s->p->cut, &n);
     s->arena = aot_arena_new();
-    s->modules = aot_select_modules(s->p->cut, paths, n, s->arena);
+    s->modules = aot_unit_modules(u, s->p->cut, s->p, s->arena);
 }
 
 static void make_groups(memory_view *s)

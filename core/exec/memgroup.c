@@ -105,9 +105,7 @@ static key_fn *const key_of[AOT_N_MEM_BY] = {
 #undef MEM_GROUP
 };
 
-/* "layers.11.fc" as "layers.*.fc": numbers that are a whole part of a path, or that end "region
- * 3". */
-static const char *folded(aot_arena *a, const char *key)
+const char *aot_memgroup_folded(aot_arena *a, const char *key)
 {
     char *out = aot_arena_strndup(a, key, strlen(key));
     size_t n = 0;
@@ -175,7 +173,7 @@ static keyed *make_keys(aot_memgroups *out, const aot_partition *p, aot_mem_side
         const aot_mem_block *b = &m->blocks.d[i];
         k.detail = "";
         all[i].own = key_of[by](&k, aot_mem_block_graph(p, side, b), b);
-        all[i].key = fold && by != AOT_MEM_BY_LINE ? folded(out->arena, all[i].own) : all[i].own;
+        all[i].key = fold && by != AOT_MEM_BY_LINE ? aot_memgroup_folded(out->arena, all[i].own) : all[i].own;
         all[i].detail = k.detail;
         all[i].block = i;
     }

@@ -58,4 +58,8 @@ static inline const aot_memory_side *aot_memory_get(const aot_memory *m, aot_mem
     return side == AOT_SIDE_FORWARD ? &m->forward : &m->backward;
 }
 
+/* "layers.*.fc" of "layers.11.fc": numbers that are a whole part of a path, or that end "region 3";
+ * in a. */
+const char *aot_memgroup_folded(aot_arena *a, const char *key);
+
 #endif

@@ -157,6 +157,10 @@ void aot_partition_inputs(aot_partition_in *in, const aot_unit *u, const aot_gra
 /* "layers.0.fc.weight" of each primal that is a parameter or buffer, else NULL; belongs to
  * joint->ctx. NULL if the unit has no Dynamo graph. For aot_select_modules. */
 const char *const *aot_unit_param_paths(const aot_unit *u, const aot_graph *joint, uint32_t *n);
+/* aot_select_modules of any graph of the unit, in a. p may be NULL; with it, nodes of a forward or
+ * backward are in the module of their node in p->cut. NULL if the unit has no Dynamo graph. */
+const char *const *aot_unit_modules(const aot_unit *u, const aot_graph *g, const aot_partition *p,
+                                    aot_arena *a);
 /* Makes a context with the unit's symbol hints set. */
 aot_ctx *aot_unit_new_ctx(const aot_unit *u);
 /* Tells the context what tensor attributes of the unit's ATen graphs hold, as far as its Dynamo

@@ -24,6 +24,7 @@ complete -c aotscope -n '__fish_seen_subcommand_from show' -l unit -s u -r -d 'O
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l stage -s s -x -a 'dynamo aten joint_traced joint_functional joint joint_passes joint_cse forward backward inference export runtime' -d 'The stage; without it the joint, else the inference graph.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l saved -d 'The values that the forward saves for the backward, with size, source and reason.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l by -r -d 'With --saved: bytes by line, op, region, reason, type or module, most first.'
+complete -c aotscope -n '__fish_seen_subcommand_from show' -l no-fold -d 'With --by module: each layer for itself; else modules that differ in numbers alone are one.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l sort -r -d 'With --saved: by bytes, name, line, op, region, uses or reason; else in PyTorch'\''s order.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l calls -d 'What the compiled graphs did when they ran, if tools/aotscope_record.py recorded it.'
 complete -c aotscope -n '__fish_seen_subcommand_from show' -l filter -r -d 'The nodes that a selection means (`aotscope help selection`), a line each.'

@@ -311,6 +311,74 @@ static void an_edit_that_traces_otherwise_makes_another_joint_graph(void **state
     aot_model_free(m);
 }
 
+/* PyTorch's joint graph of `for b in self.l: x = torch.relu(b(x))`, two linears, then sin: all
+ * of both layers stands under one source line. */
+static const char two_layers[] =
+    "def forward(self, primals_1: \"f32[4, 4]\", primals_2: \"f32[2, 4]\", "
+    "primals_3: \"f32[4, 4]\", tangents_1: \"f32[2, 4]\"):\n"
+    "    # File: m.py:5 in forward, code: for b in self.l: x = torch.relu(b(x))\n"
+    "    t: \"f32[4, 4]\" = torch.ops.aten.t.default(primals_1)\n"
+    "    mm: \"f32[2, 4]\" = torch.ops.aten.mm.default(primals_2, t)\n"
+    "    relu: \"f32[2, 4]\" = torch.ops.aten.relu.default(mm)\n"
+    "    detach: \"f32[2, 4]\" = torch.ops.aten.detach.default(relu)\n"
+    "    t_1: \"f32[4, 4]\" = torch.ops.aten.t.default(primals_3)\n"
+    "    mm_1: \"f32[2, 4]\" = torch.ops.aten.mm.default(relu, t_1)\n"
+    "    relu_1: \"f32[2, 4]\" = torch.ops.aten.relu.default(mm_1)\n"
+    "    detach_1: \"f32[2, 4]\" = torch.ops.aten.detach.default(relu_1)\n"
+    "    # File: m.py:6 in forward, code: return x.sin()\n"
+    "    sin: \"f32[2, 4]\" = torch.ops.aten.sin.default(relu_1)\n"
+    "    cos: \"f32[2, 4]\" = torch.ops.aten.cos.default(relu_1)\n"
+    "    mul: \"f32[2, 4]\" = torch.ops.aten.mul.Tensor(tangents_1, cos)\n"
+    "    # File: m.py:5 in forward, code: for b in self.l: x = torch.relu(b(x))\n"
+    "    detach_2: \"f32[2, 4]\" = torch.ops.aten.detach.default(detach_1)\n"
+    "    threshold_backward: \"f32[2, 4]\" = "
+    "torch.ops.aten.threshold_backward.default(mul, detach_2, 0)\n"
+    "    t_2: \"f32[4, 2]\" = torch.ops.aten.t.default(threshold_backward)\n"
+    "    mm_2: \"f32[4, 4]\" = torch.ops.aten.mm.default(t_2, relu)\n"
+    "    t_3: \"f32[4, 4]\" = torch.ops.aten.t.default(mm_2)\n"
+    "    t_4: \"f32[4, 4]\" = torch.ops.aten.t.default(t_1)\n"
+    "    mm_3: \"f32[2, 4]\" = torch.ops.aten.mm.default(threshold_backward, t_4)\n"
+    "    detach_3: \"f32[2, 4]\" = torch.ops.aten.detach.default(detach)\n"
+    "    threshold_backward_1: \"f32[2, 4]\" = "
+    "torch.ops.aten.threshold_backward.default(mm_3, detach_3, 0)\n"
+    "    t_5: \"f32[4, 2]\" = torch.ops.aten.t.default(threshold_backward_1)\n"
+    "    mm_4: \"f32[4, 4]\" = torch.ops.aten.mm.default(t_5, primals_2)\n"
+    "    t_6: \"f32[4, 4]\" = torch.ops.aten.t.default(mm_4)\n"
+    "    return (sin, t_6, None, t_3)\n";
+
+static void a_backward_node_is_in_the_module_of_its_forward_node(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"l.0.weight", NULL, "l.1.weight"};
+    static const struct {
+        const char *name, *module;
+    } want[] = {{"mm", "l.0"},   {"relu", "l"},   {"mm_1", "l.1"}, {"mul", NULL},
+                {"mm_2", "l.1"}, {"t_3", "l.1"},  {"mm_3", "l.1"},
+                {"detach_3", "l"}, {"threshold_backward_1", "l"},  {"mm_4", "l.0"},
+                {"t_6", "l.0"}};
+    aot_ctx *c = aot_ctx_new();
+    aot_graph *g = NULL;
+    aot_err err = {0};
+    if (aot_parse_graph(&g, c, two_layers, strlen(two_layers), 1, &err) != AOT_OK) {
+        fail_msg("%s", err.msg);
+    }
+    aot_arena *a = aot_arena_new();
+    const char *const *modules = aot_select_modules(g, paths, 3, a);
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
+        uint32_t at = 0;
+        while (strcmp(aot_node_name(g, at), want[k].name) != 0) {
+            at++;
+        }
+        const char *is = modules[at], *should = want[k].module;
+        if ((is == NULL) != (should == NULL) || (is != NULL && strcmp(is, should) != 0)) {
+            fail_msg("%s is in %s, not %s", want[k].name, is ? is : "none",
+                     should ? should : "none");
+        }
+    }
+    aot_arena_free(a);
+    aot_ctx_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +390,7 @@ int main(void)
         cmocka_unit_test(lines_that_are_added_tag_as_all_at_once),
         cmocka_unit_test(an_edit_that_means_nothing_changes_nothing),
         cmocka_unit_test(an_edit_that_traces_otherwise_makes_another_joint_graph),
+        cmocka_unit_test(a_backward_node_is_in_the_module_of_its_forward_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
