@@ -139,8 +139,8 @@ static json_t *to_json(const found *f, size_t unit, const char *filter)
         aot_node_id id = f->ids.d[i];
         json_array_append_new(
             nodes,
-            json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s?, s:o}", "name", aot_node_name(f->g, id), "op",
-                      aot_format_op(op, sizeof op, f->g, id), "type",
+            json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s?, s:o}", "name",
+                      aot_node_name(f->g, id), "op", aot_format_op(op, sizeof op, f->g, id), "type",
                       aot_format_type(type, sizeof type, f->g->ctx, aot_node_at(f->g, id)->meta),
                       "bytes", (json_int_t)bytes_of(f, id), "verdict", verdict_of(f, id), "source",
                       aot_format_source(source, sizeof source, f->g, id), "module",

@@ -173,7 +173,8 @@ static keyed *make_keys(aot_memgroups *out, const aot_partition *p, aot_mem_side
         const aot_mem_block *b = &m->blocks.d[i];
         k.detail = "";
         all[i].own = key_of[by](&k, aot_mem_block_graph(p, side, b), b);
-        all[i].key = fold && by != AOT_MEM_BY_LINE ? aot_memgroup_folded(out->arena, all[i].own) : all[i].own;
+        bool folds = fold && by != AOT_MEM_BY_LINE;
+        all[i].key = folds ? aot_memgroup_folded(out->arena, all[i].own) : all[i].own;
         all[i].detail = k.detail;
         all[i].block = i;
     }

@@ -3,8 +3,8 @@
  * Forward: from the parameters that it reads. Backward: that of the forward node that it is the
  * backward of. The text does not name that node, but autograd's engine runs strictly against the
  * order of the forward, and a backward node stands under the source line of its forward node: so
- * one walk through the backward moves a place in the forward towards its begin. Where several forward
- * nodes are of one line, the forward value that a backward node reads tells which.
+ * one walk through the backward moves a place in the forward towards its begin. Where several
+ * forward nodes are of one line, the forward value that a backward node reads tells which.
  * Mirrors: torch/_functorch/_aot_autograd/utils.py:_copy_metadata_to_bw_nodes_in_subgraph. */
 #include <stdlib.h>
 #include <string.h>
@@ -204,7 +204,8 @@ static uint32_t read_parameters(const aot_graph *g, const char *const *param_pat
             primal++;
         } else if (!on_tangent[i] && x->kind != AOT_OUTPUT) {
             of_params[i] = all;
-            own[i] = read_module(g, i, own, of_params);
+            own[i] = aot_is_getitem(g, x) && fed ? own[g->in[g->in_off[i]]]
+                                                 : read_module(g, i, own, of_params);
         }
     }
     return border;
