@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "exec/memsim.h"
 #include "session/redact.h"
 #include "session/saved.h"
@@ -478,11 +479,11 @@ static int columns(void)
 {
     struct winsize w;
     const char *env = getenv("COLUMNS");
-    int n = env != NULL ? atoi(env) : 0;
+    int64_t n = 160;
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0) {
-        n = w.ws_col;
+        return w.ws_col;
     }
-    return n > 0 ? n : 160;
+    return aot_int_read(&n, env, 1, 10000) ? (int)n : 160;
 }
 
 static aot_status check_right(const aot_args *a, aot_err *err)

@@ -6,14 +6,8 @@
 
 #include "lint/lint.h"
 #include "runtime/mutation.h"
-#include "tui/open_model.h"
+#include "tui/tell_units.h"
 #include "viewers/format.h"
-
-typedef struct job {
-    json_t *list; /* NULL: text */
-    unsigned n_read_after;
-    size_t n_with, n_failed; /* units that mutate or alias; that failed */
-} job;
 
 /* What is told of a unit. */
 typedef struct told {
@@ -245,7 +239,7 @@ static bool is_empty(const told *x)
     return empty;
 }
 
-static void tell_unit(job *j, aot_model *m, size_t unit)
+static void tell_unit(aot_telling *j, aot_model *m, size_t unit)
 {
     char label[96];
     const aot_unit *u = aot_model_unit(m, unit);
@@ -271,7 +265,7 @@ static void tell_unit(job *j, aot_model *m, size_t unit)
     find_all(&x, m, unit, r);
     if (!is_empty(&x)) {
         j->n_with++;
-        j->n_read_after += (unsigned)x.found.n;
+        j->n_wrong += (unsigned)x.found.n;
         if (j->list != NULL) {
             aot_unit_label(&u->key, label, sizeof label);
             json_array_append_new(j->list, told_json(&x, u, unit, label));
@@ -282,33 +276,18 @@ static void tell_unit(job *j, aot_model *m, size_t unit)
     aot_vec_free(&x.found);
 }
 
+static void total(const aot_telling *t)
+{
+    printf("%zu unit%s, %zu of them with mutations or aliases: %u input%s read after the "
+           "mutation\n",
+           t->n_units, t->n_units == 1 ? "" : "s", t->n_with, t->n_wrong,
+           t->n_wrong == 1 ? "" : "s");
+}
+
 static int run(const aot_args *a)
 {
-    job j = {.list = aot_args_has(a, "json") ? json_array() : NULL};
-    aot_model *m = NULL;
-    aot_err err = {0};
-    size_t first = 0, end = 0;
-    aot_status s = aot_cmd_open_units(&m, &first, &end, a, &err);
-    for (size_t i = first; i < end && s == AOT_OK; i++) {
-        tell_unit(&j, m, i);
-    }
-    if (s == AOT_OK && j.list != NULL) {
-        json_t *o = aot_cmd_json();
-        json_object_set(o, "units", j.list);
-        json_object_set_new(o, "read_after_mutation", json_integer(j.n_read_after));
-        aot_cmd_print_json(o);
-    } else if (s == AOT_OK) {
-        printf("%zu unit%s, %zu of them with mutations or aliases: %u input%s read after the "
-               "mutation\n",
-               end - first, end - first == 1 ? "" : "s", j.n_with, j.n_read_after,
-               j.n_read_after == 1 ? "" : "s");
-    }
-    json_decref(j.list);
-    aot_model_free(m);
-    return s != AOT_OK           ? aot_cmd_fail(&err)
-           : j.n_failed != 0     ? AOT_EXIT_ERROR
-           : j.n_read_after != 0 ? AOT_EXIT_DIFFERS
-                                 : AOT_EXIT_SAME;
+    static const aot_telling_ops ops = {tell_unit, total, "read_after_mutation"};
+    return aot_cmd_tell_units(a, &ops);
 }
 
 static const aot_option options[] = {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/number.h"
 #include "import/unit.h"
 #include "ir/text.h"
 #include "partition/partition.h"
@@ -142,15 +143,17 @@ static void on_unit(void *arg, const aot_unit *u)
 static bool parse_indices(const char *text, int **out, int *n)
 {
     AOT_VEC(int) v = {0};
-    while (text != NULL && *text != '\0') {
-        char *end;
-        long i = strtol(text, &end, 10);
-        if (end == text || i < 0 || i > 1000000 || (*end != ',' && *end != '\0')) {
-            aot_vec_free(&v);
-            return false;
-        }
+    char *copy = aot_xstrdup(text), *save = NULL;
+    int64_t i = 0;
+    bool ok = true;
+    for (char *w = strtok_r(copy, ",", &save); ok && w != NULL; w = strtok_r(NULL, ",", &save)) {
+        ok = aot_int_read(&i, w, 0, 1000000);
         aot_vec_push(&v, (int)i);
-        text = *end == ',' ? end + 1 : end;
+    }
+    free(copy);
+    if (!ok) {
+        aot_vec_free(&v);
+        return false;
     }
     *out = v.d;
     *n = (int)v.n;

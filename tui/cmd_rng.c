@@ -5,16 +5,9 @@
 #include <string.h>
 
 #include "lint/rng_stages.h"
-#include "tui/open_model.h"
+#include "tui/tell_units.h"
 #include "viewers/format.h"
 #include "viewers/table.h"
-
-typedef struct job {
-    const aot_args *a;
-    json_t *list; /* NULL: text */
-    unsigned n_redrawn;
-    size_t n_with, n_failed; /* units that draw; that could not be cut */
-} job;
 
 /* What is told of a unit. */
 typedef struct told {
@@ -307,7 +300,7 @@ static aot_status find_sites(told *x, aot_model *m, size_t unit, aot_err *err)
     return AOT_OK;
 }
 
-static void tell_unit(job *j, aot_model *m, size_t unit)
+static void tell_unit(aot_telling *j, aot_model *m, size_t unit)
 {
     char label[96];
     const aot_unit *u = aot_model_unit(m, unit);
@@ -319,7 +312,7 @@ static void tell_unit(job *j, aot_model *m, size_t unit)
         j->n_failed++;
     } else if (x.forward.n + x.backward.n + x.rng.cut.n > 0) {
         j->n_with++;
-        j->n_redrawn += x.rng.n_redrawn;
+        j->n_wrong += x.rng.n_redrawn;
         x.n_stages = aot_rng_stages(x.stages, m, unit, x.arena);
         x.eager = aot_rng_against_eager(&x.eager_text, m, unit, x.arena);
         if (j->list != NULL) {
@@ -335,32 +328,17 @@ static void tell_unit(job *j, aot_model *m, size_t unit)
     aot_arena_free(x.arena);
 }
 
+static void total(const aot_telling *t)
+{
+    printf("%s%zu unit%s, %zu of them random: %u value%s drawn again with another state\n",
+           t->n_with > 0 ? "\n" : "", t->n_units, t->n_units == 1 ? "" : "s", t->n_with, t->n_wrong,
+           t->n_wrong == 1 ? "" : "s");
+}
+
 static int run(const aot_args *a)
 {
-    job j = {.a = a, .list = aot_args_has(a, "json") ? json_array() : NULL};
-    aot_model *m = NULL;
-    aot_err err = {0};
-    size_t first = 0, end = 0;
-    aot_status s = aot_cmd_open_units(&m, &first, &end, a, &err);
-    for (size_t i = first; i < end && s == AOT_OK; i++) {
-        tell_unit(&j, m, i);
-    }
-    if (s == AOT_OK && j.list != NULL) {
-        json_t *o = aot_cmd_json();
-        json_object_set(o, "units", j.list);
-        json_object_set_new(o, "redrawn", json_integer(j.n_redrawn));
-        aot_cmd_print_json(o);
-    } else if (s == AOT_OK) {
-        printf("%s%zu unit%s, %zu of them random: %u value%s drawn again with another state\n",
-               j.n_with > 0 ? "\n" : "", end - first, end - first == 1 ? "" : "s", j.n_with,
-               j.n_redrawn, j.n_redrawn == 1 ? "" : "s");
-    }
-    json_decref(j.list);
-    aot_model_free(m);
-    return s != AOT_OK        ? aot_cmd_fail(&err)
-           : j.n_failed != 0  ? AOT_EXIT_ERROR
-           : j.n_redrawn != 0 ? AOT_EXIT_DIFFERS
-                              : AOT_EXIT_SAME;
+    static const aot_telling_ops ops = {tell_unit, total, "redrawn"};
+    return aot_cmd_tell_units(a, &ops);
 }
 
 static const aot_option options[] = {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "tui/app.h"
 #include "tui/edit.h"
 #include "tui/view_diff.h"
@@ -46,10 +47,9 @@ static bool do_stage(aot_app *app, const char *arg)
 
 static bool do_unit(aot_app *app, const char *arg)
 {
-    char *end;
-    unsigned long n = strtoul(arg, &end, 10);
+    int64_t n;
     size_t n_units = aot_model_n_units(aot_app_model(app));
-    if (*end || end == arg || *arg == '-' || n >= n_units) {
+    if (!aot_int_read(&n, arg, 0, (int64_t)n_units - 1)) {
         if (n_units > 1) {
             aot_app_say(app, "Units are numbered 0 to %zu", n_units - 1);
         } else {
@@ -266,10 +266,9 @@ void aot_app_run_command(aot_app *app, const char *text)
     }
     const aot_app_command *c = aot_app_command_find(word);
     aot_action a = aot_action_find(word);
-    char *end;
-    unsigned long line = strtoul(word, &end, 10);
-    if (*word && !*end) {
-        goto_line(aot_app_list(app), line);
+    int64_t line;
+    if (aot_int_read(&line, word, 0, INT64_MAX)) {
+        goto_line(aot_app_list(app), (unsigned long)line);
     } else if (c && *arg) {
         c->run(app, arg);
     } else if (a != AOT_ACT_NONE && !*arg) {

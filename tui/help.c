@@ -13,7 +13,7 @@
 
 enum { WIDTH = 80, OPTION_COLUMN = 26 };
 
-static void heading(aot_sb *out, const char *title, bool color)
+void aot_help_heading(aot_sb *out, const char *title, bool color)
 {
     aot_sb_addf(out, color ? "\033[1m%s\033[0m\n" : "%s\n", title);
 }
@@ -51,7 +51,7 @@ static void wrap(aot_sb *out, const char *text, size_t n, size_t column, size_t 
 }
 
 /* One entry of a two-column list. */
-static void entry(aot_sb *out, const char *left, const char *right, size_t column)
+void aot_help_entry(aot_sb *out, const char *left, const char *right, size_t column)
 {
     size_t n = strlen(left) + 2;
     aot_sb_addf(out, "  %s", left);
@@ -94,28 +94,28 @@ static void option_entry(aot_sb *out, const aot_option *o)
     if (o->arg != NULL) {
         aot_sb_addf(&left, " %s", o->arg);
     }
-    entry(out, aot_sb_text(&left), o->doc, OPTION_COLUMN);
+    aot_help_entry(out, aot_sb_text(&left), o->doc, OPTION_COLUMN);
     aot_sb_free(&left);
 }
 
 void aot_help_command(aot_sb *out, const aot_cmd *cmd, bool color)
 {
     static const aot_option help = {"help", 'h', NULL, false, "Print this help."};
-    heading(out, "Usage", color);
+    aot_help_heading(out, "Usage", color);
     aot_sb_addf(out, "  aotscope %s %s\n\n", cmd->name, cmd->synopsis);
     aot_sb_addf(out, "%s.\n\n", cmd->summary);
     if (cmd->doc != NULL && cmd->doc[0] != '\0') {
         paragraphs(out, cmd->doc);
         aot_sb_addc(out, '\n');
     }
-    heading(out, "Options", color);
+    aot_help_heading(out, "Options", color);
     for (const aot_option *o = cmd->options; o != NULL && o->name != NULL; o++) {
         option_entry(out, o);
     }
     option_entry(out, &help);
     if (cmd->examples != NULL) {
         aot_sb_addc(out, '\n');
-        heading(out, "Examples", color);
+        aot_help_heading(out, "Examples", color);
         for (const char *p = cmd->examples; *p != '\0';) {
             size_t n = strcspn(p, "\n");
             if (n > 0) {
@@ -132,24 +132,25 @@ void aot_help_overview(aot_sb *out, bool color)
         "Shows what AOTAutograd of PyTorch does to a compiled graph: its stages, what is saved for "
         "the backward and why. INPUT is a TORCH_TRACE or TORCH_LOGS log, a folder of rank logs, a "
         ".pt2 archive (torch.export.save), a session, a graph text, or - for standard input.";
-    heading(out, "Usage", color);
+    aot_help_heading(out, "Usage", color);
     aot_sb_addz(out, "  aotscope INPUT...            browse in the terminal\n"
                      "  aotscope COMMAND [ARG]...    one job, for scripts and pipes\n\n");
     wrap(out, intro, strlen(intro), 0, 0);
     aot_sb_addc(out, '\n');
-    heading(out, "Commands", color);
+    aot_help_heading(out, "Commands", color);
     for (size_t i = 0; i < aot_cmd_count(); i++) {
-        entry(out, aot_cmd_at(i)->name, aot_cmd_at(i)->summary, 14);
+        aot_help_entry(out, aot_cmd_at(i)->name, aot_cmd_at(i)->summary, 14);
     }
     aot_sb_addc(out, '\n');
-    heading(out, "More", color);
-    entry(out, "aotscope help COMMAND", "options and examples of a command", 29);
-    entry(out, "aotscope help settings", "what --set takes", 29);
-    entry(out, "aotscope help stages", "the stages of a unit", 29);
-    entry(out, "aotscope help formats", "what export writes, and as what", 29);
-    entry(out, "aotscope help selection", "what --filter and policies take", 29);
-    entry(out, "aotscope help keys", "keys of the terminal interface", 29);
-    entry(out, "aotscope --version", "the version", 29);
+    aot_help_heading(out, "More", color);
+    aot_help_entry(out, "aotscope help COMMAND", "options and examples of a command", 29);
+    aot_help_entry(out, "aotscope help settings", "what --set takes", 29);
+    aot_help_entry(out, "aotscope help stages", "the stages of a unit", 29);
+    aot_help_entry(out, "aotscope help formats", "what export writes, and as what", 29);
+    aot_help_entry(out, "aotscope help selection", "what --filter and policies take", 29);
+    aot_help_entry(out, "aotscope help keys", "keys of the terminal interface", 29);
+    aot_help_entry(out, "aotscope help WORD", "a word of the field, rung, ban, finding, wrapper", 29);
+    aot_help_entry(out, "aotscope --version", "the version", 29);
     aot_sb_addz(out, "\nExit codes: 0 done or same, 1 differs or findings, 2 error.\n");
 }
 
@@ -161,7 +162,7 @@ const char *aot_help_range_word(const aot_config_row *r)
                                                   : "range";
 }
 
-static void setting(aot_sb *out, const aot_config_row *r)
+void aot_help_setting(aot_sb *out, const aot_config_row *r)
 {
     aot_sb_addf(out, "  %s=%s\n      ", r->name, r->def_text);
     wrap(out, r->doc, strlen(r->doc), 6, 6);
@@ -174,89 +175,42 @@ static void setting(aot_sb *out, const aot_config_row *r)
     }
 }
 
-static const char settings_title[] = "Settings (--set NAME=VALUE, values as Python writes them)";
-
 void aot_help_settings(aot_sb *out, bool color)
 {
-    heading(out, settings_title, color);
+    aot_help_heading(out, AOT_HELP_SETTINGS_TITLE, color);
     for (size_t i = 0; i < aot_config_count(); i++) {
-        setting(out, aot_config_row_at(i));
+        aot_help_setting(out, aot_config_row_at(i));
     }
 }
 
-static void stage(aot_sb *out, const aot_stage_info *i)
+void aot_help_stage(aot_sb *out, const aot_stage_info *i)
 {
-    entry(out, i->name, i->sentence, 20);
+    aot_help_entry(out, i->name, i->sentence, 20);
     aot_sb_pad(out, ' ', 20);
     wrap(out, i->how_to_get, strlen(i->how_to_get), 20, 20);
 }
 
-/* The rows whose name is the word, or holds it where `part`. */
-static void find_rows(aot_sb *settings, aot_sb *stages, aot_sb *shown, const char *word, bool part)
-{
-    for (size_t i = 0; i < aot_config_count(); i++) {
-        const aot_config_row *r = aot_config_row_at(i);
-        if (part ? strstr(r->name, word) != NULL : strcmp(r->name, word) == 0) {
-            setting(settings, r);
-        }
-    }
-    for (int s = 0; s < AOT_N_STAGES; s++) {
-        const aot_stage_info *i = aot_stage_get((aot_stage)s);
-        if (part ? strstr(i->name, word) != NULL : strcmp(i->name, word) == 0) {
-            stage(stages, i);
-        }
-    }
-    for (size_t i = 0; i < aot_viewer_count(); i++) {
-        const char *name = aot_viewer_at(i)->name;
-        if (part ? strstr(name, word) != NULL : strcmp(name, word) == 0) {
-            entry(shown, name, aot_viewer_at(i)->sentence, 20);
-        }
-    }
-}
-
-bool aot_help_term(aot_sb *out, const char *word, bool color)
-{
-    static const char *const titles[] = {settings_title, "Stages of a unit",
-                                         "What export shows (--what)"};
-    aot_sb found[3] = {0};
-    if (*word != '\0') {
-        find_rows(&found[0], &found[1], &found[2], word, false);
-        if (found[0].n + found[1].n + found[2].n == 0) {
-            find_rows(&found[0], &found[1], &found[2], word, true);
-        }
-    }
-    for (int i = 0; i < 3; i++) {
-        if (found[i].n > 0) {
-            aot_sb_addz(out, out->n > 0 ? "\n" : "");
-            heading(out, titles[i], color);
-            aot_sb_add(out, found[i].d, found[i].n);
-        }
-        aot_sb_free(&found[i]);
-    }
-    return out->n > 0;
-}
-
 void aot_help_stages(aot_sb *out, bool color)
 {
-    heading(out, "Stages of a unit, in pipeline order", color);
+    aot_help_heading(out, "Stages of a unit, in pipeline order", color);
     for (int s = 0; s < AOT_N_STAGES; s++) {
-        stage(out, aot_stage_get((aot_stage)s));
+        aot_help_stage(out, aot_stage_get((aot_stage)s));
     }
 }
 
 void aot_help_formats(aot_sb *out, bool color)
 {
-    heading(out, "What export shows (--what)", color);
+    aot_help_heading(out, "What export shows (--what)", color);
     for (size_t i = 0; i < aot_viewer_count(); i++) {
-        entry(out, aot_viewer_at(i)->name, aot_viewer_at(i)->sentence, 20);
+        aot_help_entry(out, aot_viewer_at(i)->name, aot_viewer_at(i)->sentence, 20);
     }
     aot_sb_addc(out, '\n');
-    heading(out, "Formats (--format, or the ending of -o)", color);
+    aot_help_heading(out, "Formats (--format, or the ending of -o)", color);
     for (size_t i = 0; i < aot_n_formats(); i++) {
         const aot_format *f = aot_format_at(i);
         aot_sb text = {0};
         aot_sb_addf(&text, "%s %s", f->endings, f->sentence);
-        entry(out, f->name, aot_sb_text(&text), 20);
+        aot_help_entry(out, f->name, aot_sb_text(&text), 20);
         aot_sb_free(&text);
     }
 }
@@ -272,7 +226,7 @@ void aot_help_selection(aot_sb *out, bool color)
                               "MB (1000). So `save mul` means mul, mul_1 and every other product, "
                               "`save node:mul` the one value of that "
                               "name; the interface says how many nodes match.";
-    heading(out, "Selections (show --filter, policies)", color);
+    aot_help_heading(out, "Selections (show --filter, policies)", color);
     wrap(out, how, sizeof how - 1, 0, 0);
     for (size_t i = 0; i < aot_select_count(); i++) {
         aot_select_row r = aot_select_row_at(i);
@@ -280,15 +234,15 @@ void aot_help_selection(aot_sb *out, bool color)
         aot_sb_addf(&left, "%s%s%s", r.name,
                     r.kind == AOT_SELECT_TEXT ? ":" : r.kind == AOT_SELECT_NUMBER ? ">N <N =N" : "",
                     r.kind == AOT_SELECT_TEXT ? r.arg : "");
-        entry(out, aot_sb_text(&left), r.doc, 20);
+        aot_help_entry(out, aot_sb_text(&left), r.doc, 20);
         aot_sb_free(&left);
     }
-    heading(out, "\nLines of a policy (--policy FILE; # begins a comment)", color);
+    aot_help_heading(out, "\nLines of a policy (--policy FILE; # begins a comment)", color);
     for (int k = 0; k < AOT_N_UNIT_EDIT_KINDS; k++) {
         const aot_unit_edit_row *r = aot_unit_edit_kind_get((aot_unit_edit_kind)k);
         aot_sb left = {0};
         aot_sb_addf(&left, "%s %s", r->word, r->arg);
-        entry(out, aot_sb_text(&left), r->doc, 24);
+        aot_help_entry(out, aot_sb_text(&left), r->doc, 24);
         aot_sb_free(&left);
     }
 }
@@ -305,11 +259,11 @@ void aot_help_keys(aot_sb *out, bool color)
                 aot_sb_addc(out, '\n');
             }
             group = aot_action_group((aot_action)a);
-            heading(out, group, color);
+            aot_help_heading(out, group, color);
         }
         aot_keymap_all(map, (aot_action)a, keys, sizeof keys);
         aot_sb_addf(&left, "%-14s %s", aot_action_name((aot_action)a), keys);
-        entry(out, aot_sb_text(&left), aot_action_doc((aot_action)a), 40);
+        aot_help_entry(out, aot_sb_text(&left), aot_action_doc((aot_action)a), 40);
         aot_sb_free(&left);
     }
     aot_keymap_free(map);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "session/budget_curve.h"
 #include "tui/edit.h"
 #include "tui/lines.h"
@@ -529,12 +530,10 @@ static bool take_key(aot_view *v, aot_key key)
         return false;
     }
     char text[16];
-    double budget = strtod(s->typed, NULL);
-    if (budget > 1) {
-        snprintf(text, sizeof text, "0.%s", s->typed);
-        budget = strtod(text, NULL);
-    }
-    if (s->typed[0] && budget >= 0 && budget <= 1) {
+    double budget;
+    snprintf(text, sizeof text, "0.%s", s->typed); // 35 means 0.35
+    if (aot_real_read(&budget, s->typed, 0, 1) ||
+        (aot_real_read(&budget, s->typed, 1, HUGE_VAL) && aot_real_read(&budget, text, 0, 1))) {
         s->at = (int)lround(budget * AOT_BUDGET_STEPS);
     }
     return true;

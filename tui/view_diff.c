@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/progress.h"
 #include "tui/app.h"
 #include "tui/diff_lines.h"
@@ -405,15 +406,17 @@ bool aot_diff_command(aot_app *app, const char *arg)
     }
     aot_stage s = v->stage < AOT_N_STAGES ? v->stage : telling_stage(m, v->unit);
     aot_diff_side left = {v->unit, s}, right = {v->unit, s};
-    char *end;
-    unsigned long n = strtoul(arg, &end, 10);
-    if (end != arg && (*end == ' ' || !*end)) {
-        if (n >= aot_model_n_units(m)) {
-            aot_app_say(app, "There is no unit %lu", n);
+    char number[24];
+    size_t len = strcspn(arg, " ");
+    int64_t n;
+    snprintf(number, sizeof number, "%.*s", (int)(len < sizeof number ? len : 0), arg);
+    if (aot_int_read(&n, number, 0, INT64_MAX)) {
+        if ((uint64_t)n >= aot_model_n_units(m)) {
+            aot_app_say(app, "There is no unit %s", number);
             return false;
         }
-        left.unit = n;
-        arg = end + strspn(end, " ");
+        left.unit = (size_t)n;
+        arg += len + strspn(arg + len, " ");
     }
     if (*arg) {
         left.stage = aot_stage_find(arg);

@@ -132,10 +132,10 @@ aot_status part_spend_budget(part *p, const part_cut_options *o, const uint8_t *
         for (size_t i = 0; i < x.must_save.n; i++) {
             aot_vec_push(saved, x.must_save.d[i]);
         }
-        p->out->rung = "inputs, and what must be saved: nothing else is banned";
+        p->out->rung = aot_rung_text(AOT_RUNG_MUST_SAVE);
     } else {
         uint8_t *dont_ban = AOT_NEW_ARRAY(p->scratch, uint8_t, p->g->nodes.n + 1);
-        p->out->rung = "knapsack, then a fourth cut";
+        p->out->rung = aot_rung_text(AOT_RUNG_KNAPSACK);
         status = solve(p, &x, range, dont_ban);
         saved->n = 0;
         if (status == AOT_OK) {

@@ -231,7 +231,7 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     }
     if (budget == 0) {
         part_save_inputs(p, saved);
-        p->out->rung = "inputs only";
+        p->out->rung = aot_rung_text(AOT_RUNG_INPUTS);
         return AOT_OK;
     }
     part_weigh(p);
@@ -240,14 +240,14 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     record(p, c);
     part_take_cut(p, saved, c);
     p->out->decided_by = 0;
-    p->out->rung = "one cut";
+    p->out->rung = aot_rung_text(AOT_RUNG_ONE_CUT);
     if (budget == 1) {
         return AOT_OK;
     }
     double low = part_gigabytes(p, p->inputs, p->n_inputs),
            high = part_gigabytes(p, saved->d, saved->n);
     if (high <= low) {
-        p->out->rung = "one cut: smaller than the inputs";
+        p->out->rung = aot_rung_text(AOT_RUNG_SMALLER);
         return AOT_OK;
     }
     o.used_far_apart = o.long_fusible_chains = o.materialized_backward = false;
@@ -255,7 +255,7 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     if (fits(p, c, low, high - low)) {
         part_take_cut(p, saved, c);
         p->out->decided_by = 1;
-        p->out->rung = "second cut: fusion heuristics off";
+        p->out->rung = aot_rung_text(AOT_RUNG_SECOND);
         return AOT_OK;
     }
     o.not_in_allowlist = false;
@@ -263,7 +263,7 @@ aot_status part_choose_saved(part *p, part_ids *saved)
     if (fits(p, c, low, high - low)) {
         part_take_cut(p, saved, c);
         p->out->decided_by = 2;
-        p->out->rung = "third cut: allowlist off";
+        p->out->rung = aot_rung_text(AOT_RUNG_THIRD);
         return AOT_OK;
     }
     p->out->decided_by = -1;

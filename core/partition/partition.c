@@ -26,6 +26,24 @@ static const struct {
 #undef BAN
 };
 
+static const struct {
+    const char *text, *sentence;
+} rungs[] = {
+#define RUNG(id, text, sentence) {text, sentence},
+#include "partition/rungs.def"
+#undef RUNG
+};
+
+const char *aot_rung_text(aot_rung r)
+{
+    return rungs[r].text;
+}
+
+const char *aot_rung_sentence(aot_rung r)
+{
+    return rungs[r].sentence;
+}
+
 const char *aot_ban_text(aot_ban b)
 {
     return bans[b].text;
@@ -129,11 +147,11 @@ static void prepare(part *p, bool by_default)
 
 static aot_status choose(part *p, bool by_default, part_ids *saved, part_ids *sym)
 {
-    p->out->rung = "default partition";
+    p->out->rung = aot_rung_text(AOT_RUNG_DEFAULT);
     begin_facts(p);
     prepare(p, by_default);
     if (!by_default && !p->st->needs_bw) {
-        p->out->rung = "default partition: nothing is required in the backward";
+        p->out->rung = aot_rung_text(AOT_RUNG_NO_BACKWARD);
         by_default = true;
         prepare(p, true);
     }

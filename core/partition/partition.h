@@ -30,6 +30,16 @@ typedef enum aot_ban {
 const char *aot_ban_text(aot_ban b);     /* "reduction op"; NULL for NONE */
 const char *aot_ban_sentence(aot_ban b); /* the rule in plain words */
 
+/* Which cut decided. Rows of rungs.def. */
+typedef enum aot_rung {
+#define RUNG(id, text, sentence) AOT_RUNG_##id,
+#include "partition/rungs.def"
+#undef RUNG
+    AOT_N_RUNGS
+} aot_rung;
+const char *aot_rung_text(aot_rung r); /* "one cut" */
+const char *aot_rung_sentence(aot_rung r);
+
 #define AOT_WEIGHT_INF INT64_MAX
 
 enum { AOT_N_CUTS = 3 }; /* of the memory budget's ladder */

@@ -35,6 +35,35 @@ run "$AOTSCOPE" help keys
 ok "help keys names an action" out "stage-next"
 run "$AOTSCOPE" help settings
 ok "help settings names a setting" out "activation_memory_budget=1"
+solvers=$("$AOTSCOPE" help activation_memory_budget_solver | sed -n 's/^ *one of: //p')
+ok "help tells what the solver may be" test -n "$solvers"
+for solver in $solvers; do
+    run "$AOTSCOPE" help "$solver"
+    ok "help $solver tells of that solver" out "Solvers of the budget"
+done
+while read -r word; do
+    run "$AOTSCOPE" help "$word"
+    ok "help '$word' explains it" exits 0
+done <<'END'
+unit
+primals
+tangents
+saved values
+joint graph
+forward module
+mutated inputs
+intermediate bases
+num_fwd_outputs
+static inputs
+ban reason
+one cut
+reduction op
+random-redrawn
+AOTDispatchAutograd
+!
+END
+run "$AOTSCOPE" help "no such word"
+ok "another word is an error" exits 2
 
 run "$AOTSCOPE" partition --outptu x
 ok "a mistyped option is answered with the nearest one" err "did you mean --output?"
