@@ -95,7 +95,8 @@ static const aot_option options[] = {
 const aot_cmd cmd_help = {
     .name = "help",
     .synopsis =
-        "[COMMAND | SETTING | STAGE | WORD | settings | stages | formats | selection | keys | diagnosis]",
+        "[COMMAND | SETTING | STAGE | WORD | settings | stages | formats | selection | keys | "
+        "diagnosis]",
     .summary = "Help on a command or a topic",
     .doc = "Without an argument, lists the commands. The man page, docs/commands.md and the shell "
            "completions are made by the options.",

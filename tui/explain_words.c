@@ -49,7 +49,8 @@ void explain_limit_words(aot_sb *out, const aot_explain *x)
         aot_sb_addf(out, "saved while it is %s %s; it is %s", at_limit ? "at most" : "below",
                     aot_format_count(limit, sizeof limit, x->weight_limit),
                     aot_format_count(weight, sizeof weight, n->weight));
-    } else if (strcmp(x->p->rung, aot_rung_text(AOT_RUNG_ONE_CUT)) == 0 && n->verdict == AOT_V_SAVED) {
+    } else if (strcmp(x->p->rung, aot_rung_text(AOT_RUNG_ONE_CUT)) == 0 &&
+               n->verdict == AOT_V_SAVED) {
         aot_sb_addz(out, "no other value can take its place, whatever its weight");
     }
 }

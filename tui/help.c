@@ -149,7 +149,7 @@ void aot_help_overview(aot_sb *out, bool color)
     aot_help_entry(out, "aotscope help formats", "what export writes, and as what", 29);
     aot_help_entry(out, "aotscope help selection", "what --filter and policies take", 29);
     aot_help_entry(out, "aotscope help keys", "keys of the terminal interface", 29);
-    aot_help_entry(out, "aotscope help WORD", "a word of the field, rung, ban, finding, wrapper", 29);
+    aot_help_entry(out, "aotscope help WORD", "a word, rung, ban, finding, wrapper", 29);
     aot_help_entry(out, "aotscope --version", "the version", 29);
     aot_sb_addz(out, "\nExit codes: 0 done or same, 1 differs or findings, 2 error.\n");
 }
