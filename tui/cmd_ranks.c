@@ -45,6 +45,7 @@ static json_t *unit_json(const aot_ranks *r, const aot_rank_unit *u)
     }
     json_object_set_new(o, "unit", json_integer((json_int_t)u->unit));
     json_object_set_new(o, "saved", json_integer(u->n_saved));
+    json_object_set_new(o, "saved_sym", json_integer(u->n_saved_sym));
     json_object_set_new(o, "saved_bytes",
                         u->saved_bytes < 0 ? json_null() : json_integer(u->saved_bytes));
     json_object_set_new(o, "collectives", json_integer((json_int_t)u->n_collectives));

@@ -154,8 +154,41 @@ static aot_status make_plan(plan *p, const aot_args *a, aot_err *err)
     return AOT_OK;
 }
 
+/* Whether a file is what a sweep wrote: JSON whose first keys say so. */
+static bool is_kept(const char *path)
+{
+    char head[512];
+    FILE *f = strcmp(path, "-") != 0 ? fopen(path, "r") : NULL;
+    size_t n = f != NULL ? fread(head, 1, sizeof head - 1, f) : 0;
+    if (f != NULL) {
+        fclose(f);
+    }
+    head[n] = '\0';
+    return head[strspn(head, " \t\r\n")] == '{' && strstr(head, "\"sweep\"") != NULL &&
+           strstr(head, "\"budgets\"") != NULL;
+}
+
+/* A sweep that was kept is told again, as merge does of one part. */
+static int tell_kept(const aot_args *a)
+{
+    static const char *const cuts[] = {"budgets", "pareto", "step",  "solvers",
+                                       "unit",    "shard",  "times", "set"};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        if (aot_args_has(a, cuts[i])) {
+            return aot_cmd_usage(a->cmd,
+                                 "%s is a sweep that was written: nothing is cut, so --%s means "
+                                 "nothing",
+                                 a->inputs[0], cuts[i]);
+        }
+    }
+    return aot_cmd_find("merge")->run(a);
+}
+
 static int run(const aot_args *a)
 {
+    if (is_kept(a->inputs[0])) {
+        return tell_kept(a);
+    }
     aot_err err = {0};
     plan p = {.s = aot_sweep_new()};
     size_t n_unread = 0;
@@ -214,11 +247,14 @@ const aot_cmd cmd_sweep = {
            "(see `aotscope memory`), and which values are saved that were not at the budget "
            "before, or no longer. "
            "Charts show what saving less costs, and the bytes at each budget.\n\n"
+           "What was written as JSON is an input too: it is told again, in any format, without "
+           "cutting.\n\n"
            "The result does not depend on --jobs or --shard: docs/cluster.md has commands for GNU "
            "parallel and Slurm.",
     .examples = "aotscope sweep train.log --pareto\n"
                 "aotscope sweep train.log --pareto --step 0.01 --solvers dp,greedy\n"
                 "aotscope sweep train.log --budgets 0:1:0.05 --solvers dp,greedy -o sweep.json\n"
+                "aotscope sweep sweep.json\n"
                 "aotscope sweep train.log --pareto -o sweep.svg\n"
                 "aotscope sweep train.log --pareto --shard 2/8 -o part2.json\n",
     .options = options,

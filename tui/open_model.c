@@ -62,11 +62,68 @@ aot_status aot_cmd_check_settings(const aot_args *a, aot_err *err)
     return s;
 }
 
+/* The text of --hint; NULL: none. */
+static const char *hint_of(const char *const *settings, size_t n)
+{
+    const char *hint = NULL;
+    for (size_t i = 0; i < n; i++) {
+        hint = strncmp(settings[i], "hint=", 5) == 0 ? settings[i] + 5 : hint;
+    }
+    return hint;
+}
+
+static void warn_of_hint(const char *where, const char *name, size_t n, const aot_sb *has)
+{
+    aot_cmd_note("aotscope: --hint %.*s: %s has no such symbol%s%.400s\n", (int)(n < 60 ? n : 60),
+                 name, where, has->n > 0 ? "; there are: " : ", nor any other",
+                 has->n > 0 ? has->d : "");
+}
+
+/* Of a unit that is read as it passes: one without symbols says nothing of another. */
+static void warn_of_unit_hints(const aot_unit *u, const char *hint)
+{
+    char label[96];
+    size_t n;
+    aot_sb has = {0};
+    aot_hints_list(&has, u);
+    for (size_t i = 0; has.n > 0 && hint != NULL && aot_hints_name(hint, i, &n) != NULL; i++) {
+        const char *name = aot_hints_name(hint, i, &n);
+        if (!aot_hints_knows(u, name, n)) {
+            warn_of_hint(aot_unit_label(&u->key, label, sizeof label), name, n, &has);
+        }
+    }
+    aot_sb_free(&has);
+}
+
+/* A symbol that is in no unit of all. */
+static void warn_of_hints(const aot_model *m, const char *hint)
+{
+    const char *name;
+    size_t n;
+    for (size_t i = 0; hint != NULL && (name = aot_hints_name(hint, i, &n)) != NULL; i++) {
+        bool known = false;
+        for (size_t k = 0; k < aot_model_n_units(m); k++) {
+            known = known || aot_hints_knows(aot_model_unit(m, k), name, n);
+        }
+        if (!known) {
+            aot_sb has = {0};
+            for (size_t k = 0; k < aot_model_n_units(m) && has.n < 400; k++) {
+                aot_hints_list(&has, aot_model_unit(m, k));
+            }
+            warn_of_hint("the input", name, n, &has);
+            aot_sb_free(&has);
+        }
+    }
+}
+
 aot_status aot_cmd_unit_config(aot_config *out, const aot_args *a, const aot_unit *u, aot_err *err)
 {
     size_t n;
     const char **settings = aot_cmd_settings(a, &n);
     aot_status s = aot_unit_config(out, u, settings, n, err);
+    if (s == AOT_OK) {
+        warn_of_unit_hints(u, hint_of(settings, n));
+    }
     free(settings);
     return s;
 }
@@ -94,10 +151,11 @@ static aot_status open_inputs(aot_model **out, const aot_args *a, const char *co
     opt.settings = settings;
     aot_status st = aot_model_open(out, inputs, n, &opt, err);
     aot_cmd_progress_end();
-    free(settings);
     if (st == AOT_OK) {
         warn_of_notes(*out);
+        warn_of_hints(*out, hint_of(settings, opt.n_settings));
     }
+    free(settings);
     return st;
 }
 

@@ -37,6 +37,16 @@ void rank_graph_words(aot_sb *out, const aot_rank_unit *u)
     }
 }
 
+/* "5 and 1 symbol, 6.5 KiB". */
+static void count_words(aot_sb *out, const aot_rank_unit *u, const char *bytes)
+{
+    aot_sb_addf(out, "%u", u->n_saved);
+    if (u->n_saved_sym > 0) {
+        aot_sb_addf(out, " and %u symbol%s", u->n_saved_sym, u->n_saved_sym == 1 ? "" : "s");
+    }
+    aot_sb_addf(out, ", %s", bytes);
+}
+
 void rank_saved_words(aot_sb *out, const aot_rank_unit *u)
 {
     char bytes[32];
@@ -49,11 +59,11 @@ void rank_saved_words(aot_sb *out, const aot_rank_unit *u)
     }
     aot_format_bytes(bytes, sizeof bytes, u->saved_bytes);
     if (u->first || u->saved == AOT_RANK_UNKNOWN) {
-        aot_sb_addf(out, "%u, %s", u->n_saved, bytes);
+        count_words(out, u, bytes);
     } else if (u->saved_less + u->saved_more > 0) {
         aot_sb_addf(out, "differs: -%u +%u, %s", u->saved_less, u->saved_more, bytes);
     } else if (u->saved == AOT_RANK_DIFFERS) {
-        aot_sb_addf(out, "%u, %s", u->n_saved, bytes); // the measure has no partition
+        count_words(out, u, bytes); // the measure has no partition
     } else {
         aot_sb_addf(out, "%s, %s", u->saved == AOT_RANK_SIZES ? "other sizes" : "same", bytes);
     }

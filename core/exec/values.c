@@ -186,10 +186,34 @@ static aot_status read_inner(const reader *r, const json_t *list, aot_xval *out)
     return s;
 }
 
+/* A misspelled "strides" must not pass for a value without one. */
+static aot_status check_keys(const reader *r, const json_t *j)
+{
+    static const char *const known[] = {"dtype",   "shape",   "stride", "data",         "inner",
+                                        "same_as", "view_of", "offset", "requires_grad"};
+    const char *key;
+    const json_t *item;
+    json_object_foreach((json_t *)(uintptr_t)j, key, item)
+    {
+        bool is = false;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+            is |= strcmp(known[i], key) == 0;
+        }
+        if (!is) {
+            return fault(r,
+                         "there is no key \"%.60s\": a value has dtype, shape, stride and data, or "
+                         "inner, same_as, view_of, offset",
+                         key);
+        }
+    }
+    return AOT_OK;
+}
+
 aot_status aot_value_of_json(aot_xval *out, const json_t *j, const char *file, const char *key,
                              aot_err *err)
 {
     reader r = {file, key, err};
+    AOT_TRY(check_keys(&r, j));
     aot_array *x = NULL;
     double f;
     int64_t i;
@@ -216,6 +240,7 @@ aot_status aot_view_of_json(aot_xval *out, const aot_array *of, const json_t *j,
     reader r = {file, key, err};
     int64_t size[AOT_ARRAY_MAX_NDIM], stride[AOT_ARRAY_MAX_NDIM];
     unsigned ndim, n_strides;
+    AOT_TRY(check_keys(&r, j));
     json_int_t offset = json_integer_value(json_object_get(j, "offset"));
     AOT_TRY(read_dims(&r, j, "shape", &ndim, size));
     aot_strides_contiguous(stride, ndim, size);

@@ -263,7 +263,8 @@ static void compare_saved(aot_rank_unit *u, aot_model *m, size_t first)
     const aot_partition *p, *q;
     bool here = partition_of(m, u->unit, &q), there = partition_of(m, first, &p);
     if (here) {
-        u->n_saved = q->n_saved + q->n_saved_sym;
+        u->n_saved = q->n_saved;
+        u->n_saved_sym = q->n_saved_sym;
         u->saved_bytes = q->saved_bytes;
     }
     u->saved = AOT_RANK_UNKNOWN;

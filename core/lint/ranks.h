@@ -28,7 +28,8 @@ typedef struct aot_rank_unit {
     /* of the graphs that `graph` is about; AOT_N_STAGES if all are the same */
     aot_stage stage;
     aot_diff_counts counts;  /* of these */
-    uint32_t n_saved;        /* values */
+    uint32_t n_saved;        /* values, without symbols */
+    uint32_t n_saved_sym;
     int64_t saved_bytes;     /* of all saved values; -1: no partition */
     uint32_t saved_less, saved_more; /* saved by the first one only, by this one only */
     size_t n_collectives;

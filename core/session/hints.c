@@ -125,6 +125,85 @@ aot_status aot_hints_take(aot_unit *u, const char *text, aot_err *err)
     return AOT_OK;
 }
 
+/* ---- which symbols there are ----------------------------------------------------------------- */
+
+const char *aot_hints_name(const char *text, size_t i, size_t *n)
+{
+    pair p;
+    bool bad = false;
+    for (const char *at = text; next_pair(&at, &p, &bad);) {
+        if (i-- == 0) {
+            *n = p.n;
+            return p.name;
+        }
+    }
+    return NULL;
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool text_has(const aot_record *r, const char *name, size_t n)
+{
+    const char *s = r->text, *end = r->text != NULL ? s + r->len : NULL;
+    while (s != NULL && (s = memmem(s, (size_t)(end - s), name, n)) != NULL) {
+        bool whole = (s == r->text || !is_word(s[-1])) && (s + n == end || !is_word(s[n]));
+        if (whole) {
+            return true;
+        }
+        s += n;
+    }
+    return false;
+}
+
+bool aot_hints_knows(const aot_unit *u, const char *name, size_t n)
+{
+    for (size_t i = 0; i < u->symbols.n; i++) {
+        const aot_symbol *s = &u->symbols.d[i];
+        if (s->taken != AOT_HINT_ADDED && s->name != NULL && strlen(s->name) == n &&
+            memcmp(s->name, name, n) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < u->records.n; i++) {
+        if (text_has(&u->records.d[i], name, n)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_name(aot_sb *out, const char *name, size_t n)
+{
+    aot_record so_far = {.text = out->d, .len = out->n};
+    if (!text_has(&so_far, name, n)) {
+        aot_sb_addf(out, "%s%.*s", out->n > 0 ? ", " : "", (int)n, name);
+    }
+}
+
+void aot_hints_list(aot_sb *out, const aot_unit *u)
+{
+    for (size_t i = 0; i < u->symbols.n; i++) {
+        if (u->symbols.d[i].taken != AOT_HINT_ADDED && u->symbols.d[i].name != NULL) {
+            add_name(out, u->symbols.d[i].name, strlen(u->symbols.d[i].name));
+        }
+    }
+    for (size_t i = 0; i < u->records.n; i++) { // placeholders: s77: "Sym(s77)"
+        const aot_record *r = &u->records.d[i];
+        const char *s = r->text, *end = r->text != NULL ? s + r->len : NULL;
+        while (s != NULL && (s = memmem(s, (size_t)(end - s), "Sym(", 4)) != NULL) {
+            size_t n = 0;
+            for (s += 4; s + n < end && is_word(s[n]); n++) {
+            }
+            if (n > 1 && s + n < end && s[n] == ')' && !isdigit((unsigned char)s[0])) {
+                add_name(out, s, n);
+            }
+        }
+    }
+}
+
 /* ---- what is assumed ------------------------------------------------------------------------- */
 
 typedef struct finder {

@@ -420,6 +420,27 @@ static aot_status read_tangents(aot_xval **out, unsigned *n, const json_t *value
     return AOT_OK;
 }
 
+/* "format" is in what other commands write. */
+static aot_status check_top(const json_t *values, const char *file, aot_err *err)
+{
+    const char *key;
+    const json_t *item;
+    json_object_foreach((json_t *)(uintptr_t)values, key, item)
+    {
+        if (strcmp(key, "inputs") != 0 && strcmp(key, "tangents") != 0 &&
+            strcmp(key, "format") != 0) {
+            aot_status s =
+                AOT_FAIL(err, AOT_E_PARSE,
+                         "there is no key \"%.60s\": values are given as {\"inputs\": {SOURCE: "
+                         "{...}}, \"tangents\": [...]}",
+                         key);
+            aot_err_in_file(err, file);
+            return s;
+        }
+    }
+    return AOT_OK;
+}
+
 static aot_status check_keys(const reading *d)
 {
     const char *key;
@@ -446,6 +467,7 @@ aot_status aot_run_values(aot_xval **outer, aot_xval **tangents, unsigned *n_tan
     reading d = {r, json_object_get(values, "inputs"), file,
                  aot_xcalloc((size_t)c->n_outer + 1, sizeof *d.outer), notes, err};
     *outer = d.outer;
+    AOT_TRY(check_top(values, file, err));
     AOT_TRY(read_tangents(tangents, n_tangents, values, file, err));
     if (!json_is_object(d.inputs)) {
         aot_status s =

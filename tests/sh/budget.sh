@@ -23,6 +23,12 @@ ok "sweep tells people in a table" exits 0
 ok "the table says how a budget was decided" out "second cut: fusion heuristics off"
 ok "and what flips" out "+t_3 16.0 KiB"
 ok "a pipe gets no escape sequences" [ "$(tr -cd '\033' <out | wc -c)" -eq 0 ]
+cp "$scratch/out" "$scratch/told"
+run "$AOTSCOPE" sweep "$ladder" --budgets 0:1:0.25 -o "$scratch/kept.json"
+run "$AOTSCOPE" sweep "$scratch/kept.json"
+ok "a sweep that was kept is told again" cmp "$scratch/told" "$scratch/out"
+run "$AOTSCOPE" sweep "$scratch/kept.json" --budgets 0:1:0.5
+ok "but not cut again" err "so --budgets means nothing"
 run "$AOTSCOPE" sweep "$AOT_FIXTURES/logs/train_break.log.gz" --pareto --no-plot
 ok "a row holds for one rung: 0 saves the inputs only" out "* 0                  40.9 KiB        0 B       7     104.9 KiB      177.4 KiB  1.05 MFLOP  inputs only"
 ok "and 0.1 the same values by a knapsack" grep -qE "^\* 0.* to 0\.1074 +40\.9 KiB .*knapsack, then a fourth cut" out

@@ -57,6 +57,12 @@ ok "another shape than compiled for" err "the unit was compiled for f32[2][1]cpu
 values "$x" '{"dtype": "float32", "shape": [2], "stride": [1000000000], "data": [1, 2]}' "$t"
 run "$AOTSCOPE" exec "$scratch/program.txt" --values "$scratch/v.json"
 ok "strides may not ask for all memory" err "stride reaches over 4000000004 bytes; the storage of a value has at most 1024 MiB"
+printf '{"inputs": {"L_x_": %s, "L_w_": %s}, "tangent": []}' "$x" "$w" >"$scratch/v.json"
+run "$AOTSCOPE" exec "$scratch/program.txt" --values "$scratch/v.json"
+ok "a key that values do not have is an error" err 'there is no key "tangent"'
+values "$x" '{"dtype": "float32", "shape": [2], "strides": [1], "data": [1, 2]}' "$t"
+run "$AOTSCOPE" exec "$scratch/program.txt" --values "$scratch/v.json"
+ok "nor is one of a value passed over" err 'inputs.L_w_: there is no key "strides"'
 printf '{"inputs": {"L_x_": %s}}' "$x" >"$scratch/v.json"
 run "$AOTSCOPE" exec "$scratch/program.txt" --values "$scratch/v.json"
 ok "a missing input is named" err "inputs has no L_w_"

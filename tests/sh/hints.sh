@@ -25,6 +25,11 @@ run "$AOTSCOPE" show "$log" --unit 1 --saved --hint s77=6
 ok "--hint sets it" out "f32[s77, 16, 32]  12.0 KiB"
 ok "in expressions as well" out "f32[16*s77, 32]   12.0 KiB"
 ok "then nothing is assumed" without_err "assumed"
+run "$AOTSCOPE" show "$log" --units --hint s77=6,s99=3
+ok "a symbol that no unit has is said" err "--hint s99: the input has no such symbol; there are: s77"
+ok "one that a unit has is not" without_err "--hint s77"
+run "$AOTSCOPE" partition "$log" --hint s99=3 -o "$scratch/parts"
+ok "partition says it of the unit that has others" err "[1/1] has no such symbol; there are: s77"
 run "$AOTSCOPE" import "$log" --hint s77=6 -o "$scratch/s.aots"
 run "$AOTSCOPE" show "$scratch/s.aots" --unit 1 --saved
 ok "a session keeps it" out "f32[16*s77, 32]   12.0 KiB"
