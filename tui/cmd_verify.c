@@ -76,6 +76,7 @@ static aot_status verify_it(aot_verify_out *out, const job *j, const aot_runnabl
     const aot_calling *c = &r->capture.calling;
     aot_xval *outer = NULL;
     aot_verify_in in = {.calling = c,
+                        .dynamo = r->dynamo,
                         .aten = r->capture.graph[AOT_LEVEL_ATEN],
                         .stops = r->stops,
                         .of_aten = r->of_aten,

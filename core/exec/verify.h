@@ -24,6 +24,7 @@ const char *aot_verify_kind_name(aot_verify_kind k);
 
 typedef struct aot_verify_in {
     const aot_calling *calling;
+    const aot_graph *dynamo;  /* that it was traced from; NULL */
     const aot_graph *aten;    /* NULL: not compared with eager */
     /* by node of aten: no gradient goes through it (detach, no_grad); NULL: through all */
     const bool *stops;

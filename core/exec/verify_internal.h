@@ -61,6 +61,8 @@ const uint8_t *vf_needed_in_backward(verify *v);
 aot_status vf_run_call(verify *v, aot_err *err);
 /* Whether two generators go on with the same numbers. */
 bool vf_same_state(const aot_generator *a, const aot_generator *b);
+/* Why a gradient of the unit need not be the derivative (own_gradients.def); NULL: all are. */
+const char *vf_own_gradient(const aot_verify_in *in);
 /* Gradients of the call against finite differences. What fails is noted: in double the unit may
  * fail where it runs as it is. */
 void vf_gradients(verify *v);

@@ -114,6 +114,22 @@ class GraphModule(torch.nn.Module):
 EOF
 run "$AOTSCOPE" verify "$scratch/hidden.txt"
 ok "a write that autograd does not see is told" out "a value is written where autograd does not see it"
+
+# Where two numbers go to one position, PyTorch's gradient of scatter is not the derivative.
+
+cat >"$scratch/scatter.txt" <<'EOF'
+# aotscope: requires_grad L_v_
+class GraphModule(torch.nn.Module):
+    def forward(self, L_v_: "f32[2, 300][300, 1]cpu", L_x_: "f32[1, 300][300, 1]cpu", L_i_: "i64[2, 300][300, 1]cpu"):
+        l_v_ = L_v_
+        l_x_ = L_x_
+        l_i_ = L_i_
+        scatter: "f32[1, 300][300, 1]cpu" = l_x_.scatter(0, l_i_, l_v_);  l_x_ = l_i_ = l_v_ = None
+        return (scatter,)
+EOF
+run "$AOTSCOPE" verify "$scratch/scatter.txt"
+ok "what PyTorch's formula does not cover is no finding" exits 0
+ok "but is told" out "PyTorch's gradient of scatter holds where no position is written twice"
 run "$AOTSCOPE" verify "$AOT_SRC/fixtures/pt2/mlp_training.pt2"
 ok "an exported program that writes buffers, in it and within batch_norm, passes" exits 0
 ok "its outputs are the user's" out "2 outputs"
