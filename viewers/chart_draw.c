@@ -39,6 +39,10 @@ double aot_chart_text_width(const char *text, double size)
     return aot_text_width(text) * size * 0.56;
 }
 
+typedef struct box {
+    double x0, y0, x1, y1;
+} box;
+
 typedef struct plot {
     const aot_chart *c;
     aot_pen *pen;
@@ -46,6 +50,7 @@ typedef struct plot {
     double left, top, right, bottom, width;
     AOT_VEC(uint32_t) kept; /* points of the series that are drawn */
     AOT_VEC(aot_pt) pts;
+    AOT_VEC(box) labels; /* of the marks, as they stand */
 } plot;
 
 static double at_x(const plot *p, double x)
@@ -274,6 +279,50 @@ static void draw_series(plot *p, uint32_t i)
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
+/* How much a label there would hide: marks' lines and labels that stand already, the frame. */
+static int hidden_by(const plot *p, const aot_chart_mark *m, box b)
+{
+    int n = 8 * (b.x0 < p->left || b.x1 > p->width) + 4 * (b.y0 < p->top);
+    for (size_t i = 0; i < p->labels.n; i++) {
+        const box *o = &p->labels.d[i];
+        n += 4 * (b.x0 < o->x1 && o->x0 < b.x1 && b.y0 < o->y1 && o->y0 < b.y1);
+    }
+    for (size_t i = 0; i < p->c->marks.n; i++) {
+        const aot_chart_mark *o = &p->c->marks.d[i];
+        double x = at_x(p, o->x), y = at_y(p, o->y);
+        bool upright = o->kind == AOT_CHART_AT_X, level = o->kind == AOT_CHART_AT_Y;
+        n += 2 * (o != m && !level && b.x0 < x + 9 && x - 9 < b.x1 &&
+                  (upright || (b.y0 < y + 9 && y - 9 < b.y1)));
+        n += 2 * (o != m && level && b.y0 < y && y < b.y1);
+    }
+    return n;
+}
+
+/* At the place around the mark that hides least. */
+static void mark_label(plot *p, const aot_chart_mark *m, double x, double y)
+{
+    double wide = aot_chart_text_width(m->label, SMALL) + 4;
+    box best = {0};
+    int least = -1;
+    bool at_left = false;
+    for (int i = 0; i < 6; i++) { // right and left, above and twice below
+        static const int rows[] = {-6, 16, 32};
+        bool left = i % 2 != 0;
+        double base = y + rows[i / 2];
+        box b = {left ? x - 10 - wide : x + 10, base - SMALL, left ? x - 10 : x + 10 + wide,
+                     base + 3};
+        int n = hidden_by(p, m, b);
+        if (least < 0 || n < least) {
+            least = n;
+            best = b;
+            at_left = left;
+        }
+    }
+    aot_vec_push(&p->labels, best);
+    p->pen->text(p->pen, at_left ? best.x1 : best.x0, best.y1 - 3, SMALL,
+                 at_left ? AOT_ANCHOR_END : AOT_ANCHOR_START, true, false, AOT_INK_MARK, m->label);
+}
+
 static void mark(plot *p, const aot_chart_mark *m)
 {
     double x = m->kind == AOT_CHART_AT_Y ? p->right : at_x(p, m->x);
@@ -290,11 +339,7 @@ static void mark(plot *p, const aot_chart_mark *m)
         p->pen->line(p->pen, p->pts.d, p->pts.n, AOT_INK_MARK, 1.5, 0);
     }
     if (m->label != NULL) {
-        // on the side where there is room
-        bool left = x + 14 + aot_chart_text_width(m->label, SMALL) > p->right;
-        double below = y - 8 < p->top ? y + 16 : y - 6;
-        p->pen->text(p->pen, left ? x - 10 : x + 10, below, SMALL,
-                     left ? AOT_ANCHOR_END : AOT_ANCHOR_START, true, false, AOT_INK_MARK, m->label);
+        mark_label(p, m, x, y);
     }
 }
 
@@ -325,4 +370,5 @@ void aot_chart_draw(const aot_chart *c, aot_pen *pen, double width, double heigh
     }
     aot_vec_free(&p.kept);
     aot_vec_free(&p.pts);
+    aot_vec_free(&p.labels);
 }

@@ -162,8 +162,31 @@ static int by_own_bytes(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
+/* Columns that would be empty for this unit are left out. */
+typedef struct saved_columns {
+    bool policy, module, source;
+} saved_columns;
+
+static const char *module_of(const aot_draw_in *in, aot_node_id node)
+{
+    const char *m = in->modules ? aot_draw_module(in, node) : NULL;
+    return m ? m : "";
+}
+
+static saved_columns columns_of(const aot_draw_in *in, const aot_saved_row *rows, size_t n)
+{
+    saved_columns c = {0};
+    char source[300];
+    for (size_t i = 0; i < n; i++) {
+        c.policy |= in->part->nodes[rows[i].node].policy != AOT_POLICY_NONE;
+        c.module |= module_of(in, rows[i].node)[0] != 0;
+        c.source |= aot_format_source(source, sizeof source, in->part->cut, rows[i].node)[0] != 0;
+    }
+    return c;
+}
+
 static void saved_row(aot_sb *out, const aot_draw_in *in, const aot_saved_row *row, size_t nth,
-                      bool policies)
+                      saved_columns c)
 {
     const aot_partition *p = in->part;
     char source[300];
@@ -174,13 +197,15 @@ static void saved_row(aot_sb *out, const aot_draw_in *in, const aot_saved_row *r
     aot_html_cell(out, 'c', row->name);
     aot_html_cell(out, 'c', row->type);
     aot_html_cell(out, 'c', row->op);
-    if (policies) {
+    if (c.policy) {
         aot_html_cell(out, 't', aot_policy_name(p->nodes[row->node].policy));
     }
-    if (in->modules) {
-        aot_html_cell(out, 'w', aot_draw_module(in, row->node));
+    if (c.module) {
+        aot_html_cell(out, 'w', module_of(in, row->node));
     }
-    aot_html_cell(out, 'c', aot_format_source(source, sizeof source, p->cut, row->node));
+    if (c.source) {
+        aot_html_cell(out, 'c', aot_format_source(source, sizeof source, p->cut, row->node));
+    }
     aot_html_cell(out, 'p', row->reason);
     aot_html_cell(out, 'w', row->used_by);
     aot_html_row_end(out);
@@ -195,11 +220,10 @@ void aot_report_saved(aot_report *r)
     aot_saved_row *rows;
     size_t n = aot_saved_rows(&rows, p, arena), n_columns = 0;
     const aot_saved_row **order = aot_xcalloc(n + 1, sizeof *order);
-    bool policies = false;
     for (size_t i = 0; i < n; i++) {
         order[i] = &rows[i];
-        policies = policies || p->nodes[rows[i].node].policy != AOT_POLICY_NONE;
     }
+    saved_columns has = columns_of(in, rows, n);
     qsort(order, n, sizeof *order, by_own_bytes);
     const struct {
         aot_html_column column;
@@ -207,8 +231,8 @@ void aot_report_saved(aot_report *r)
     } all[] = {{{"#", 'n'}, true},          {{"bytes", 'b'}, true},
                {{"its own", 'b'}, true},    {{"name", 'c'}, true},
                {{"type", 'c'}, true},       {{"operator", 'c'}, true},
-               {{"policy", 't'}, policies}, {{"module", 'w'}, in->modules != NULL},
-               {{"source", 'c'}, true},     {{"why", 'p'}, true},
+               {{"policy", 't'}, has.policy}, {{"module", 'w'}, has.module},
+               {{"source", 'c'}, has.source}, {{"why", 'p'}, true},
                {{"used by", 'w'}, true}};
     aot_html_column columns[sizeof all / sizeof *all];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -219,7 +243,7 @@ void aot_report_saved(aot_report *r)
     cut_note(r, n, "saved values");
     aot_html_table(out, "saved", "Saved values", columns, n_columns, n > 10);
     for (size_t i = 0; i < n && i < MAX_ROWS; i++) {
-        saved_row(out, in, order[i], (size_t)(order[i] - rows) + 1, policies);
+        saved_row(out, in, order[i], (size_t)(order[i] - rows) + 1, has);
     }
     aot_html_table_end(out);
     free(order);
@@ -228,9 +252,6 @@ void aot_report_saved(aot_report *r)
 
 void aot_report_findings(aot_report *r)
 {
-    static const aot_html_column columns[] = {{"level", 't'}, {"rule", 't'},  {"what", 'p'},
-                                              {"bytes", 'b'}, {"value", 'c'}, {"source", 'c'},
-                                              {"remedy", 'p'}};
     const aot_partition *p = r->job->in->part;
     aot_sb *out = r->job->out;
     aot_findings all = {0};
@@ -240,9 +261,21 @@ void aot_report_findings(aot_report *r)
         aot_report_note(r, "Nothing was found.");
         return;
     }
+    bool bytes = false, sources = false;
+    for (size_t i = 0; i < all.n; i++) {
+        bytes |= all.d[i].bytes > 0;
+        sources |= aot_format_source(source, sizeof source, p->cut, all.d[i].node)[0] != 0;
+    }
+    aot_html_column columns[7] = {{"level", 't'}, {"rule", 't'}, {"what", 'p'}};
+    size_t n = 3;
+    columns[n] = (aot_html_column){"bytes", 'b'};
+    n += bytes;
+    columns[n++] = (aot_html_column){"value", 'c'};
+    columns[n] = (aot_html_column){"source", 'c'};
+    n += sources;
+    columns[n++] = (aot_html_column){"remedy", 'p'};
     cut_note(r, all.n, "findings");
-    aot_html_table(out, "found-list", "Findings", columns, sizeof columns / sizeof *columns,
-                   all.n > 10);
+    aot_html_table(out, "found-list", "Findings", columns, n, all.n > 10);
     for (size_t i = 0; i < all.n && i < MAX_ROWS; i++) {
         const aot_finding *f = &all.d[i];
         const char *name = aot_node_name(p->cut, f->node);
@@ -252,11 +285,13 @@ void aot_report_findings(aot_report *r)
         aot_html_cell(out, 'p', f->message);
         if (f->bytes > 0) {
             aot_html_number(out, 'b', f->bytes);
-        } else {
+        } else if (bytes) {
             aot_html_cell(out, 'b', "");
         }
         aot_html_cell(out, 'c', name);
-        aot_html_cell(out, 'c', aot_format_source(source, sizeof source, p->cut, f->node));
+        if (sources) {
+            aot_html_cell(out, 'c', aot_format_source(source, sizeof source, p->cut, f->node));
+        }
         aot_html_cell(out, 'p', f->rule->remedy);
         aot_html_row_end(out);
     }

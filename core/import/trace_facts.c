@@ -261,14 +261,17 @@ void aot_trace_fact(aot_trace_facts *f, aot_unit *u, int rank, aot_slice name, a
 void aot_trace_start(aot_trace_facts *f, aot_unit *u, int rank, aot_slice meta)
 {
     aot_json_iter it;
-    aot_slice key, frame, last = {NULL, 0};
+    aot_slice key, frame, last = {NULL, 0}, own = {NULL, 0};
     aot_json_begin(&it, aot_json_get(meta, "stack"));
     while (aot_json_next(&it, &key, &frame)) {
+        const char *in = file_name(f, rank, u->arena, aot_json_get(frame, "filename"));
+        own = in != NULL && !aot_unit_is_torch_file(in) ? frame : own;
         last = frame;
     }
     if (last.s == NULL) {
         return;
     }
+    last = own.s != NULL ? own : last; // a frame of torch's own says nothing to its caller
     const char *name = aot_json_text(u->arena, aot_json_get(last, "name"));
     const char *file = file_name(f, rank, u->arena, aot_json_get(last, "filename"));
     int line = small(aot_json_get(last, "line"));

@@ -100,6 +100,9 @@ bool aot_unit_was_restarted(const aot_unit *u, const aot_unit *later);
 /* The same of a u that has a joint graph: a float that cannot stay symbolic makes PyTorch start
  * again so. */
 bool aot_unit_was_given_up(const aot_unit *u, const aot_unit *later);
+/* Whether a frame is of PyTorch's own Python code, which a title does not name where another one
+ * does. */
+bool aot_unit_is_torch_file(const char *path);
 /* First record of a stage; NULL if the unit has none. */
 const aot_record *aot_unit_stage(const aot_unit *u, aot_stage s);
 /* First record by name; NULL. */

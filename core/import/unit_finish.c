@@ -103,6 +103,12 @@ static void read_cache_and_backend(aot_unit *u)
     }
 }
 
+bool aot_unit_is_torch_file(const char *path)
+{
+    return aot_starts_with(path, "torch/") || strstr(path, "-packages/torch/") != NULL ||
+           strstr(path, "/torch/_dynamo/") != NULL || strstr(path, "/torch/nn/modules/") != NULL;
+}
+
 static void read_metrics(aot_unit *u)
 {
     const aot_record *r = aot_unit_record(u, "compilation_metrics");
@@ -128,7 +134,8 @@ static void read_metrics(aot_unit *u)
             u->torch_version = v != NULL ? v : "";
         }
     }
-    if (name != NULL && file != NULL && line >= 0) {
+    bool known = u->title[0] != '\0' && file != NULL && aot_unit_is_torch_file(file);
+    if (name != NULL && file != NULL && line >= 0 && !known) {
         u->title = aot_arena_printf(u->arena, "%s %s:%d", name, aot_file_name(file), (int)line);
     }
 }
