@@ -153,6 +153,27 @@ void graph_draw_fold(graph_view *gv, aot_canvas *c, int y, int x, int cols, aot_
     }
 }
 
+bool graph_draw_fold_brief(graph_view *gv, aot_canvas *c, int y, int cols)
+{
+    aot_node_id id = graph_node_now(gv);
+    const aot_module_fold *m = id != AOT_NO_NODE ? shut_at(gv, id) : NULL;
+    const aot_graph *g = graph_now(gv)->g;
+    char bytes[32], line[600];
+    if (!m) {
+        return false;
+    }
+    int n = snprintf(line, sizeof line, "%.300s: %u nodes", m->path, m->n_nodes);
+    if (m->n_saved > 0) {
+        snprintf(line + n, sizeof line - (size_t)n, ", %u saved: %s", m->n_saved,
+                 aot_format_bytes(bytes, sizeof bytes, m->saved_bytes));
+    }
+    aot_canvas_field(c, y, 1, cols - 2, AOT_STYLE_NORMAL, line);
+    snprintf(line, sizeof line, "from %.250s to %.250s", aot_node_name(g, m->first),
+             aot_node_name(g, m->last));
+    aot_canvas_field(c, y + 1, 1, cols - 2, AOT_STYLE_DIM, line);
+    return true;
+}
+
 size_t graph_fold_row(graph_view *gv, aot_node_id id)
 {
     return aot_listing_row_of(graph_now(gv)->listing, stand_in(gv, id));
@@ -184,8 +205,14 @@ static void say_repeats(graph_view *gv, const aot_repeats *r)
 static void toggle(graph_view *gv, graph_folding to)
 {
     aot_node_id id = graph_node_now(gv);
+    if (gv->folding != FOLD_NOTHING && id == gv->fold_to && graph_now(gv)->g == gv->fold_graph) {
+        id = gv->fold_from; // nobody went away from there meanwhile
+    }
     gv->folding = gv->folding == to ? FOLD_NOTHING : to;
-    again(gv, id == AOT_NO_NODE ? id : stand_in(gv, id));
+    gv->fold_from = id;
+    gv->fold_graph = graph_now(gv)->g;
+    gv->fold_to = id == AOT_NO_NODE ? id : stand_in(gv, id);
+    again(gv, gv->fold_to);
     const aot_repeats *r = repeats(gv);
     const aot_module_folds *m = modules(gv);
     if (r) {

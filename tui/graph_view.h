@@ -96,6 +96,9 @@ typedef struct graph_view {
     unsigned n_new, n_gone;   /* how many of each */
     char *saved_name;         /* under the cursor of the saved list before the edit; NULL */
     graph_folding folding;    /* repeats are shown once, modules as one line */
+    /* the node that folding took the cursor from, and the one whose line it went to */
+    aot_node_id fold_from, fold_to;
+    const aot_graph *fold_graph; /* whose nodes these are */
     bool range;               /* a range of nodes is being chosen, from a position of the list */
     size_t range_from;
     aot_select filter;        /* of the nodes and of the saved list */
@@ -162,6 +165,8 @@ size_t graph_fold_row(graph_view *gv,
                       aot_node_id id); /* of the node, or of the one that stands for it */
 /* "x 12" beside the first node of a fold. */
 void graph_draw_fold(graph_view *gv, aot_canvas *c, int y, int x, int cols, aot_node_id id);
+/* What stands below the list for the line of a closed module; false: the cursor is on none. */
+bool graph_draw_fold_brief(graph_view *gv, aot_canvas *c, int y, int cols);
 
 /* ---- graph_filter.c ---- */
 

@@ -383,7 +383,7 @@ void graph_draw_brief(graph_view *gv, aot_canvas *c, int y, int cols)
 {
     pane p;
     char buf[512];
-    if (!open_pane(&p, gv, cols)) {
+    if (graph_draw_fold_brief(gv, c, y, cols) || !open_pane(&p, gv, cols)) {
         return;
     }
     aot_sb sb = {0};

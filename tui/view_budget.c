@@ -235,19 +235,36 @@ static const aot_list_ops list_ops = {.draw = draw_row, .text = text_of_row, .is
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
+/* Whether another budget keeps no more new bytes and costs no more, and less of one: as `sweep`
+ * tells it. What inputs hold anyway is not what a budget buys. */
+static bool is_beaten(const budget_view *s, const aot_budget_point *p)
+{
+    for (size_t i = 0; i < aot_budget_curve_count(s->curve); i++) {
+        const aot_budget_point *q = aot_budget_curve_point(s->curve, i);
+        if (!q->failed && q->new_bytes <= p->new_bytes &&
+            q->recompute_flops <= p->recompute_flops &&
+            (q->new_bytes < p->new_bytes || q->recompute_flops < p->recompute_flops)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void make_charts(budget_view *s)
 {
     aot_chart *cost = aot_chart_new("Recompute", NULL), *bytes = aot_chart_new("Bytes", NULL);
-    aot_chart_axes(cost, "saved", AOT_CHART_BYTES, "flops at saved bytes", AOT_CHART_FLOPS);
+    aot_chart_axes(cost, "new", AOT_CHART_BYTES, "flops at new saved bytes", AOT_CHART_FLOPS);
     aot_chart_axes(bytes, "budget", AOT_CHART_NUMBER, "at each budget", AOT_CHART_BYTES);
-    uint32_t curve = aot_chart_series_new(cost, "points", AOT_CHART_POINTS);
+    uint32_t front = aot_chart_series_new(cost, "front", AOT_CHART_POINTS);
+    uint32_t beaten = aot_chart_series_new(cost, "no gain", AOT_CHART_POINTS);
     uint32_t saved = aot_chart_series_new(bytes, "saved", AOT_CHART_STEP);
     uint32_t peak = aot_chart_series_new(bytes, "peak", AOT_CHART_STEP);
     for (size_t i = 0; i < aot_budget_curve_count(s->curve); i++) {
         const aot_budget_point *p = aot_budget_curve_point(s->curve, i);
         if (!p->failed) {
             double budget = (double)p->at / AOT_BUDGET_STEPS;
-            aot_chart_point(cost, curve, (double)p->saved_bytes, p->recompute_flops, NULL);
+            aot_chart_point(cost, is_beaten(s, p) ? beaten : front, (double)p->new_bytes,
+                            p->recompute_flops, NULL);
             aot_chart_point(bytes, saved, budget, (double)p->saved_bytes, NULL);
             aot_chart_point(bytes, peak, budget, (double)peak_of(p), NULL);
         }
@@ -265,7 +282,7 @@ static void draw_cost(budget_view *s, aot_canvas *c, int y, int x, int rows, int
     aot_chart_text(s->charts[0], c, y, x, rows, cols, aot_chart_glyphs_for(c->ascii), &field);
     if (p && !p->failed && field.cols > 0) {
         int row = aot_chart_plot_row(&field, p->recompute_flops);
-        int col = aot_chart_plot_col(&field, (double)p->saved_bytes);
+        int col = aot_chart_plot_col(&field, (double)p->new_bytes);
         aot_canvas_put(c, row, col, AOT_STYLE_CURSOR, c->ascii ? "O" : "◎");
     }
 }

@@ -268,7 +268,8 @@ void aot_draw_graph(aot_picture *pic, const aot_draw_in *in)
     side s = side_open(g, in->part, SIZE_MAX);
     bool both = false;
     for (aot_node_id i = 0; i < g->nodes.n && !in->side; i++) {
-        both = both || aot_side_mark(in->part, cut_of(&s, i)) == 'B';
+        aot_node_id cut = cut_of(&s, i);
+        both = both || (in->part && cut != AOT_NO_NODE && in->part->nodes[cut].backward_made);
     }
     pic->title = aot_arena_printf(pic->arena, "%s\n%s  ·  %zu nodes",
                                   aot_picture_text(pic, in->label ? in->label : ""),

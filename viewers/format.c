@@ -330,7 +330,11 @@ aot_class aot_class_of(const aot_graph *g, aot_node_id id, const aot_partition *
 
 char aot_side_mark(const aot_partition *p, aot_node_id cut)
 {
-    return !p || cut == AOT_NO_NODE ? ' ' : p->nodes[cut].backward_made ? 'B' : 'F';
+    if (!p || cut == AOT_NO_NODE) {
+        return ' ';
+    }
+    const aot_node_info *n = &p->nodes[cut];
+    return n->backward_made || n->verdict == AOT_V_BACKWARD_ONLY ? 'B' : 'F';
 }
 
 const char *aot_mark_letters(char *buf, size_t size, const aot_graph *g, aot_node_id id,

@@ -50,7 +50,8 @@ aot_node_id *aot_view_map(const aot_graph *g, const aot_partition *p);
 /* Class of node id of g for colours. cut: its node in p->cut, AOT_NO_NODE if none; p may be
  * NULL. */
 aot_class aot_class_of(const aot_graph *g, aot_node_id id, const aot_partition *p, aot_node_id cut);
-/* 'F' or 'B' for a node of p->cut, ' ' without one. */
+/* 'F' or 'B' for a node of p->cut, ' ' without one. B too for what was traced in the forward and
+ * only the backward has. */
 char aot_side_mark(const aot_partition *p, aot_node_id cut);
 /* Letters that say what a node is besides its class, in a fixed order: V view, ~ random,
  * C collective, M mutation, ! banned from recomputation. At most 7 letters. */

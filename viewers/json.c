@@ -61,8 +61,7 @@ static void add_decision(json_t *o, const aot_partition *p, aot_node_id cut)
     json_object_set_new(o, "policy",
                         info->policy ? json_string(aot_policy_name(info->policy)) : json_null());
     json_object_set_new(o, "reason", aot_json_safe(aot_reason_words(buf, sizeof buf, p, cut)));
-    json_object_set_new(o, "side",
-                        json_string(aot_side_mark(p, cut) == 'B' ? "backward" : "forward"));
+    json_object_set_new(o, "side", json_string(info->backward_made ? "backward" : "forward"));
 }
 
 static json_t *node_json(const aot_graph *g, aot_node_id id, const aot_partition *p,

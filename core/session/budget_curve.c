@@ -182,6 +182,7 @@ static void fill(aot_budget_curve *c, aot_budget_point *x, const aot_partition *
     aot_memory m;
     x->rung = p->rung;
     x->saved_bytes = aot_saved_tensor_bytes(p);
+    x->new_bytes = p->saved_new_bytes;
     x->n_saved = p->n_saved + p->n_saved_sym;
     x->recompute_flops = p->recompute_flops;
     x->saved = AOT_NEW_ARRAY(c->arena, uint64_t, c->n_words);

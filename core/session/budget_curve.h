@@ -14,6 +14,7 @@ typedef struct aot_budget_point {
     bool failed;         /* it cannot be cut there: failure says why */
     const char *failure, *rung; /* rung: static text */
     int64_t saved_bytes; /* of the tensors, as all figures say; n_saved counts symbols too */
+    int64_t new_bytes;   /* of them, what saving adds: nothing that inputs hold anyway */
     uint32_t n_saved;
     double recompute_flops;
     int64_t forward_peak, backward_peak; /* live bytes */
