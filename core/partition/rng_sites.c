@@ -341,12 +341,26 @@ static bool counts(const aot_rng_site *s)
     return s->use != AOT_RNG_NOTHING && s->use != AOT_RNG_RESTORES;
 }
 
-/* "aten.rand from cpu": what has to agree. */
+/* Length of the operator's name without what tells that it writes its input, or that it is made to
+ * write none: bernoulli_ and bernoulli, normal_ and normal_functional draw the same numbers. */
+static int drawing_length(const char *op)
+{
+    static const char functional[] = "_functional";
+    size_t n = strlen(op), more = sizeof functional - 1;
+    if (n > more && strcmp(op + n - more, functional) == 0) {
+        n -= more;
+    } else if (n > 1 && op[n - 1] == '_') {
+        n--;
+    }
+    return (int)n;
+}
+
+/* "aten.rand by seed": what has to agree. */
 static const char *draw_text(const aot_rng_site *s, aot_arena *a)
 {
     const char *from =
         s->kind == AOT_RNG_DEFAULT || s->use == AOT_RNG_HANDED ? "" : aot_rng_kind_name(s->kind);
-    return aot_arena_printf(a, "%s%s%s", s->op, from[0] != '\0' ? " by " : "", from);
+    return aot_arena_printf(a, "%.*s%s%s", drawing_length(s->op), s->op, from[0] != '\0' ? " by " : "", from);
 }
 
 static size_t draws_of(const char ***out, const aot_rng_sites *s, aot_arena *a)

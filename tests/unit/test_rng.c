@@ -195,6 +195,14 @@ static void orders_are_compared_by_what_is_drawn(void **state)
         {OP("a", "bernoulli.default(x)") OP("d", "bernoulli.default(x)"),
          OP("a", "rand_like.default(x)"), AOT_RNG_OTHER,
          "aten.bernoulli (2) became aten.rand_like"},
+        /* written in place or not, the kernel is one: PyTorch draws the same numbers */
+        {OP("a", "bernoulli_.float(x, 0.5)") OP("b", "normal_.default(x)")
+             OP("c", "uniform_.default(x)"),
+         OP("a", "bernoulli.p(x, 0.5)") OP("b", "normal_functional.default(x)")
+             OP("c", "uniform.default(x)"),
+         AOT_RNG_SAME, ""},
+        {OP("a", "exponential_.default(x)"), OP("a", "rand_like.default(x)"), AOT_RNG_OTHER,
+         "aten.exponential became aten.rand_like"},
         {OP("a", "rand_like.default(x)"), "", AOT_RNG_OTHER, "aten.rand_like no longer drawn"},
         {"", OP("a", "rand_like.default(x)"), AOT_RNG_OTHER, "aten.rand_like drawn besides"},
         {"        a = torch.ops.aten.native_dropout.default(x, 0.5, False)\n", "", AOT_RNG_SAME,
