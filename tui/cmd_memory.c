@@ -25,6 +25,7 @@ typedef struct job {
     aot_sb text;
     aot_table *csv;
     AOT_VEC(aot_chart *) charts;
+    const char *why; /* of a unit without a joint graph; NULL: none was seen */
     int next, n_told, failed; /* next: number among the joint graphs of the input */
     size_t unit; /* the unit at work */
     int64_t limit;     /* --fits; -1: not asked */
@@ -153,6 +154,7 @@ static void on_unit(void *arg, const aot_unit *u)
         }
     }
     j->next += joint;
+    j->why = joint || j->why != NULL ? j->why : aot_unit_missing_reason(u, AOT_STAGE_JOINT);
     j->unit++;
 }
 
@@ -224,14 +226,15 @@ static int run(const aot_args *a)
         st = aot_cmd_each_unit(a, a->inputs[0], on_unit, &j, &err);
     }
     if (st == AOT_OK && j.n_told == 0) {
-        st = j.only != NULL
-                 ? AOT_FAIL(&err, AOT_E_USAGE,
-                            "no unit '%s' with a joint graph: `aotscope show %s --units` "
-                            "lists them",
-                            j.only, a->inputs[0])
-                 : AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s",
-                            aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
-        aot_err_in_file(&err, a->inputs[0]);
+        if (j.only == NULL || j.next == 0) {
+            st = aot_cmd_no_joint(a->inputs[0], j.why, &err);
+        } else {
+            st = AOT_FAIL(&err, AOT_E_USAGE,
+                          "no unit '%s' with a joint graph: `aotscope show %s --units` "
+                          "lists them",
+                          j.only, a->inputs[0]);
+            aot_err_in_file(&err, a->inputs[0]);
+        }
     }
     st = st == AOT_OK ? write_all(&j, &err) : st;
     int code = j.failed != 0        ? AOT_EXIT_ERROR

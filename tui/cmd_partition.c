@@ -19,6 +19,7 @@
 typedef struct job {
     const aot_args *a;
     const char *dir;
+    const char *why; /* of a unit without a joint graph; NULL: none was seen */
     int next;     /* k of the next joint graph */
     size_t unit;  /* its unit */
     int failed;
@@ -136,6 +137,8 @@ static void on_unit(void *arg, const aot_unit *u)
             aot_cmd_fail(&mine);
             j->failed++;
         }
+    } else if (j->why == NULL) {
+        j->why = aot_unit_missing_reason(u, AOT_STAGE_JOINT);
     }
     j->unit++;
 }
@@ -186,9 +189,7 @@ static int run(const aot_args *a)
         return aot_cmd_fail(&err);
     }
     if (j.next == 0) {
-        AOT_FAIL(&err, AOT_E_PIPELINE, "no joint graph in it: %s",
-                 aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
-        aot_err_in_file(&err, a->inputs[0]);
+        aot_cmd_no_joint(a->inputs[0], j.why, &err);
         return aot_cmd_fail(&err);
     }
     aot_cmd_note("%d joint graph%s, %d cut into %s\n", j.next, j.next == 1 ? "" : "s",

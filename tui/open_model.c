@@ -263,6 +263,14 @@ bool aot_cmd_unit_is(const aot_unit *u, size_t unit, const char *only)
             strcmp(label + 1 + n, "]") == 0);
 }
 
+aot_status aot_cmd_no_joint(const char *input, const char *why, aot_err *err)
+{
+    why = why != NULL ? why : aot_stage_get(AOT_STAGE_JOINT)->how_to_get;
+    aot_status st = AOT_FAIL(err, AOT_E_PIPELINE, "no joint graph in it: %s", why);
+    aot_err_in_file(err, input);
+    return st;
+}
+
 void aot_cmd_warn_passes(const aot_unit *u, size_t unit, const aot_graph *cut, const char *backend)
 {
     aot_arena *a = aot_arena_new();

@@ -31,6 +31,7 @@ typedef struct job {
     const aot_sweep_ask *ask;
     child *children;
     int n_running;
+    const char *why; /* of a unit without a joint graph; NULL: none was seen */
     int next; /* number of the next joint graph */
     size_t unit, n_unread, n_meant;
     uint64_t n_points, n_tasks; /* seen so far, for sharding */
@@ -280,6 +281,7 @@ static void on_unit(void *arg, const aot_unit *u)
     const char *only = aot_args_get(j->ask->a, "unit");
     size_t unit = j->unit++;
     if (!aot_cmd_is_cut(u, unit)) {
+        j->why = j->why != NULL ? j->why : aot_unit_missing_reason(u, AOT_STAGE_JOINT);
         return;
     }
     int number = j->next++; // of all joint graphs, whatever --unit picks
@@ -325,9 +327,7 @@ aot_status aot_sweep_run(aot_sweep *s, const aot_sweep_ask *ask, size_t *n_unrea
         aot_err_in_file(err, ask->a->inputs[0]);
     }
     if (st == AOT_OK && j.next == 0) {
-        st = AOT_FAIL(err, AOT_E_PIPELINE, "no joint graph in it: %s",
-                      aot_stage_get(AOT_STAGE_JOINT)->how_to_get);
-        aot_err_in_file(err, ask->a->inputs[0]);
+        st = aot_cmd_no_joint(ask->a->inputs[0], j.why, err);
     }
     return st;
 }

@@ -368,4 +368,10 @@ none_obeyed()
 ok "no escape sequence of a log reaches the terminal" none_obeyed
 run "$AOTSCOPE" info "$scratch/steers.log" --notes
 ok "a note says that they were replaced" out "no text and shown as U+FFFD"
+for command in "memory" "sweep" "partition -o $scratch/none"; do
+    # shellcheck disable=SC2086
+    run "$AOTSCOPE" $command "$AOT_FIXTURES/logs/inference_mlp.log.gz"
+    ok "${command%% *} of a unit without a backward says why there is no joint graph" err \
+        "compiled for inference: no output needed a gradient"
+done
 done_testing
