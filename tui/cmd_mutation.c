@@ -239,6 +239,74 @@ static bool is_empty(const told *x)
     return empty;
 }
 
+/* ---- exported programs ------------------------------------------------------------------------
+ */
+
+/* What a program returns first is written by its caller: BUFFER_MUTATION target='k'. */
+static bool exported_write(char *target, size_t size, const aot_graph *g, uint32_t k,
+                           const char **kind)
+{
+    static const char *const kinds[][2] = {{"BUFFER_MUTATION ", "buffer"},
+                                           {"PARAMETER_MUTATION ", "parameter"},
+                                           {"USER_INPUT_MUTATION ", "input"}};
+    const char *desc = aot_text(g->ctx, g->out_descs.d[k]), *from = strchr(desc, '\'');
+    for (size_t i = 0; from != NULL && i < sizeof kinds / sizeof *kinds; i++) {
+        if (strncmp(desc, kinds[i][0], strlen(kinds[i][0])) == 0) {
+            snprintf(target, size, "%.*s", (int)strcspn(from + 1, "'"), from + 1);
+            *kind = kinds[i][1];
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *output_name(const aot_graph *g, uint32_t k)
+{
+    const aot_node *out = g->nodes.n > 0 ? aot_node_at(g, (aot_node_id)g->nodes.n - 1) : NULL;
+    const aot_arg *all = out != NULL && out->n_args > 0 ? aot_node_args(g, out) : NULL;
+    bool flat = all != NULL && (all->kind == AOT_ARG_TUPLE || all->kind == AOT_ARG_LIST);
+    const aot_arg *item = flat && k < all->n ? &g->args.d[all->u.first + k] : NULL;
+    return item != NULL && item->kind == AOT_ARG_NODE ? aot_node_name(g, item->u.node) : "?";
+}
+
+static void tell_exported(aot_telling *j, aot_model *m, size_t unit)
+{
+    char label[96], target[256];
+    const char *kind;
+    const aot_graph *g = NULL;
+    aot_err err = {0};
+    json_t *list = json_array();
+    if (aot_model_graph(m, unit, AOT_STAGE_INFERENCE, &g, &err) != AOT_OK) {
+        aot_err_in_file(&err, aot_model_unit(m, unit)->input);
+        aot_cmd_fail(&err);
+        j->n_failed++;
+    }
+    for (uint32_t k = 0; g != NULL && k < g->out_descs.n; k++) {
+        if (!exported_write(target, sizeof target, g, k, &kind)) {
+            continue;
+        }
+        if (j->list == NULL) {
+            if (json_array_size(list) == 0) {
+                printf("# unit %zu %s\n\nMutated by the caller, from what the program returns\n",
+                       unit, aot_model_unit_line(m, unit));
+            }
+            printf("  %s %s: output %u, %s\n", kind, target, k, output_name(g, k));
+        }
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:s}", "kind", kind, "target",
+                                              target, "where", "caller", "output", (int)k, "value",
+                                              output_name(g, k)));
+    }
+    j->n_with += json_array_size(list) > 0;
+    if (j->list == NULL && json_array_size(list) > 0) {
+        printf("\n");
+    } else if (j->list != NULL && json_array_size(list) > 0) {
+        aot_unit_label(&aot_model_unit(m, unit)->key, label, sizeof label);
+        json_array_append_new(j->list, json_pack("{s:i, s:s, s:O}", "unit", (int)unit, "label",
+                                                 label, "exported", list));
+    }
+    json_decref(list);
+}
+
 static void tell_unit(aot_telling *j, aot_model *m, size_t unit)
 {
     char label[96];
@@ -248,12 +316,12 @@ static void tell_unit(aot_telling *j, aot_model *m, size_t unit)
     aot_err err = {0};
     aot_stage_status runtime = aot_model_stage(m, unit, AOT_STAGE_RUNTIME);
     if (runtime.origin == AOT_ORIGIN_MISSING) {
-        bool exported = aot_unit_source(u) == AOT_STAGE_EXPORT;
+        if (aot_unit_source(u) == AOT_STAGE_EXPORT) {
+            tell_exported(j, m, unit);
+            return;
+        }
         aot_cmd_note("aotscope: unit %zu %s: not looked at: %s\n", unit,
-                     aot_unit_label(&u->key, label, sizeof label),
-                     exported ? "an exported program has no wrappers; what it writes stands in the "
-                                "outputs of `aotscope trace`"
-                              : runtime.reason);
+                     aot_unit_label(&u->key, label, sizeof label), runtime.reason);
         return;
     }
     if (aot_model_runtime(m, unit, &r, &err) != AOT_OK) {
@@ -307,7 +375,7 @@ const aot_cmd cmd_mutation = {
         "that are views of inputs or intermediates, and how the caller gets them. An input that "
         "the "
         "backward reads, and that the forward has overwritten by then, gives wrong gradients: exit "
-        "code 1.",
+        "code 1. Of an exported program: what its caller writes, and from which output.",
     .examples = "aotscope mutation train.log\n"
                 "aotscope mutation train.log --unit 0/1 --json\n",
     .options = options,

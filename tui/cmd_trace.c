@@ -59,6 +59,11 @@ static aot_status one_graph(const job *j, const aot_unit *u, const aot_record *r
     }
     if (s == AOT_OK) {
         bool again = aot_unit_source(u) == AOT_STAGE_EXPORT;
+        if (again && strcmp(config.path, "auto") != 0 && strcmp(config.path, "export") != 0) {
+            aot_cmd_note("aotscope: %s: an exported program is traced for inference, whatever "
+                         "--path says\n",
+                         u->input);
+        }
         const char *what = c.calling.path == AOT_PATH_AUTOGRAD           ? "joint.txt"
                            : c.calling.path == AOT_PATH_EXPORT && !again ? "export.txt"
                                                                  : "inference.txt";

@@ -79,8 +79,8 @@ const char *aot_cmd_shown_input(const aot_args *a, size_t i, char *buf, size_t s
 AOT_NODISCARD aot_status aot_cmd_each_unit(const aot_args *a, const char *input,
                                            void (*visit)(void *arg, const aot_unit *u), void *arg,
                                            aot_err *err);
-/* Of an input without a joint graph, E_PIPELINE; why: aot_unit_missing_reason of a unit, NULL if there
- * is no unit. */
+/* Of an input without a joint graph, E_PIPELINE; why: aot_unit_missing_reason of a unit, NULL if
+ * there is no unit. */
 aot_status aot_cmd_no_joint(const char *input, const char *why, aot_err *err);
 /* Whether --unit means this one: by the number that listings count, or the label with or without
  * its brackets. NULL means all. */

@@ -360,7 +360,8 @@ static const char *draw_text(const aot_rng_site *s, aot_arena *a)
 {
     const char *from =
         s->kind == AOT_RNG_DEFAULT || s->use == AOT_RNG_HANDED ? "" : aot_rng_kind_name(s->kind);
-    return aot_arena_printf(a, "%.*s%s%s", drawing_length(s->op), s->op, from[0] != '\0' ? " by " : "", from);
+    return aot_arena_printf(a, "%.*s%s%s", drawing_length(s->op), s->op,
+                            from[0] != '\0' ? " by " : "", from);
 }
 
 static size_t draws_of(const char ***out, const aot_rng_sites *s, aot_arena *a)

@@ -32,7 +32,11 @@ run "$AOTSCOPE" mutation "$oracle/linear_relu/trace.log.gz"
 ok "a unit that mutates nothing is not told" out "1 unit, 0 of them with"
 
 run "$AOTSCOPE" mutation "$AOT_FIXTURES/pt2/mlp_training.pt2"
-ok "an exported program is told to be passed over" err "not looked at: an exported program has no wrappers"
+ok "an exported program's caller writes what it returns" out "buffer n.running_mean: output 1, getitem_3"
+run "$AOTSCOPE" trace "$AOT_FIXTURES/pt2/mlp_training.pt2" --path autograd -o "$scratch/pt2"
+ok "trace says that an exported program has one path" err "traced for inference, whatever --path says"
+run "$AOTSCOPE" mutation "$AOT_FIXTURES/pt2/mlp_training.pt2" --json
+ok "in JSON, too" out '"target": "n.running_mean"'
 run "$AOTSCOPE" trace "$AOT_FIXTURES/pt2/mlp_training.pt2" -o "$scratch/pt2"
 ok "inputs are what the signature says" grep -q "# BUFFER target='n.running_mean' persistent=True" "$scratch/pt2/0.inference.txt"
 ok "and so are the buffers that it writes" grep -q "# BUFFER_MUTATION target='n.running_mean'" "$scratch/pt2/0.inference.txt"
