@@ -119,6 +119,9 @@ bool composite_stack_along(aot_expand *k)
                                                     : (aot_op_id)AOT_OP_aten_atleast_3d_Sequence;
     aot_value list = aot_call_op(t, least, 1, k->args);
     int64_t dim = k->op == AOT_OP_aten_dstack ? 2 : 0;
+    if (!aot_v_is_list(list) || list.n == 0) {
+        aot_trace_fail(t, AOT_E_SHAPE, "a list without tensors");
+    }
     if (k->op == AOT_OP_aten_hstack && aot_ndim(aot_v_item(list, 0)) > 1) {
         dim = 1;
     }

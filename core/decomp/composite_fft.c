@@ -67,12 +67,20 @@ static aot_dim half(aot_tracer *t, aot_dim n)
 
 /* ---- one dimension --------------------------------------------------------------------------- */
 
+static int64_t one_axis(aot_expand *k, const aot_tensor *x)
+{
+    if (aot_ndim(x) == 0) {
+        aot_trace_fail(k->t, AOT_E_SHAPE, "a transform of a tensor without dimensions");
+    }
+    return (int64_t)aot_wrap_dim(k->t, aot_x_int(k, 2, -1), aot_ndim(x));
+}
+
 /* (self, n, dim, norm) */
 static bool c2r(aot_expand *k, bool forward)
 {
     aot_tracer *t = k->t;
     aot_tensor *x = promoted(t, aot_x_tensor(k, 0), true);
-    int64_t dim = (int64_t)aot_wrap_dim(t, aot_x_int(k, 2, -1), aot_ndim(x));
+    int64_t dim = one_axis(k, x);
     aot_dim n = whole(t, aot_size(x, dim));
     if (!aot_x_is_none(k, 1)) {
         n = aot_x_dim(k, 1, 0);
@@ -88,7 +96,7 @@ static bool r2c(aot_expand *k, bool forward, bool onesided)
 {
     aot_tracer *t = k->t;
     aot_tensor *x = promoted(t, aot_x_tensor(k, 0), false);
-    int64_t dim = (int64_t)aot_wrap_dim(t, aot_x_int(k, 2, -1), aot_ndim(x));
+    int64_t dim = one_axis(k, x);
     if (!aot_x_is_none(k, 1)) {
         aot_dim n = aot_x_dim(k, 1, 0);
         x = resized(t, x, &dim, &n, 1);
@@ -101,7 +109,7 @@ static bool c2c(aot_expand *k, bool forward)
 {
     aot_tracer *t = k->t;
     aot_tensor *x = promoted(t, aot_x_tensor(k, 0), true);
-    int64_t dim = (int64_t)aot_wrap_dim(t, aot_x_int(k, 2, -1), aot_ndim(x));
+    int64_t dim = one_axis(k, x);
     if (!aot_x_is_none(k, 1)) {
         aot_dim n = aot_x_dim(k, 1, 0);
         x = resized(t, x, &dim, &n, 1);
@@ -144,6 +152,10 @@ static axes axes_of(aot_expand *k, const aot_tensor *x)
     aot_dims s = aot_x_dims(k, 1), d = aot_x_dims(k, 2);
     bool has_dim = !aot_x_is_none(k, 2), has_s = !aot_x_is_none(k, 1);
     a.n = has_dim ? d.n : has_s ? s.n : a.n;
+    if (a.n == 0 || a.n > aot_ndim(x) || (has_s && s.n != a.n)) {
+        aot_trace_fail(k->t, AOT_E_SHAPE, "%u dimensions and %u sizes for a transform of %u", a.n,
+                       has_s ? s.n : a.n, aot_ndim(x));
+    }
     for (unsigned i = 0; i < a.n; i++) {
         a.dim[i] = has_dim ? (int64_t)aot_wrap_dim(k->t, d.d[i].value, aot_ndim(x))
                            : (int64_t)(aot_ndim(x) - a.n + i);

@@ -27,6 +27,9 @@ bool composite_affine_grid_backward(aot_expand *k)
     aot_tensor *grad = aot_x_tensor(k, 0);
     aot_dims size = aot_x_dims(k, 1);
     unsigned n = size.n - 2; // spatial dimensions
+    if (size.n < 4 || size.n > 5) {
+        aot_trace_fail(t, AOT_E_SHAPE, "a grid for an image of %u dimensions", size.n);
+    }
     bool corners = aot_x_bool(k, 2);
     aot_dim shape[5], cells = aot_dim_of(1);
     shape[0] = size.d[0];

@@ -399,6 +399,9 @@ bool composite_tensorinv(aot_expand *k)
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0);
     unsigned ind = (unsigned)aot_x_int(k, 1, 2), n = aot_ndim(x);
+    if (ind == 0 || ind > n) {
+        aot_trace_fail(t, AOT_E_SHAPE, "%u dimensions of a tensor of %u", ind, n);
+    }
     aot_dim square[2] = {product(t, x, 0, ind), product(t, x, ind, n)}, out[AOT_FAKE_MAX_NDIM];
     for (unsigned i = 0; i < n; i++) {
         out[i] = aot_size(x, (i + ind) % n);
@@ -416,12 +419,18 @@ bool composite_tensorsolve(aot_expand *k)
     if (!aot_x_is_none(k, 2)) {
         int64_t to[AOT_FAKE_MAX_NDIM];
         aot_dims d = aot_x_dims(k, 2);
+        if (d.n > aot_ndim(x)) {
+            aot_trace_fail(t, AOT_E_SHAPE, "%u dimensions of a tensor of %u", d.n, aot_ndim(x));
+        }
         for (unsigned i = 0; i < d.n; i++) {
             to[i] = (int64_t)(aot_ndim(x) - d.n + i);
         }
         x = AOT(t, aten_movedim_intlist, x, d, aot_v_ints(t, d.n, to));
     }
     unsigned n = aot_ndim(x), m = aot_ndim(y);
+    if (m > n) {
+        aot_trace_fail(t, AOT_E_SHAPE, "a system of %u dimensions for a side of %u", n, m);
+    }
     aot_dims out = {aot_sizes(x).d + m, n - m};
     aot_dim n_out = product(t, x, m, n), square[2] = {n_out, n_out};
     x = AOT(t, aten_reshape, x, ((aot_dims){square, 2}));

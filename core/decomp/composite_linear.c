@@ -56,6 +56,9 @@ bool composite_bilinear(aot_expand *k)
     aot_tensor *a = aot_x_tensor(k, 0), *b = aot_x_tensor(k, 1), *weight = aot_x_tensor(k, 2);
     aot_tensor *bias = aot_x_tensor(k, 3);
     unsigned n = aot_ndim(a);
+    if (n == 0 || aot_ndim(b) != n) {
+        aot_trace_fail(t, AOT_E_SHAPE, "bilinear: inputs of %u and %u dimensions", n, aot_ndim(b));
+    }
     aot_dim *shape = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_dim, n);
     for (unsigned i = 0; i + 1 < n; i++) {
         shape[i] = aot_size(a, i);

@@ -221,6 +221,9 @@ bool decomp_native_batch_norm_backward(aot_expand *k)
     }
     aot_tensor *grad = cast[0], *x = cast[1], *weight = cast[2];
     aot_tensor *mean = cast[training ? 5 : 3], *rstd = cast[6];
+    if (mean == NULL || (training ? rstd : cast[4]) == NULL) {
+        aot_trace_fail(t, AOT_E_SHAPE, "the statistics of the forward are not there");
+    }
     if (!training) {
         rstd = AOT(t, aten_rsqrt, ADD(cast[4], k->args[8]));
     }

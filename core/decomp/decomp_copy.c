@@ -89,6 +89,7 @@ bool decomp_pad_sequence(aot_expand *k)
     }
     bool batch_first = aot_x_bool(k, 1);
     unsigned ndim = aot_ndim(all[0]);
+    dc_need_ndim(t, all[0], 1);
     aot_dim longest = aot_size(all[0], 0), *shape = dc_room(t, ndim + 1),
             *pad = dc_room(t, 2 * ndim);
     for (unsigned i = 1; i < n; i++) {

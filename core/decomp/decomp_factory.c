@@ -177,9 +177,17 @@ bool decomp_empty_permuted(aot_expand *k)
     aot_dims size = aot_x_dims(k, 0), physical = aot_x_dims(k, 1);
     aot_dim sorted[AOT_FAKE_MAX_NDIM];
     int64_t permutation[AOT_FAKE_MAX_NDIM];
-    bool identity = true;
+    bool identity = true, seen[AOT_FAKE_MAX_NDIM] = {false};
+    if (physical.n != size.n) {
+        aot_trace_fail(t, AOT_E_SHAPE, "empty_permuted: %u dimensions in an order of %u", size.n,
+                       physical.n);
+    }
     for (unsigned i = 0; i < physical.n; i++) {
         int64_t p = physical.d[i].value;
+        if (p < 0 || p >= size.n || seen[p]) {
+            aot_trace_fail(t, AOT_E_SHAPE, "empty_permuted: no order of %u dimensions", size.n);
+        }
+        seen[p] = true;
         sorted[i] = size.d[p];
         permutation[p] = i;
         identity = identity && p == i;

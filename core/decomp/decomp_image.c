@@ -99,6 +99,10 @@ bool decomp_pixel_shuffle(aot_expand *k)
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0);
     int64_t f = aot_x_int(k, 1, 1);
+    dc_need_ndim(t, x, 3);
+    if (f < 1 || f > INT16_MAX) {
+        return false;
+    }
     unsigned n = aot_ndim(x) - 3;
     aot_dim c = dc_dim(t, '/', aot_size(x, -3), aot_dim_of(f * f));
     aot_dim split[] = {c, aot_dim_of(f), aot_dim_of(f), aot_size(x, -2), aot_size(x, -1)};
@@ -112,6 +116,10 @@ bool decomp_pixel_unshuffle(aot_expand *k)
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0);
     int64_t f = aot_x_int(k, 1, 1);
+    dc_need_ndim(t, x, 3);
+    if (f < 1 || f > INT16_MAX) {
+        return false;
+    }
     unsigned n = aot_ndim(x) - 3;
     aot_dim c = dc_times(t, aot_size(x, -3), f * f);
     aot_dim h = dc_dim(t, '/', aot_size(x, -2), aot_dim_of(f));
@@ -157,6 +165,7 @@ static bool pad_by_index(aot_expand *k, bool reflect)
     aot_dtype result = dc_opmath(k);
     aot_tensor *x = aot_x_tensor(k, 0), *r = x;
     aot_dims pad = aot_x_dims(k, 1);
+    dc_need_ndim(t, x, pad.n / 2);
     unsigned n = pad.n / 2, outer = aot_ndim(x) - n;
     for (unsigned i = 0; i < n; i++) {
         aot_tensor *index[AOT_FAKE_MAX_NDIM] = {NULL};
@@ -254,6 +263,7 @@ bool decomp_reflection_pad_backward(aot_expand *k)
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 1), *index[AOT_FAKE_MAX_NDIM];
     unsigned n = aot_x_dims(k, 2).n / 2, ndim = aot_ndim(x), areas = 1;
+    dc_need_ndim(t, x, n);
     for (unsigned i = 0; i < ndim; i++) {
         index[i] = dc_arange(t, aot_size(x, i), AOT_NO_DTYPE, x);
         index[i] = AOT(t, aten_view, index[i], dc_ones_but(t, ndim, i, aot_dim_of(-1)));

@@ -1,6 +1,7 @@
 /* Decompositions of layer, group, RMS and weight normalization and of norms: torch/_refs,
  * torch/_decomp/decompositions.py. */
 #include "decomp/decomp.h"
+#include "decomp/decomp_parts.h"
 
 /* var_mean over dims, biased; *rstd = rsqrt(var + eps). */
 static aot_tensor *mean_and_rstd(aot_tracer *t, aot_tensor *x, aot_value dims, aot_value eps,
@@ -54,6 +55,7 @@ typedef struct layers {
 static layers layers_of(aot_expand *k, const aot_tensor *input)
 {
     layers l = {.t = k->t, .shape = aot_sizes(input)};
+    dc_need_ndim(k->t, input, aot_x_dims(k, 2).n);
     l.axis = l.shape.n - aot_x_dims(k, 2).n;
     l.inner = dc_prod(k->t, l.shape, l.axis, l.shape.n);
     return l;

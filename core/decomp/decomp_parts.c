@@ -66,6 +66,14 @@ aot_dim *dc_room(aot_tracer *t, unsigned n)
     return aot_arena_alloc(aot_tracer_arena(t), (n + 1) * sizeof(aot_dim));
 }
 
+void dc_need_ndim(aot_tracer *t, const aot_tensor *x, unsigned least)
+{
+    if (aot_ndim(x) < least) {
+        aot_trace_fail(t, AOT_E_SHAPE, "a tensor of %u dimensions; %u are the least", aot_ndim(x),
+                       least);
+    }
+}
+
 aot_dims dc_reshaped(aot_tracer *t, const aot_tensor *x, unsigned at, unsigned count, unsigned n,
                      const aot_dim *with)
 {

@@ -83,6 +83,7 @@ bool decomp_max_unpool(aot_expand *k)
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0), *index = aot_x_tensor(k, 1);
     aot_dims size = aot_x_dims(k, 2);
+    dc_need_ndim(t, x, size.n);
     unsigned n = aot_ndim(x), outer = n - size.n;
     aot_dims shape = dc_reshaped(t, x, outer, size.n, size.n, size.d);
     for (unsigned i = 0; i < shape.n; i++) {

@@ -492,6 +492,20 @@ aot_status aot_exec_run(aot_xval **out, unsigned *n_out, aot_exec *x, const aot_
     return x->status;
 }
 
+/* Values on the heap as a list of the running call, which owns their arrays. */
+static aot_xval owned_list(aot_exec *x, unsigned n, aot_xval *values)
+{
+    aot_xval *items = AOT_NEW_ARRAY(x->scratch, aot_xval, n + 1);
+    for (unsigned i = 0; i < n; i++) {
+        items[i] = values[i];
+        if (items[i].kind == AOT_X_ARRAY) {
+            ex_own(x, items[i].u.array);
+        }
+    }
+    free(values);
+    return aot_xv_list(n, items);
+}
+
 /* The results are owned by the running call, as those of a kernel are. */
 static aot_xval run_inside(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs,
                            const aot_exec_options *o)
@@ -516,15 +530,13 @@ static aot_xval run_inside(aot_exec *x, const aot_graph *g, unsigned n, const ao
     if (x->status != AOT_OK || x->stopped) {
         longjmp(*outer, 1);
     }
-    aot_xval *items = AOT_NEW_ARRAY(x->scratch, aot_xval, n_out + 1);
-    for (unsigned i = 0; i < n_out; i++) {
-        items[i] = out[i];
-        if (items[i].kind == AOT_X_ARRAY) {
-            ex_own(x, items[i].u.array);
+    aot_xval list = owned_list(x, n_out, out);
+    for (unsigned i = 0; i < list.n; i++) {
+        if (list.u.items[i].kind == AOT_X_LIST) { // edges of a histogram
+            list.u.items[i] = owned_list(x, list.u.items[i].n, list.u.items[i].u.items);
         }
     }
-    free(out);
-    return aot_xv_list(n_out, items);
+    return list;
 }
 
 aot_xval ex_graph(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs)

@@ -63,7 +63,9 @@ static void sum_of(aot_kern *k, unsigned first, unsigned second, int sign)
     aot_array *in[2] = {k_need(k, first), k_need(k, second)};
     aot_dtype d = k_promote(k, 3);
     aot_class c = aot_dtype_class(d);
-    sum_arg a = {sign * k_real(k, 2, 1), sign * k_int(k, 2, 1), sign * k_complex(k, 2, 1)};
+    int64_t whole = k_int(k, 2, 1);
+    sum_arg a = {sign * k_real(k, 2, 1), sign < 0 ? (int64_t)(0 - (uint64_t)whole) : whole,
+                 sign * k_complex(k, 2, 1)};
     a.real = aot_round_to(c == AOT_CLASS_REAL ? aot_opmath(d) : AOT_F64, a.real);
     aot_array *out = k_broadcast_out(k, d, 2, in);
     if (c == AOT_CLASS_REAL && aot_opmath(d) == AOT_F32 && fabs(a.real) == 1) {

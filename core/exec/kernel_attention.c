@@ -23,6 +23,28 @@ static aot_array *three(aot_kern *k, unsigned pos, aot_dtype d, int64_t *n, int6
     return k_reshape(k, k_cast_contiguous(k, x, d), 3, (const int64_t[]){*n, *l, *e});
 }
 
+/* Where several heads of the query share one of key and value: it as often, head by head. */
+static aot_array *shared(aot_kern *k, aot_array *x, int64_t groups)
+{
+    int64_t size[4] = {x->size[0], groups, x->size[1], x->size[2]},
+            stride[4] = {x->stride[0], 0, x->stride[1], x->stride[2]},
+            flat[3] = {x->size[0] * groups, x->size[1], x->size[2]};
+    return groups == 1 ? x : k_reshape(k, k_view(k, x, 4, size, stride, x->offset), 3, flat);
+}
+
+/* The gradient of the shared one: their sum. */
+static aot_array *summed(aot_kern *k, aot_array *x, int64_t groups)
+{
+    int64_t size[4] = {x->size[0] / groups, groups, x->size[1], x->size[2]};
+    aot_xval dim = aot_xv_int(1);
+    if (groups == 1) {
+        return x;
+    }
+    return k_call(k, AOT_OP_aten_sum_dim_IntList, 2,
+                  (const aot_xval[]){aot_xv_array(k_reshape(k, k_contiguous(k, x), 4, size)),
+                                     aot_xv_list(1, &dim)});
+}
+
 static aot_array *turned(aot_kern *k, const aot_array *x)
 {
     return k_permute(k, x, (const unsigned[]){0, 2, 1});
@@ -69,11 +91,15 @@ void kern_flash_attention_for_cpu_backward(aot_kern *k)
     a.k = three(k, 2, wide, &n, &a.s, &a.e);
     a.v = three(k, 3, wide, &n, &a.s, &ev);
     a.scale = k_real(k, 9, 1 / sqrt((double)a.e));
-    if (k_real(k, 6, 0) != 0 || n != a.n) {
-        k_fail(k, AOT_E_UNSUPPORTED,
-               n != a.n ? "key and query have other numbers of heads"
-                        : "with dropout it is not run");
+    int64_t groups = n > 0 ? a.n / n : 1;
+    if (k_real(k, 6, 0) != 0) {
+        k_fail(k, AOT_E_UNSUPPORTED, "with dropout it is not run");
     }
+    if (groups * n != a.n || k_need(k, 1)->size[0] != k_need(k, 2)->size[0]) {
+        k_fail(k, AOT_E_SHAPE, "the heads of the query are no multiple of those of the key");
+    }
+    a.k = shared(k, a.k, groups);
+    a.v = shared(k, a.v, groups);
     aot_array *p = weights(k, &a, k_bool(k, 7), k_in(k, 8));
     aot_array *dp = K2(k, aten_bmm, a.g, turned(k, a.v));
     aot_xval last = aot_xv_int(-1), sum_args[3] = {aot_xv_array(K2(k, aten_mul_Tensor, dp, p)),
@@ -81,8 +107,9 @@ void kern_flash_attention_for_cpu_backward(aot_kern *k)
     aot_array *sum = k_call(k, AOT_OP_aten_sum_dim_IntList, 3, sum_args);
     aot_array *ds =
         K2(k, aten_mul_Tensor, K2(k, aten_mul_Tensor, p, K2(k, aten_sub_Tensor, dp, sum)), a.scale);
-    aot_array *grads[3] = {K2(k, aten_bmm, ds, a.k), K2(k, aten_bmm, turned(k, ds), a.q),
-                           K2(k, aten_bmm, turned(k, p), a.g)};
+    aot_array *grads[3] = {K2(k, aten_bmm, ds, a.k),
+                           summed(k, K2(k, aten_bmm, turned(k, ds), a.q), groups),
+                           summed(k, K2(k, aten_bmm, turned(k, p), a.g), groups)};
     for (unsigned i = 0; i < 3; i++) {
         const aot_array *x = k_need(k, i + 1);
         k_give_as(k, i, k_reshape(k, k_contiguous(k, grads[i]), 4, x->size), (aot_dtype)x->dtype);

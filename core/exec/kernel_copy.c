@@ -230,12 +230,20 @@ void kern_cat(aot_kern *k)
         k_give(k, k_out(k, 0, d, 1, &at));
         return;
     }
+    if (like->ndim == 0) {
+        k_fail(k, AOT_E_SHAPE, "tensors without dimensions are not put behind each other");
+    }
     unsigned dim = k_dim(k, 1, like->ndim);
     memcpy(size, like->size, sizeof size);
-    size[dim] = 0;
     for (unsigned i = 0; i < n; i++) {
-        size[dim] += counts(in[i]) ? in[i]->size[dim] : 0;
+        if (counts(in[i])) {
+            size[dim] = in[i]->size[dim];
+            k_shape_is(k, in[i], like->ndim, size);
+            at += size[dim];
+        }
     }
+    size[dim] = at;
+    at = 0;
     aot_array *out = k_out(k, 0, d, like->ndim, size);
     for (unsigned i = 0; i < n; i++) {
         if (counts(in[i])) {

@@ -96,10 +96,21 @@ void kern_geqrf(aot_kern *k)
     k_give_as(k, 1, tau, (aot_dtype)a->dtype);
 }
 
+/* One factor a column at most, for each matrix of the batch. */
+static void check_reflectors(aot_kern *k, const aot_array *a, const mats *v, const aot_array *tau)
+{
+    bool fits = tau->ndim + 1 == a->ndim && memcmp(tau->size, a->size, (a->ndim - 2u) * sizeof *tau->size) == 0 &&
+                tau->size[tau->ndim - 1] <= v->n && v->n <= v->m;
+    if (!fits) {
+        k_fail(k, AOT_E_SHAPE, "factors of reflectors do not fit their vectors");
+    }
+}
+
 void kern_householder_product(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *tau = k_need(k, 1);
     mats v = mats_of(k, a);
+    check_reflectors(k, a, &v, tau);
     make_q(k, &v, k_cast_contiguous(k, tau, v.z ? AOT_C128 : AOT_F64),
            (int)tau->size[tau->ndim - 1]);
     k_give_as(k, 0, v.x, (aot_dtype)a->dtype);
@@ -132,9 +143,39 @@ typedef struct svd {
     aot_array *s; /* f64 */
 } svd;
 
+/* What LAPACK does not come back from: NaN and infinities; and what its lengths of work cannot be.
+ * triangle 'L' or 'U': only that part is read; 'A': all. */
+static void check_finite(aot_kern *k, const mats *v, char triangle)
+{
+    enum { MOST = 16000 }; // 8 n n is a C int
+    if (v->m > MOST || v->n > MOST) {
+        k_fail(k, AOT_E_RANGE, "a matrix of %d by %d is too large for it", v->m, v->n);
+    }
+    for (int64_t i = 0; i < v->count * v->n; i++) {
+        int column = (int)(i % v->n), parts = v->z ? 2 : 1;
+        int from = triangle == 'L' ? column : 0, to = triangle == 'U' ? column + 1 : v->m;
+        const double *x = (const double *)(const void *)v->p + i * v->m * parts;
+        for (int r = from * parts; r < to * parts; r++) {
+            if (!isfinite(x[r])) {
+                k_fail(k, AOT_E_RANGE, "it does not converge: the matrix has NaN or infinities");
+            }
+        }
+    }
+}
+
+/* Square, too. */
+static void check_square_finite(aot_kern *k, const mats *v, char triangle)
+{
+    if (v->m != v->n) {
+        k_fail(k, AOT_E_SHAPE, "a matrix of %d by %d is not square", v->m, v->n);
+    }
+    check_finite(k, v, triangle);
+}
+
 static svd decomposed(aot_kern *k, aot_array *a, bool full, bool vectors)
 {
     mats v = mats_of(k, a);
+    check_finite(k, &v, 'A');
     aot_int least = v.m < v.n ? v.m : v.n, most = v.m < v.n ? v.n : v.m, info;
     svd r = {mats_new(k, a, v.z, v.m, full ? v.m : least),
              mats_new(k, a, v.z, full ? v.n : least, v.n), mats_list(k, a, AOT_F64, 1, least)};
@@ -235,6 +276,7 @@ void kern_eigh(aot_kern *k)
     mats v = mats_of(k, a);
     bool vectors = k_bool(k, 2);
     char job = vectors ? 'V' : 'N', uplo = k_str_is(k, 1, "U") || k_str_is(k, 1, "u") ? 'U' : 'L';
+    check_square_finite(k, &v, uplo);
     aot_int n = v.n, lwork = 8 * n * n + 64 * n + 64, lrwork = 3 * n * n + 8 * n + 8,
             liwork = 8 * n + 8, info;
     void *work = work_for(k, lwork);
@@ -276,6 +318,7 @@ static void unfold_vectors(const double *wi, const double *vr, int n, aot_comple
 static void eigen_pairs(aot_kern *k, aot_array *a, aot_array **values, mats *vectors)
 {
     mats v = mats_of(k, a);
+    check_square_finite(k, &v, 'A');
     aot_int n = v.n, lwork = 64 * (n + 1), info, one = n > 0 ? n : 1;
     void *work = work_for(k, lwork), *wr = work_for(k, n + 1), *wi = work_for(k, n + 1),
          *vr = work_for(k, (int64_t)n * n + 1);

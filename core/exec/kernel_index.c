@@ -337,6 +337,10 @@ void kern_index_select(aot_kern *k)
 void kern_embedding(aot_kern *k)
 {
     aot_array *w = k_need(k, 0), *index = k_need(k, 1);
+    if (w->ndim != 2 || index->ndim == AOT_ARRAY_MAX_NDIM) {
+        k_fail(k, AOT_E_SHAPE, "rows of a weight with %u dimensions at places with %u", w->ndim,
+               index->ndim);
+    }
     int64_t size[AOT_ARRAY_MAX_NDIM], n = aot_array_numel(index), flat[2] = {n, w->size[1]};
     memcpy(size, index->size, sizeof size);
     size[index->ndim] = w->size[1];

@@ -128,9 +128,18 @@ void k_matrix_product_add(aot_kern *k, aot_array *a, aot_array *b, aot_array *ou
     scaled_product_into(k, a, b, out, 1, 1);
 }
 
+static void need_matrices(aot_kern *k, const aot_array *a, const aot_array *b)
+{
+    if (a->ndim != 2 || b->ndim != 2) {
+        k_fail(k, AOT_E_SHAPE, "a product of tensors with %u and %u dimensions, which are no matrices",
+               a->ndim, b->ndim);
+    }
+}
+
 aot_array *k_matrix_product(aot_kern *k, aot_array *a, aot_array *b)
 {
-    int64_t size[2] = {a->size[0], b->size[b->ndim - 1]};
+    need_matrices(k, a, b);
+    int64_t size[2] = {a->size[0], b->size[1]};
     aot_array *out = k_new(k, k_product_dtype((aot_dtype)a->dtype), 2, size);
     k_matrix_product_into(k, a, b, out);
     return out;
@@ -194,7 +203,8 @@ static void give_product(aot_kern *k, aot_array *a, aot_array *b, unsigned ndim,
 void kern_mm(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *b = k_need(k, 1);
-    give_product(k, a, b, 2, (int64_t[]){a->size[0], b->size[b->ndim - 1]});
+    need_matrices(k, a, b);
+    give_product(k, a, b, 2, (int64_t[]){a->size[0], b->size[1]});
 }
 
 void kern_bmm(aot_kern *k)

@@ -75,6 +75,9 @@ void kern_as_strided_copy(aot_kern *k)
     unsigned n, m;
     aot_array *x = k_need(k, 0);
     const int64_t *size = k_ints(k, 1, &n), *stride = k_ints(k, 2, &m);
+    if (n != m) {
+        k_fail(k, AOT_E_SHAPE, "%u sizes and %u strides", n, m);
+    }
     aot_array *v = k_view(k, x, n, size, stride, k_int(k, 3, x->offset)),
               *out = k_out(k, 0, (aot_dtype)x->dtype, n, size);
     aot_array_assign(out, v);

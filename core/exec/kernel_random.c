@@ -412,7 +412,7 @@ void kern_multinomial(aot_kern *k)
 {
     aot_array *p = k_need(k, 0);
     int64_t n_out = k_int(k, 1, 1), size[2] = {p->ndim == 2 ? p->size[0] : n_out, n_out},
-            n = p->size[p->ndim - 1];
+            n = p->ndim > 0 ? p->size[p->ndim - 1] : 0;
     if (p->ndim < 1 || p->ndim > 2 || n_out < 1 || (!k_bool(k, 2) && n_out > n)) {
         k_fail(k, AOT_E_SHAPE, "%lld samples of a tensor with %u dimensions", (long long)n_out,
                p->ndim);

@@ -2,6 +2,7 @@
  *
  * Mirrors: aten/src/ATen/native/cpu/ReduceOpsKernel.cpp, Sorting.cpp, cpu/SortingKernel.cpp,
  * TensorCompare.cpp. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,7 +305,7 @@ void kern_kthvalue(aot_kern *k)
 {
     int64_t n = k_int(k, 1, 1);
     const aot_array *x = k_need(k, 0);
-    if (n < 1 || (x->ndim > 0 && n > x->size[k_dim(k, 2, x->ndim)])) {
+    if (n < 1 || n > (x->ndim > 0 ? x->size[k_dim(k, 2, x->ndim)] : 1)) {
         k_fail(k, AOT_E_RANGE, "k is out of range for the dimension");
     }
     pick(k, one_dim(k, 2), k_bool(k, 3), true, pick_kth, n);
@@ -354,12 +355,38 @@ static int64_t place_in(const double *sorted, const int64_t *order, int64_t n, d
     return lo;
 }
 
+/* Rows to search have the leading sizes of what is looked for; the order is one of places in them. */
+static void check_search(aot_kern *k, const aot_array *sorted, const aot_array *x,
+                         const aot_array *order)
+{
+    bool fits = sorted->ndim > 0;
+    if (sorted->ndim > 1) {
+        fits = x->ndim == sorted->ndim &&
+               memcmp(x->size, sorted->size, (x->ndim - 1u) * sizeof *x->size) == 0;
+    }
+    if (!fits) {
+        k_fail(k, AOT_E_SHAPE, "what is searched does not have the sizes of what is looked for");
+    }
+    if (order == NULL) {
+        return;
+    }
+    k_shape_is(k, order, sorted->ndim, sorted->size);
+    const int64_t *at = (const int64_t *)(const void *)aot_array_data(order);
+    int64_t n = order->size[order->ndim - 1], count = aot_array_numel(order);
+    for (int64_t i = 0; i < count; i++) {
+        if (at[i] < 0 || at[i] >= n) {
+            k_fail(k, AOT_E_RANGE, "sorter: %" PRId64 " is no place among %" PRId64, at[i], n);
+        }
+    }
+}
+
 static void search(aot_kern *k, aot_array *sorted, aot_array *x, aot_array *order, bool i32,
                    bool right)
 {
     int64_t n = sorted->ndim == 0 ? 1 : sorted->size[sorted->ndim - 1], count = aot_array_numel(x);
     aot_array *s = k_cast_contiguous(k, sorted, AOT_F64), *v = k_cast_contiguous(k, x, AOT_F64);
     aot_array *o = order != NULL ? k_cast_contiguous(k, order, AOT_I64) : NULL;
+    check_search(k, sorted, x, o);
     aot_array *out = k_out(k, 0, i32 ? AOT_I32 : AOT_I64, x->ndim, x->size);
     int64_t per = sorted->ndim <= 1 ? count : x->size[x->ndim - 1];
     put w;

@@ -22,8 +22,8 @@ static void infer_size(aot_kern *k, int64_t numel, unsigned ndim, int64_t *size)
     for (unsigned i = 0; i < ndim; i++) {
         if (size[i] == -1) {
             open = (int)i;
-        } else {
-            known *= size[i];
+        } else if (size[i] < 0 || __builtin_mul_overflow(known, size[i], &known)) {
+            k_fail(k, AOT_E_SHAPE, "a shape cannot have the size %" PRId64, size[i]);
         }
     }
     if (open >= 0 && known != 0) {
@@ -354,6 +354,10 @@ void kern_unfold(aot_kern *k)
 void kern_view_as_real(aot_kern *k)
 {
     aot_array *x = k_need(k, 0);
+    if (aot_array_kind(x) != 'c' || x->ndim == AOT_ARRAY_MAX_NDIM) {
+        k_fail(k, AOT_E_SHAPE, "%s numbers in %u dimensions are not looked at as pairs",
+               aot_dtype_get((aot_dtype)x->dtype)->torch_name, x->ndim);
+    }
     aot_array *v = k_own(k, aot_array_view(x, k_real_of((aot_dtype)x->dtype), x->ndim + 1u, x->size,
                                            x->stride, 2 * x->offset));
     for (unsigned i = 0; i < x->ndim; i++) {

@@ -253,6 +253,9 @@ aot_status meta_solve_ex(aot_call *k)
         b.stride[b.ndim] = aot_dim_of(1);
         b.ndim++;
     }
+    if (b.ndim < 2) {
+        return AOT_FAIL(k->err, AOT_E_SHAPE, "a side without dimensions");
+    }
     AOT_TRY(broadcast_batch(k, &b, &a, &out));
     if (vector) {
         out.ndim--;
