@@ -78,6 +78,7 @@ aot_dims dc_reshaped(aot_tracer *t, const aot_tensor *x, unsigned at, unsigned c
                      const aot_dim *with)
 {
     aot_dims old = aot_sizes(x);
+    dc_need_ndim(t, x, at + count);
     aot_dim *d = dc_room(t, old.n - count + n);
     unsigned k = 0;
     for (unsigned i = 0; i < at; i++) {

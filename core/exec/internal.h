@@ -21,6 +21,15 @@ typedef struct exec_expansion {
     unsigned n_inputs;
 } exec_expansion;
 
+/* A graph's plan (interp.c) that is kept: of an expansion as long as the interpreter, of a body
+ * while the graph that it stands in is run. */
+typedef struct exec_plan {
+    const aot_graph *graph;
+    bool in_double, of_body;
+    const struct step *steps;
+    aot_arena *arena;
+} exec_plan;
+
 struct aot_exec {
     aot_live_bytes live;
     aot_generator generator;
@@ -31,6 +40,7 @@ struct aot_exec {
     aot_ctx *ctx;       /* of expansions; NULL: none yet */
     uint8_t *choices;   /* for the tracer: what is decomposed */
     AOT_VEC(exec_expansion) expansions;
+    AOT_VEC(exec_plan) plans;
     jmp_buf *leave;
     aot_err *err;
     aot_status status;

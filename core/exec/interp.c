@@ -1,5 +1,6 @@
-/* The walk over a graph: arguments are prepared once as a plan, then each node is resolved, run,
- * kept until its last use. Iterative; a subgraph's walk is a call of its own. */
+/* The walk over a graph: arguments are prepared as a plan, once for a body that is run again; then
+ * each node is resolved, run, kept until its last use. Iterative; a subgraph's walk is a call of its
+ * own. */
 #include "exec/interp.h"
 
 #include <stdio.h>
@@ -21,6 +22,20 @@ aot_exec *aot_exec_new(void)
     return x;
 }
 
+/* Those of bodies, or all. */
+static void drop_plans(aot_exec *x, bool all)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < x->plans.n; i++) {
+        if (all || x->plans.d[i].of_body) {
+            aot_arena_free(x->plans.d[i].arena);
+        } else {
+            x->plans.d[n++] = x->plans.d[i];
+        }
+    }
+    x->plans.n = n;
+}
+
 void aot_exec_free(aot_exec *x)
 {
     if (x == NULL) {
@@ -30,6 +45,8 @@ void aot_exec_free(aot_exec *x)
         free(x->expansions.d[i].key);
     }
     aot_vec_free(&x->expansions);
+    drop_plans(x, true);
+    aot_vec_free(&x->plans);
     aot_vec_free(&x->owned);
     aot_ctx_free(x->ctx);
     aot_arena_free(x->scratch);
@@ -82,12 +99,16 @@ typedef struct step {
     unsigned n_dies;
 } step;
 
+typedef enum keep { KEEP_NOT, KEEP_EXPANSION, KEEP_BODY } keep;
+
 typedef struct walk {
     aot_exec *x;
     const aot_graph *g;
-    step *steps;
+    keep keep;    /* the plan */
+    step *steps;  /* while it is planned */
+    const step *plan;
     aot_xval *env;
-    aot_arena *a;
+    aot_arena *a; /* what is planned is in it, then what the walk needs */
 } walk;
 
 static aot_xval name_value(walk *w, aot_str s)
@@ -233,7 +254,6 @@ static void plan(walk *w)
 {
     uint32_t n = (uint32_t)w->g->nodes.n;
     w->steps = AOT_NEW_ARRAY(w->a, step, n + 1);
-    w->env = AOT_NEW_ARRAY(w->a, aot_xval, n + 1);
     for (aot_node_id id = 0; id < n; id++) {
         const aot_node *node = aot_node_at(w->g, id);
         step *s = &w->steps[id];
@@ -254,6 +274,25 @@ static void plan(walk *w)
         }
     }
     plan_ends(w);
+}
+
+/* The kept plan of the graph, or a new one; and room for its values. */
+static void start(walk *w)
+{
+    for (size_t i = 0; i < w->x->plans.n && w->keep != KEEP_NOT && w->plan == NULL; i++) {
+        const exec_plan *p = &w->x->plans.d[i];
+        w->plan = p->graph == w->g && p->in_double == w->x->in_double ? p->steps : NULL;
+    }
+    if (w->plan == NULL) {
+        plan(w);
+        w->plan = w->steps;
+        if (w->keep != KEEP_NOT) {
+            exec_plan p = {w->g, w->x->in_double, w->keep == KEEP_BODY, w->plan, w->a};
+            aot_vec_push(&w->x->plans, p);
+            w->a = aot_arena_new();
+        }
+    }
+    w->env = AOT_NEW_ARRAY(w->a, aot_xval, w->g->nodes.n + 1);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -351,7 +390,7 @@ static aot_xval run_hop(walk *w, const aot_node *n, unsigned n_args, const aot_x
 static aot_xval run_node(walk *w, aot_node_id id)
 {
     const aot_node *n = aot_node_at(w->g, id);
-    const step *s = &w->steps[id];
+    const step *s = &w->plan[id];
     if (n->kind == AOT_GET_ATTR) {
         return n->subgraph == 0
                    ? attribute(w, n)
@@ -392,7 +431,7 @@ static void release(aot_exec *x, size_t mark)
 
 static void bury(walk *w, aot_node_id id)
 {
-    const step *s = &w->steps[id];
+    const step *s = &w->plan[id];
     for (unsigned i = 0; i < s->n_dies; i++) {
         aot_xv_drop(&w->env[s->dies[i]]);
     }
@@ -400,7 +439,7 @@ static void bury(walk *w, aot_node_id id)
 
 static void take_output(walk *w, aot_node_id id, aot_xval **out, unsigned *n_out)
 {
-    const step *s = &w->steps[id];
+    const step *s = &w->plan[id];
     aot_xval v = s->n > 0 ? resolved(w, &s->args[0]) : aot_xv_none();
     bool list = v.kind == AOT_X_LIST;
     *n_out = list ? v.n : 1;
@@ -414,7 +453,7 @@ static void walk_nodes(walk *w, unsigned n, const aot_xval *inputs, const aot_ex
                        aot_xval **out, unsigned *n_out)
 {
     unsigned next = 0;
-    plan(w);
+    start(w);
     for (aot_node_id id = 0; id < w->g->nodes.n; id++) {
         const aot_node *node = aot_node_at(w->g, id);
         aot_arena_mark mark = aot_arena_get_mark(w->x->scratch);
@@ -483,6 +522,7 @@ aot_status aot_exec_run(aot_xval **out, unsigned *n_out, aot_exec *x, const aot_
         walk_nodes(w, n, inputs, o, out, n_out);
     }
     release(x, 0);
+    drop_plans(x, false);
     aot_arena_free(x->scratch);
     x->scratch = aot_arena_new();
     walk_end(w);
@@ -508,7 +548,7 @@ static aot_xval owned_list(aot_exec *x, unsigned n, aot_xval *values)
 
 /* The results are owned by the running call, as those of a kernel are. */
 static aot_xval run_inside(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs,
-                           const aot_exec_options *o)
+                           const aot_exec_options *o, keep keep)
 {
     walk *w = aot_xcalloc(1, sizeof *w);
     jmp_buf here, *outer = x->leave;
@@ -516,7 +556,7 @@ static aot_xval run_inside(aot_exec *x, const aot_graph *g, unsigned n, const ao
     aot_node_id node = x->node;
     aot_xval *out = NULL;
     unsigned n_out = 0;
-    *w = (walk){.x = x, .g = g, .a = aot_arena_new()};
+    *w = (walk){.x = x, .g = g, .keep = keep, .a = aot_arena_new()};
     x->leave = &here;
     x->graph = NULL; // messages name the node that is expanded
     if (setjmp(here) == 0) {
@@ -541,10 +581,10 @@ static aot_xval run_inside(aot_exec *x, const aot_graph *g, unsigned n, const ao
 
 aot_xval ex_graph(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs)
 {
-    return run_inside(x, g, n, inputs, NULL);
+    return run_inside(x, g, n, inputs, NULL, KEEP_EXPANSION);
 }
 
 aot_xval ex_body(aot_exec *x, const aot_graph *g, unsigned n, const aot_xval *inputs)
 {
-    return run_inside(x, g, n, inputs, &x->bodies);
+    return run_inside(x, g, n, inputs, &x->bodies, KEEP_BODY);
 }

@@ -99,7 +99,8 @@ void kern_geqrf(aot_kern *k)
 /* One factor a column at most, for each matrix of the batch. */
 static void check_reflectors(aot_kern *k, const aot_array *a, const mats *v, const aot_array *tau)
 {
-    bool fits = tau->ndim + 1 == a->ndim && memcmp(tau->size, a->size, (a->ndim - 2u) * sizeof *tau->size) == 0 &&
+    bool fits = tau->ndim + 1 == a->ndim &&
+                memcmp(tau->size, a->size, (a->ndim - 2u) * sizeof *tau->size) == 0 &&
                 tau->size[tau->ndim - 1] <= v->n && v->n <= v->m;
     if (!fits) {
         k_fail(k, AOT_E_SHAPE, "factors of reflectors do not fit their vectors");
@@ -120,6 +121,10 @@ void kern_ormqr(aot_kern *k)
 {
     aot_array *a = k_need(k, 0), *tau = k_need(k, 1), *other = k_need(k, 2);
     mats v = mats_of(k, a), c = mats_of(k, other);
+    check_reflectors(k, a, &v, tau);
+    if (v.count != c.count || v.m != (k_bool(k, 3) ? c.m : c.n)) {
+        k_fail(k, AOT_E_SHAPE, "vectors of reflectors do not fit what they are multiplied with");
+    }
     char side = k_bool(k, 3) ? 'L' : 'R', trans = k_bool(k, 4) ? 'T' : 'N';
     aot_int n_tau = (aot_int)tau->size[tau->ndim - 1], lwork = WORK * (c.m + c.n + 1) + WORK * WORK,
             info;

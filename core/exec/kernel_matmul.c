@@ -131,8 +131,9 @@ void k_matrix_product_add(aot_kern *k, aot_array *a, aot_array *b, aot_array *ou
 static void need_matrices(aot_kern *k, const aot_array *a, const aot_array *b)
 {
     if (a->ndim != 2 || b->ndim != 2) {
-        k_fail(k, AOT_E_SHAPE, "a product of tensors with %u and %u dimensions, which are no matrices",
-               a->ndim, b->ndim);
+        k_fail(k, AOT_E_SHAPE,
+               "a product of tensors with %u and %u dimensions, which are no matrices", a->ndim,
+               b->ndim);
     }
 }
 

@@ -355,7 +355,8 @@ static int64_t place_in(const double *sorted, const int64_t *order, int64_t n, d
     return lo;
 }
 
-/* Rows to search have the leading sizes of what is looked for; the order is one of places in them. */
+/* Rows to search have the leading sizes of what is looked for; the order is one of places in them.
+ */
 static void check_search(aot_kern *k, const aot_array *sorted, const aot_array *x,
                          const aot_array *order)
 {

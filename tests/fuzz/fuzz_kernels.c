@@ -55,7 +55,7 @@ typedef struct call {
 static aot_dtype some_dtype(source *s)
 {
     static const aot_dtype some[] = {AOT_F32, AOT_F64, AOT_I64, AOT_B8, AOT_BF16, AOT_F16,
-                                     AOT_C64, AOT_U8,  AOT_I32, AOT_I8,   AOT_C128, AOT_I16};
+                                     AOT_C64, AOT_U8,  AOT_I32, AOT_I8, AOT_C128, AOT_I16};
     return some[below(s, sizeof some / sizeof *some)];
 }
 
@@ -65,7 +65,10 @@ static void fill(call *c, aot_array *x)
     int64_t n = x->storage->bytes / aot_array_item_bytes(x);
     for (int64_t i = 0; i < n; i++) {
         unsigned k = below(c->s, sizeof odd / sizeof *odd);
-        double v = k == 10 ? (double)NAN : k == 11 ? (double)INFINITY : k == 12 ? -(double)INFINITY : odd[k];
+        double v = k == 10   ? (double)NAN
+                   : k == 11 ? (double)INFINITY
+                   : k == 12 ? -(double)INFINITY
+                             : odd[k];
         char *p = x->storage->data + i * aot_array_item_bytes(x);
         int64_t least = k == 1 ? INT64_MIN : k == 11 ? INT64_MAX : (int64_t)k - 4;
         if (c->tame) {
@@ -146,41 +149,70 @@ static void add_tensor(call *c)
 
 static void add_int(call *c)
 {
-    static const char *const some[] = {"0", "1", "2", "-1", "3", "1", "0", "2", "-2", "5", "7", "-3", "4",
-                                       "9223372036854775807", "-9223372036854775808", "1099511627776"};
+    static const char *const some[] = {"0",
+                                       "1",
+                                       "2",
+                                       "-1",
+                                       "3",
+                                       "1",
+                                       "0",
+                                       "2",
+                                       "-2",
+                                       "5",
+                                       "7",
+                                       "-3",
+                                       "4",
+                                       "9223372036854775807",
+                                       "-9223372036854775808",
+                                       "1099511627776"};
     unsigned n = below(c->s, 4) == 0 ? 16 : 12;
     aot_sb_addz(&c->args, some[below(c->s, n)]);
 }
 
 static void add_real(call *c)
 {
-    static const char *const some[] = {"0.5", "1.0", "0.0", "2.0", "-1.0", "1e-05", "-0.0", "nan", "inf", "-inf", "1e300"};
+    static const char *const some[] = {"0.5",  "1.0", "0.0", "2.0",  "-1.0", "1e-05",
+                                       "-0.0", "nan", "inf", "-inf", "1e300"};
     aot_sb_addz(&c->args, some[below(c->s, 11)]);
 }
 
 static void add_text(call *c)
 {
-    static const char *const some[] = {"mean", "sum", "none", "floor", "trunc", "amax", "amin", "prod", "min", "max",
-                                       "reflect", "tanh", "linear", "ij", "add", "gelu", "right", "left", "A", "reduced"};
+    static const char *const some[] = {
+        "mean",    "sum",  "none",   "floor", "trunc", "amax", "amin",  "prod", "min", "max",
+        "reflect", "tanh", "linear", "ij",    "add",   "gelu", "right", "left", "A",   "reduced"};
     aot_sb_addf(&c->args, "'%s'", some[below(c->s, sizeof some / sizeof *some)]);
 }
 
 static void add_item(call *c, const aot_schema_arg *a)
 {
     switch (a->kind) {
-    case AOT_TYPE_TENSOR: add_tensor(c); break;
+    case AOT_TYPE_TENSOR:
+        add_tensor(c);
+        break;
     case AOT_TYPE_INT:
-    case AOT_TYPE_SYM_INT: add_int(c); break;
-    case AOT_TYPE_SCALAR: (below(c->s, 2) == 0 ? add_int : add_real)(c); break;
+    case AOT_TYPE_SYM_INT:
+        add_int(c);
+        break;
+    case AOT_TYPE_SCALAR:
+        (below(c->s, 2) == 0 ? add_int : add_real)(c);
+        break;
     case AOT_TYPE_FLOAT:
-    case AOT_TYPE_SYM_FLOAT: add_real(c); break;
+    case AOT_TYPE_SYM_FLOAT:
+        add_real(c);
+        break;
     case AOT_TYPE_BOOL:
-    case AOT_TYPE_SYM_BOOL: aot_sb_addz(&c->args, below(c->s, 2) == 0 ? "False" : "True"); break;
-    case AOT_TYPE_STR: add_text(c); break;
+    case AOT_TYPE_SYM_BOOL:
+        aot_sb_addz(&c->args, below(c->s, 2) == 0 ? "False" : "True");
+        break;
+    case AOT_TYPE_STR:
+        add_text(c);
+        break;
     case AOT_TYPE_SCALAR_TYPE:
         aot_sb_addz(&c->args, aot_dtype_get(some_dtype(c->s))->torch_name);
         break;
-    default: aot_sb_addz(&c->args, "None");
+    default:
+        aot_sb_addz(&c->args, "None");
     }
 }
 
@@ -195,7 +227,9 @@ static void add_arg(call *c, const aot_schema_arg *a)
         }
         return;
     }
-    unsigned n = a->list_size > 1 && below(c->s, 8) > 0 ? (unsigned)a->list_size : below(c->s, 2) == 0 ? c->ndim : below(c->s, 5);
+    unsigned n = a->list_size > 1 && below(c->s, 8) > 0 ? (unsigned)a->list_size
+                 : below(c->s, 2) == 0                  ? c->ndim
+                                                        : below(c->s, 5);
     bool sizes = a->kind == AOT_TYPE_SYM_INT && below(c->s, 3) == 0;
     aot_sb_addc(&c->args, '[');
     for (unsigned i = 0; i < n; i++) {
@@ -249,7 +283,8 @@ static void add_args(call *c, const aot_schema *sc)
             continue;
         }
         if (a->kwarg_only || a->def.n > 0) {
-            aot_sb_addf(&c->args, "%s%.*s = ", c->args.n > 0 ? ", " : "", (int)a->name.n, a->name.s);
+            aot_sb_addf(&c->args, "%s%.*s = ", c->args.n > 0 ? ", " : "", (int)a->name.n,
+                        a->name.s);
         } else if (c->args.n > 0) {
             aot_sb_addz(&c->args, ", ");
         }
