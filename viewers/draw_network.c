@@ -8,7 +8,8 @@
 #include "viewers/draw.h"
 #include "viewers/viewer.h"
 
-enum { COMPACT_FROM = 80 }; /* vertices */
+enum { COMPACT_FROM = 80, /* vertices */
+       MOST_AT_END = 60 };  /* lines to the source or sink of the compact form */
 
 typedef struct network {
     aot_picture *pic;
@@ -280,17 +281,32 @@ static uint32_t compact_cut(aot_picture *pic, const network *w, aot_node_id id, 
     return out;
 }
 
+// Whether few enough hang on the ends that lines to them say something.
+static bool few_at_ends(const network *w)
+{
+    uint32_t n[2] = {0, 0};
+    for (aot_node_id i = 0; i < w->p->n_nodes; i++) {
+        const aot_node_info *info = &w->p->nodes[i];
+        bool shown = info->weight >= 0 || (info->sink == AOT_SINK_IN && !info->tangent_closure);
+        n[0] += shown && hangs_at_end(w->p, i, true);
+        n[1] += shown && hangs_at_end(w->p, i, false);
+    }
+    return n[0] <= MOST_AT_END && n[1] <= MOST_AT_END;
+}
+
 // A big network: one box a value, but two for one that is cut; its capacity stands in the label.
 // Values that are not made of others hang on the source, those that the backward needs on the
-// sink; for the others the label says so, as hundreds of lines to one source say nothing.
-static void draw_compact(aot_picture *pic, const network *w)
+// sink, if `with_ends`; for the others the label says so.
+static void draw_compact(aot_picture *pic, const network *w, bool with_ends)
 {
     const aot_partition *p = w->p;
     const aot_graph *g = p->cut;
     uint32_t *out = aot_draw_boxes(g);
     network ends = {.pic = pic};
-    net_end(&ends, "source", "values that must not be recomputed hang here");
-    net_end(&ends, "sink", "values that the backward needs hang here");
+    if (with_ends) {
+        net_end(&ends, "source", "values that must not be recomputed hang here");
+        net_end(&ends, "sink", "values that the backward needs hang here");
+    }
     for (aot_node_id i = 0; i < p->n_nodes; i++) {
         const aot_node_info *info = &p->nodes[i];
         if (info->weight < 0 && !(info->sink == AOT_SINK_IN && !info->tangent_closure)) {
@@ -307,10 +323,10 @@ static void draw_compact(aot_picture *pic, const network *w)
             }
         }
         out[i] = cut ? compact_cut(pic, w, i, in) : in;
-        if (hangs_at_end(p, i, true)) {
+        if (with_ends && hangs_at_end(p, i, true)) {
             compact_end(pic, 0, in, "it must not be recomputed");
         }
-        if (hangs_at_end(p, i, false)) {
+        if (with_ends && hangs_at_end(p, i, false)) {
             compact_end(pic, info->sink == AOT_SINK_IN ? in : out[i], 1, "the backward needs it");
         }
     }
@@ -330,11 +346,13 @@ void aot_draw_mincut(aot_picture *pic, const aot_draw_in *in)
         net_close(&w);
         w = net_open(pic, in->part);
     } else if (w.n > COMPACT_FROM) {
-        draw_compact(pic, &w);
+        bool ends = few_at_ends(&w);
+        draw_compact(pic, &w, ends);
         aot_picture_notice(
-            pic, "one box for the two vertices of a value that is not cut, lines to the source "
-                 "only from what is made of nothing else; what only the backward computes is "
-                 "not shown");
+            pic, "one box for the two vertices of a value that is not cut; %s; what only the "
+                 "backward computes is not shown",
+            ends ? "lines to the source only from what is made of nothing else"
+                 : "too many values hang on source and sink for lines, so the boxes say which");
     } else {
         net_close(&w);
         w = net_open(pic, in->part);

@@ -338,17 +338,23 @@ static uint32_t *neighbours(const aot_picture *pic, uint32_t **off)
     return adj;
 }
 
+// Of a network: of the edges that are cut.
 static const char *largest_saved(const aot_picture *pic)
 {
     const aot_pic_edge *best = NULL;
+    size_t first = 0; // that is no source or sink
+    while (first + 1 < pic->nodes.n && !pic->nodes.d[first].graph) {
+        first++;
+    }
     for (size_t i = 0; i < pic->edges.n; i++) {
         const aot_pic_edge *e = &pic->edges.d[i];
-        bool counts = e->line == AOT_LINE_SAVED && pic->nodes.d[e->to].cls == AOT_CLASS_SAVED;
+        bool counts = e->line == AOT_LINE_CUT ||
+                      (e->line == AOT_LINE_SAVED && pic->nodes.d[e->to].cls == AOT_CLASS_SAVED);
         if (counts && (!best || e->bytes > best->bytes)) {
             best = e;
         }
     }
-    return best ? pic->nodes.d[best->to].name : pic->nodes.n ? pic->nodes.d[0].name : NULL;
+    return best ? pic->nodes.d[best->to].name : pic->nodes.n ? pic->nodes.d[first].name : NULL;
 }
 
 bool aot_picture_around(aot_picture *pic, const char *name, int hops, uint32_t max_nodes)
