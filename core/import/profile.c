@@ -207,6 +207,12 @@ void aot_profile_finish(aot_profile *p)
     }
 }
 
+bool aot_profile_takes(const aot_record *r)
+{
+    return strcmp(r->name, "chromium_event") == 0 ||
+           strstr(r->name, "compilation_metrics") != NULL;
+}
+
 double aot_profile_unit_seconds(const aot_unit *u)
 {
     aot_profile *p = aot_profile_new();

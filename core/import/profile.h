@@ -50,8 +50,10 @@ aot_profile *aot_profile_new(void);
 void aot_profile_free(aot_profile *p); /* NULL is fine */
 /* Takes what a record tells of times; others are passed over. */
 void aot_profile_add(aot_profile *p, const aot_record *r);
-/* Seconds that a unit's own records tell of its compile; -1: none do. A backward that was compiled
- * later is beside them. */
+/* Whether a record tells of times at all. */
+bool aot_profile_takes(const aot_record *r);
+/* Seconds that a unit's records tell of its compile; -1: none do. Of a log, the model adds to the
+ * records the times of a backward that was compiled later; in a session they are beside it. */
 double aot_profile_unit_seconds(const aot_unit *u);
 /* Ends what is open and adds up. */
 void aot_profile_finish(aot_profile *p);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/profile.h"
 #include "session/model_internal.h"
 #include "session/record_inputs.h"
 
@@ -34,20 +35,24 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
     return AOT_OK;
 }
 
-static bool same_key(const aot_unit_key *a, const aot_unit_key *b)
+/* any: whatever attempt, where b names none. */
+static bool same_key(const aot_unit_key *a, const aot_unit_key *b, bool any)
 {
     return a->rank == b->rank && a->compiled_autograd_id == b->compiled_autograd_id &&
-           a->frame == b->frame && a->compile == b->compile && a->attempt == b->attempt;
+           a->frame == b->frame && a->compile == b->compile &&
+           (a->attempt == b->attempt || (any && b->attempt < 0));
 }
 
-/* A graph that came after its unit was delivered still belongs to it. */
+/* A graph that came after its unit was delivered still belongs to it, and so do the times of a
+ * backward that was compiled later. */
 static void on_loose(void *arg, const aot_unit_key *key, const aot_record *r)
 {
     aot_model *m = arg;
-    for (size_t i = m->slots.n; key != NULL && r->stage < AOT_N_STAGES && i-- > 0;) {
+    bool times = aot_profile_takes(r), takes = r->stage < AOT_N_STAGES || times;
+    for (size_t i = m->slots.n; key != NULL && takes && i-- > 0;) {
         aot_unit *u = m->slots.d[i].unit;
-        if (u != NULL && m->slots.d[i].source < 0 && same_key(&u->key, key) &&
-            aot_unit_stage(u, r->stage) == NULL) {
+        if (u != NULL && m->slots.d[i].source < 0 && same_key(&u->key, key, times) &&
+            (times || aot_unit_stage(u, r->stage) == NULL)) {
             aot_record copy = *r;
             copy.name = aot_arena_strndup(u->arena, r->name, strlen(r->name));
             copy.text = r->text != NULL ? aot_arena_strndup(u->arena, r->text, r->len) : NULL;

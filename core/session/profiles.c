@@ -72,16 +72,10 @@ static aot_status on_unit(void *arg, aot_unit *u, aot_err *err)
     return AOT_OK;
 }
 
-static bool tells_time(const aot_record *rec)
-{
-    return strcmp(rec->name, "chromium_event") == 0 ||
-           strstr(rec->name, "compilation_metrics") != NULL;
-}
-
 static void on_loose(void *arg, const aot_unit_key *key, const aot_record *rec)
 {
     reader *r = arg;
-    if (key == NULL || !tells_time(rec)) {
+    if (key == NULL || !aot_profile_takes(rec)) {
         return;
     }
     for (size_t i = r->out->compiles.n; i > r->first; i--) {
@@ -96,7 +90,7 @@ static void on_loose(void *arg, const aot_unit_key *key, const aot_record *rec)
 /* The label of a loose record in a session is that of its compile. */
 static void on_labelled(reader *r, const char *label, const aot_record *rec)
 {
-    if (label == NULL || label[0] == '\0' || !tells_time(rec)) {
+    if (label == NULL || label[0] == '\0' || !aot_profile_takes(rec)) {
         return;
     }
     for (size_t i = r->out->compiles.n; i > r->first; i--) {

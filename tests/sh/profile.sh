@@ -63,6 +63,25 @@ ok "one unit by its label" exits 0
 "$AOTSCOPE" profile "$scratch/times.log" >"$scratch/all"
 ok "is less than all" sh -c '! cmp -s "$1" "$2"' - "$scratch/all" "$scratch/out"
 
+# A backward that is compiled when its unit was handed out: its times are the unit's everywhere.
+{
+    graph 0
+    event dynamo B 1000 0
+    event dynamo E 11000 0
+    k=1
+    while [ $k -lt 80 ]; do
+        graph $k
+        k=$((k + 1))
+    done
+    event backward_compile B 900000 0
+    event backward_compile E 950000 0
+} >"$scratch/late.log"
+run "$AOTSCOPE" profile "$scratch/late.log" --unit 0/0
+ok "profile has the backward" out "60 ms"
+printf "keys j\nkeys k\nscreen units\n" >"$scratch/late.keys"
+run env TERM=xterm "$AOTSCOPE" "$scratch/late.log" --size 160x40 --script "$scratch/late.keys"
+ok "and so has the interface" out "60 ms"
+
 run "$AOTSCOPE" profile "$logs/train_break.log.gz" --timeline
 ok "a real log has a table" out "share"
 ok "and a timeline" out "create_aot_dispatcher_function"
