@@ -58,9 +58,28 @@ static void drop(explain_view *s)
     s->cols = 0;
 }
 
+/* The recorded text of what is cut; NULL: it is derived. */
+static const aot_record *cut_record(explain_view *s)
+{
+    aot_config config;
+    aot_model *m = aot_app_model(s->v->app);
+    bool as_recorded =
+        aot_model_stage(m, s->v->unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_RECORDED &&
+        aot_model_config(m, s->v->unit, &config, NULL) == AOT_OK &&
+        strcmp(config.backend, "inductor_joint") != 0; // which passes change before the cut
+    return as_recorded ? aot_unit_stage(aot_model_unit(m, s->v->unit), AOT_STAGE_JOINT) : NULL;
+}
+
 /* A copy of the joint graph whose context can be let go of. */
 static aot_status copy_joint(explain_view *s, aot_err *err)
 {
+    const aot_record *recorded = cut_record(s);
+    if (recorded) {
+        const aot_unit *u = aot_model_unit(aot_app_model(s->v->app), s->v->unit);
+        aot_ctx_free(s->ctx); // of one that was stopped
+        s->ctx = aot_unit_new_ctx(u);
+        return aot_record_parse(&s->joint, s->ctx, u, recorded, err);
+    }
     const aot_graph *joint;
     aot_graph *copy = NULL;
     aot_model *m = aot_app_model(s->v->app);

@@ -163,11 +163,11 @@ const char *aot_ban_overruled(const aot_partition *p, aot_node_id id)
     return tag == AOT_POLICY_MUST_RECOMPUTE || tag == AOT_POLICY_PREFER_RECOMPUTE
                ? "the tag overrules it"
            : view && p->nodes[id].verdict == AOT_V_SAVED
-               ? "which does not hold a view; it is saved since what it is made from is dearer"
+               ? "a view is exempt; it is saved since what it is made from is dearer"
            : view && tag == AOT_POLICY_MUST_SAVE
-               ? "which does not hold a view: no tag keeps one from being made again, so the cut "
-                 "may take its base"
-           : view ? "which does not hold a view: making it again costs nothing"
+               ? "a view is exempt: no tag keeps one from being made again, so the cut may take "
+                 "its base"
+           : view ? "a view is exempt: making it again costs nothing"
            : p->config.activation_memory_budget <= 0
                ? "budget 0 lifts it: inputs alone are saved, and no ban or tag holds"
            : p->config.activation_memory_budget < 1 ? "the budget lifts it: its knapsack chose"
