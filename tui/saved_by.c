@@ -133,7 +133,8 @@ int aot_saved_groups(aot_saved_group **out, const aot_partition *p, const aot_sa
     aot_saved_group *g = AOT_NEW_ARRAY(a, aot_saved_group, n + 1);
     keyed *all = aot_xcalloc(n + 1, sizeof *all);
     for (size_t i = 0; i < n; i++) {
-        all[i].g = (aot_saved_group){.n = 1, .n_same = 1, .bytes = rows[i].bytes};
+        all[i].g = (aot_saved_group){.n = 1, .n_same = 1,
+                                     .bytes = rows[i].is_symbol ? 0 : rows[i].bytes};
         all[i].g.fresh = rows[i].own_bytes;
         fill(&all[i].g, p, &rows[i], modules, a);
         all[i].own = all[i].g.key;

@@ -8,8 +8,9 @@
 
 typedef struct aot_saved_group {
     const char *key, *detail; /* "model.py:12" and its code; "addmm"; "region 3" */
-    int64_t bytes, fresh;     /* all; without what shares memory with an input or a row before */
-    unsigned n;
+    int64_t bytes; /* symbols have none */
+    int64_t fresh; /* without what shares memory with an input or a row before */
+    unsigned n;               /* values and symbols */
     unsigned n_same; /* modules that folding made one: 12 for layers.0 .. layers.11 */
 } aot_saved_group;
 

@@ -30,6 +30,8 @@ ok "a symbol that no unit has is said" err "--hint s99: the input has no such sy
 ok "one that a unit has is not" without_err "--hint s77"
 run "$AOTSCOPE" partition "$log" --hint s99=3 -o "$scratch/parts"
 ok "partition says it of the unit that has others" err "[1/1] has no such symbol; there are: s77"
+run "$AOTSCOPE" show "$log" --unit 1 --saved --by type --hint s77=6
+ok "groups of saved values leave out the bytes of symbols, as the total does" out "0 B         0 B       2  Sym"
 run "$AOTSCOPE" import "$log" --hint s77=6 -o "$scratch/s.aots"
 run "$AOTSCOPE" show "$scratch/s.aots" --unit 1 --saved
 ok "a session keeps it" out "f32[16*s77, 32]   12.0 KiB"
