@@ -130,13 +130,14 @@ void conv_scatter(const geometry *g, const aot_array *columns, aot_array *image,
 
 /* The image with its padding, plane behind plane: with steps of 1 a tap is one product of the whole
  * with a number, shifted; what falls on the padding of a line is computed and not used. */
+enum { PADDED_MORE = 32, MOST_TAPS = 343 }; /* elements behind it that a last vector may read */
 typedef struct padded {
     int64_t size[3], n; /* n: elements up to the last place */
 } padded;
 
 static bool is_stepless(const geometry *g)
 {
-    return g->stride[0] == 1 && g->stride[1] == 1 && g->stride[2] == 1;
+    return g->stride[0] == 1 && g->stride[1] == 1 && g->stride[2] == 1 && g->taps <= MOST_TAPS;
 }
 
 static padded padded_of(const geometry *g)
@@ -149,10 +150,21 @@ static padded padded_of(const geometry *g)
     return p;
 }
 
+/* From a place to what each tap reads there. */
+static void tap_shifts(const geometry *g, const padded *p, int64_t *at)
+{
+    for (int64_t tap = 0; tap < g->taps; tap++) {
+        int64_t t2 = tap % g->kernel[2], t1 = tap / g->kernel[2] % g->kernel[1],
+                t0 = tap / g->kernel[2] / g->kernel[1];
+        int64_t line = t0 * g->dilation[0] * p->size[1] + t1 * g->dilation[1];
+        at[tap] = line * p->size[2] + t2 * g->dilation[2];
+    }
+}
+
 int64_t conv_depthwise_room(const geometry *g)
 {
     padded p = padded_of(g);
-    return is_stepless(g) ? p.size[0] * p.size[1] * p.size[2] + p.n : 0;
+    return is_stepless(g) ? p.size[0] * p.size[1] * p.size[2] + PADDED_MORE + p.n : 0;
 }
 
 bool conv_is_depthwise(const geometry *g)
@@ -211,22 +223,37 @@ bool conv_is_depthwise(const geometry *g)
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
+    /* Vectors that stay in registers while all taps are added to them, in their order. */         \
+    AOT_CLONES static void add_taps_##t(const geometry *g, const padded *p, type *sum,             \
+                                        const type *from, const type *w, const int64_t *at)        \
+    {                                                                                              \
+        typedef type lanes __attribute__((vector_size(32)));                                       \
+        enum { WIDE = sizeof(lanes) / sizeof(type), BLOCK = 4 * WIDE };                            \
+        for (int64_t i = 0; i < p->n; i += BLOCK) {                                                \
+            lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};                                          \
+            int64_t n = p->n - i < BLOCK ? p->n - i : BLOCK;                                       \
+            for (int64_t tap = 0; tap < g->taps; tap++) {                                          \
+                const near_##t *x = (const near_##t *)(const void *)(from + i + at[tap]);          \
+                s0 += w[tap] * x[0];                                                               \
+                s1 += w[tap] * x[1];                                                               \
+                s2 += w[tap] * x[2];                                                               \
+                s3 += w[tap] * x[3];                                                               \
+            }                                                                                      \
+            lanes s[4] = {s0, s1, s2, s3};                                                         \
+            memcpy(sum + i, s, (size_t)n * sizeof *sum);                                           \
+        }                                                                                          \
+    }                                                                                              \
     /* room: zeros, conv_depthwise_room elements; its first part stays zero where padding is. */   \
     static void stepless_##t(const geometry *g, type *room, const type *big, const type *w,        \
                              type *small)                                                          \
     {                                                                                              \
         padded p = padded_of(g);                                                                   \
-        type *sum = room + p.size[0] * p.size[1] * p.size[2];                                      \
-        run all = {.hi = p.n, .step = 1};                                                          \
+        int64_t at[MOST_TAPS];                                                                     \
+        type *sum = room + p.size[0] * p.size[1] * p.size[2] + PADDED_MORE;                        \
         pad_##t(g, &p, big, room);                                                                 \
+        tap_shifts(g, &p, at);                                                                     \
         for (int64_t m = 0; m < g->m; m++, w += g->taps) {                                         \
-            memset(sum, 0, (size_t)p.n * sizeof *sum);                                             \
-            for (int64_t tap = 0; tap < g->taps; tap++) {                                          \
-                int64_t t2 = tap % g->kernel[2], t1 = tap / g->kernel[2] % g->kernel[1];           \
-                int64_t t0 = tap / g->kernel[2] / g->kernel[1];                                    \
-                int64_t line = t0 * g->dilation[0] * p.size[1] + t1 * g->dilation[1];              \
-                add_scaled_##t(sum, room + line * p.size[2] + t2 * g->dilation[2], w[tap], &all);  \
-            }                                                                                      \
+            add_taps_##t(g, &p, sum, room, w, at);                                                 \
             for (int64_t i = 0; i < g->lines; i++, small += g->small[2]) {                         \
                 int64_t line = i / g->small[1] * p.size[1] + i % g->small[1];                      \
                 memcpy(small, sum + line * p.size[2], (size_t)g->small[2] * sizeof *sum);          \
@@ -271,6 +298,8 @@ bool conv_is_depthwise(const geometry *g)
             }                                                                                      \
         }                                                                                          \
     }
+typedef float near_f32 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef double near_f64 __attribute__((vector_size(32), aligned(8), may_alias));
 DEPTHWISE(f32, float)
 DEPTHWISE(f64, double)
 
