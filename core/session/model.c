@@ -6,6 +6,7 @@
 
 #include "import/profile.h"
 #include "session/model_internal.h"
+#include "session/place.h"
 #include "session/record_inputs.h"
 
 static const char *keep_text(aot_model *m, const char *s)
@@ -139,6 +140,26 @@ static aot_status open_units(aot_model *m, const source *s, aot_err *err)
     return aot_query_files(s->queries, add_file, m, err);
 }
 
+static void note_incomplete(aot_model *m, const char *path, const char *state)
+{
+    static const char *const by_writer[] = {
+        [AOT_PLACE_WRITER_UNKNOWN] = "the session is not complete: its writer is still running or "
+                                     "was stopped; what it had written is here",
+        [AOT_PLACE_WRITER_RUNS] = "the session is not complete: it is being written; what is there "
+                                  "so far is here",
+        [AOT_PLACE_WRITER_STOPPED] = "the session is not complete: its import was stopped; what it "
+                                     "had written is here, importing again with -o writes it anew"};
+    if (state != NULL && strcmp(state, "complete") == 0) {
+        return;
+    }
+    bool failed = state != NULL && strcmp(state, "failed") == 0;
+    aot_import_note note = {path, 0, "incomplete",
+                            failed ? "the session is not complete: its import could not write all "
+                                     "of it; what it had written is here"
+                                   : by_writer[aot_place_writer_of(path)]};
+    add_note(m, &note);
+}
+
 static aot_status open_session(aot_model *m, const char *path, aot_err *err)
 {
     source s = {0};
@@ -147,16 +168,7 @@ static aot_status open_session(aot_model *m, const char *path, aot_err *err)
     aot_vec_push(&m->sources, s); /* freed with the model, whatever comes */
     AOT_TRY(aot_session_is_recording(s.session) ? open_recording(m, path, s.session, err)
                                                 : open_units(m, &s, err));
-    const char *state = aot_session_value(s.session, "state");
-    if (state == NULL || strcmp(state, "complete") != 0) {
-        bool failed = state != NULL && strcmp(state, "failed") == 0;
-        aot_import_note note = {path, 0, "incomplete",
-                                failed ? "the session is not complete: its import could not write "
-                                         "all of it; what it had written is here"
-                                       : "the session is not complete: its writer is still running "
-                                         "or was stopped; what it had written is here"};
-        add_note(m, &note);
-    }
+    note_incomplete(m, path, aot_session_value(s.session, "state"));
     return aot_query_file_notes(s.queries, add_note, m, err);
 }
 

@@ -39,6 +39,22 @@ const char *aot_place_refuses(const char *path)
                                : "is a pipe or a device; a session is an ordinary file";
 }
 
+aot_place_writer aot_place_writer_of(const char *file)
+{
+    char *lock = join(file, "-lock");
+    int fd = open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    free(lock);
+    if (fd < 0) {
+        return AOT_PLACE_WRITER_UNKNOWN;
+    }
+    bool ours = flock(fd, LOCK_SH | LOCK_NB) == 0;
+    aot_place_writer w = ours                   ? AOT_PLACE_WRITER_STOPPED
+                         : errno == EWOULDBLOCK ? AOT_PLACE_WRITER_RUNS
+                                                : AOT_PLACE_WRITER_UNKNOWN;
+    close(fd);
+    return w;
+}
+
 bool aot_place_has_rest(const char *file)
 {
     bool found = false;

@@ -18,6 +18,13 @@ void aot_place_release(aot_place *p); /* all zero is fine */
 
 /* Why a session cannot be at path ("is a folder", "is a pipe or a device"); NULL if it can. */
 const char *aot_place_refuses(const char *path);
+/* Who has a session that is not complete: the lock tells, where its writer takes one. */
+typedef enum aot_place_writer {
+    AOT_PLACE_WRITER_UNKNOWN,
+    AOT_PLACE_WRITER_RUNS,
+    AOT_PLACE_WRITER_STOPPED
+} aot_place_writer;
+aot_place_writer aot_place_writer_of(const char *file);
 /* True if SQLite left a file beside this one that says that a writer was stopped. */
 bool aot_place_has_rest(const char *file);
 /* Removes what SQLite keeps beside the file: -wal, -shm, -journal. */

@@ -41,6 +41,22 @@ for share in 5 50 80 90 95; do
 done
 ok "what a new session got before the failure is kept" test $n_kept -gt 0
 
+# Who has a session that is not complete.
+if command -v sqlite3 >/dev/null && command -v flock >/dev/null; then
+    w=$scratch/w.aots
+    "$AOTSCOPE" import "$other" -o "$w" 2>/dev/null
+    sqlite3 "$w" "UPDATE session SET value = 'writing' WHERE key = 'state'"
+    run "$AOTSCOPE" info "$w"
+    ok "a writer that takes no lock is still running, or was stopped" err "still running or was stopped"
+    : >"$w-lock"
+    run "$AOTSCOPE" info "$w"
+    ok "one that no longer holds its lock was stopped, with the remedy" err "its import was stopped; what it had written is here, importing again"
+    run flock "$w-lock" "$AOTSCOPE" info "$w"
+    ok "one that holds it is writing" err "it is being written"
+else
+    skip "who has a session" "no sqlite3 shell, or no flock"
+fi
+
 # Killed while the file was made: a header and a journal, no tables.
 k=$scratch/k.aots
 printf '' >"$k"

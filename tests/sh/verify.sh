@@ -115,6 +115,9 @@ EOF
 run "$AOTSCOPE" verify "$scratch/hidden.txt"
 ok "a write that autograd does not see is told" out "a value is written where autograd does not see it"
 
+run "$AOTSCOPE" verify "$(unit batch_norm_running_stats)" --fault mutated-recompute
+ok "a mistake that changes no number is none that could be caught" err "the unit has nothing that it would break"
+
 # Where two numbers go to one position, PyTorch's gradient of scatter is not the derivative.
 
 cat >"$scratch/scatter.txt" <<'EOF'
