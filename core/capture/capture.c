@@ -142,7 +142,7 @@ static snapshot *take_snapshot(aot_tracer *t, const forward_run *r)
 
 /* Copies of new values into the inputs whose mutation stays in the graph. */
 static void copy_back(aot_tracer *t, const job *j, const forward_run *r, const snapshot *before,
-                      const snapshot *after)
+                      const snapshot *after, bool joint)
 {
     for (unsigned i = 0; i < r->n_inputs; i++) {
         if (j->found.meta.inputs[i].mutation != AOT_MUTATED_IN_GRAPH) {
@@ -150,11 +150,11 @@ static void copy_back(aot_tracer *t, const job *j, const forward_run *r, const s
         }
         for (unsigned k = 0; k < 2 && before[i].part[k] != NULL; k++) {
             if (before[i].part[k] != after[i].part[k]) {
-                aot_trace_copy_back(t, before[i].part[k], after[i].part[k]);
+                aot_trace_copy_back(t, before[i].part[k], after[i].part[k], !joint);
             }
         }
         if (before[i].part[0] == NULL && before[i].whole != after[i].whole) {
-            aot_trace_copy_back(t, before[i].whole, after[i].whole);
+            aot_trace_copy_back(t, before[i].whole, after[i].whole, !joint);
         }
     }
 }
@@ -330,7 +330,7 @@ static void trace_joint(aot_tracer *t, void *arg)
                          : "None",
                    false);
     }
-    copy_back(t, j, &r, before, after);
+    copy_back(t, j, &r, before, after, true);
     out = flattened(t, &out, &n_forward);
     write_outputs(t, j, &r, &out, n_forward, before);
     j->out_desc = out.desc;
@@ -346,7 +346,7 @@ static void trace_inference(aot_tracer *t, void *arg)
     results out = results_new(t, r.n_inputs + r.n_outputs);
     forward_results(t, j, &r, r.in_tensor, false, &out);
     sync_inputs(t, &r);
-    copy_back(t, j, &r, before, take_snapshot(t, &r));
+    copy_back(t, j, &r, before, take_snapshot(t, &r), false);
     unsigned n_forward = out.n;
     out = flattened(t, &out, &n_forward);
     write_outputs(t, j, &r, &out, n_forward, before);

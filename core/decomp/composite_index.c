@@ -1,7 +1,9 @@
 /* Indexing and choosing made of other operators: where with numbers, take_along_dim ...
  * Mirrors aten/src/ATen/native/TensorCompare.cpp, TensorAdvancedIndexing.cpp, Repeat.cpp,
  * Pow.cpp. */
+#include "ir/symalg.h"
 #include "trace/trace.h"
+#include "trace/tracer.h"
 
 /* ---- types of results ------------------------------------------------------------------------ */
 
@@ -209,4 +211,40 @@ bool composite_index_select_backward(aot_expand *k)
     aot_tensor *z = AOT(k->t, aten_new_zeros, g, k->args[1], aot_v_dtype(aot_dtype_of(g)),
                         aot_v_name(k->t, "torch.strided"), aot_v_device(aot_device_of(g)));
     return aot_x_give(k, AOT(k->t, aten_index_add_, z, k->args[2], k->args[3], g));
+}
+
+static void fill_strided(aot_tracer *t, aot_tensor *x, aot_dim n, aot_dim step, aot_dim offset,
+                         aot_value number)
+{
+    aot_dims size = {&n, 1}, stride = {&step, 1};
+    AOT(t, aten_fill__Scalar, AOT(t, aten_as_strided, x, size, stride, offset), number);
+}
+
+/* fill_diagonal_(self, fill_value, wrap): a view of the diagonal is filled; with wrap the diagonal
+ * of a tall matrix begins again below its first end. */
+bool composite_fill_diagonal_(aot_expand *k)
+{
+    aot_tracer *t = k->t;
+    aot_ctx *c = aot_tracer_ctx(t);
+    aot_tensor *x = aot_x_tensor(k, 0);
+    unsigned ndim = aot_ndim(x);
+    if (ndim < 2) {
+        aot_trace_fail(t, AOT_E_SHAPE, "fill_diagonal_: dimensions must be larger than 1");
+    }
+    aot_dim rows = aot_size(x, 0), columns = aot_size(x, 1), step = aot_dim_of(0);
+    aot_dim n = rows.value < columns.value ? rows : columns, offset = aot_dim_of(0);
+    if (aot_trace_view_base(x) != NULL) {
+        aot_trace_fail(t, AOT_E_UNSUPPORTED, "fill_diagonal_ of a view: its offset is not known");
+    }
+    for (unsigned i = 0; i < ndim; i++) {
+        step = aot_dim_add(c, step, aot_strides(x).d[i]);
+    }
+    fill_strided(t, x, n, step, offset, k->args[1]);
+    if (aot_x_bool(k, 2) && ndim == 2 && rows.value > columns.value + 1) {
+        int64_t every = columns.value + 1, all = rows.value * columns.value;
+        aot_dim below = aot_dim_mul(c, aot_strides(x).d[0], aot_dim_of(every));
+        fill_strided(t, x, aot_dim_of((all + every - 1) / every - n.value), step,
+                     aot_dim_add(c, offset, below), k->args[1]);
+    }
+    return aot_x_give(k, x);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "trace/trace.h"
+#include "trace/tracer.h"
 
 static aot_dim mul(aot_tracer *t, aot_dim a, aot_dim b)
 {
@@ -28,7 +29,9 @@ static bool should_fold(aot_tracer *t, const aot_tensor *a, const aot_tensor *b)
     if (aot_ndim(big) < 3 || aot_ndim(small) > 2) {
         return false;
     }
-    if (aot_requires_grad(small)) {
+    // a view made without gradients still says what its base says
+    const aot_tensor *base = aot_trace_view_base(small);
+    if (aot_requires_grad(small) || (base != NULL && aot_requires_grad(base))) {
         return true;
     }
     if (aot_ndim(a) == 2) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "trace/trace.h"
+#include "trace/tracer.h"
 
 /* ---- reshape --------------------------------------------------------------------------------- */
 
@@ -20,7 +21,7 @@ static aot_dims without_minus_one(aot_tracer *t, aot_dims shape, aot_dim numel)
         }
     }
     if (at >= 0) {
-        d[at] = rest.value == 0 ? aot_dim_of(0) : aot_trace_dim(t, '/', numel, rest);
+        d[at] = rest.value == 0 ? aot_dim_of(0) : aot_trace_once(t, '/', numel, rest);
     }
     return (aot_dims){d, shape.n};
 }
@@ -60,6 +61,16 @@ static bool is_viewable(aot_tracer *t, const aot_tensor *x, aot_dims shape)
     return view_dim == -1;
 }
 
+/* numel() as an operation of each size: a fresh tensor does not know it. */
+static aot_dim counted(aot_tracer *t, const aot_tensor *x)
+{
+    aot_dim n = aot_dim_of(1);
+    for (unsigned i = 0; i < aot_ndim(x); i++) {
+        n = aot_trace_once(t, '*', n, aot_size(x, (int)i));
+    }
+    return n;
+}
+
 bool composite_reshape(aot_expand *k)
 {
     aot_tracer *t = k->t;
@@ -67,12 +78,20 @@ bool composite_reshape(aot_expand *k)
     if (aot_is_contiguous(x)) {
         return aot_x_give(k, AOT(t, aten_view, x, k->args[1]));
     }
-    aot_dims shape = without_minus_one(t, aot_x_dims(k, 1), aot_numel(t, x));
-    if (is_viewable(t, x, shape)) {
-        return aot_x_give(k, AOT(t, aten_view, x, shape));
+    aot_dims asked = aot_x_dims(k, 1);
+    aot_dim numel = counted(t, x);
+    aot_dims shape = without_minus_one(t, asked, numel);
+    if (!is_viewable(t, x, shape)) {
+        x = AOT(t, aten_clone, x, aot_v_memory_format(t, AOT_MF_CONTIGUOUS));
+        x = AOT(t, aten__unsafe_view, x, shape);
+    } else {
+        x = AOT(t, aten_view, x, shape);
     }
-    aot_tensor *copy = AOT(t, aten_clone, x, aot_v_memory_format(t, AOT_MF_CONTIGUOUS));
-    return aot_x_give(k, AOT(t, aten__unsafe_view, copy, shape));
+    aot_trace_forget(t, numel);
+    for (unsigned i = 0; i < shape.n; i++) {
+        aot_trace_forget(t, shape.d[i]);
+    }
+    return aot_x_give(k, x);
 }
 
 /* reshape_as, view_as, expand_as */

@@ -279,7 +279,8 @@ bool decomp_nll_loss_forward(aot_expand *k)
         out[1] = AOT(t, aten_sum, counted(t, target, k->args[4], sum));
     } else {
         aot_tensor *n = AOT(t, aten_sum, AOT(t, aten_ne_Scalar, target, k->args[4]));
-        out[1] = AOT(t, aten_to_dtype, n, aot_v_dtype(aot_dtype_of(self)));
+        out[1] = AOT(t, aten_to_device, n, aot_v_device(aot_device_of(self)),
+                     aot_v_dtype(aot_dtype_of(self)));
     }
     out[0] = reduction == NONE ? result : AOT(t, aten_sum, result);
     if (reduction == MEAN) {
@@ -299,7 +300,7 @@ bool decomp_nll_loss_backward(aot_expand *k)
     }
     aot_tensor *target = AOT(t, aten_unsqueeze, aot_x_tensor(k, 2), channel);
     aot_tensor *index = counted(t, target, k->args[5], target);
-    aot_tensor *x = AOT(t, aten_zeros_like, self);
+    aot_tensor *x = AOT(t, aten_zeros_like, self, AOT_NONE, AOT_NONE, AOT_NONE, false);
     x = AOT(t, aten_scatter_value, x, channel, index, -1.0);
     if (ndim > aot_ndim(grad) && aot_ndim(grad) > 0) {
         grad = AOT(t, aten_unsqueeze, grad, channel);

@@ -89,7 +89,7 @@ static void write_back(aot_tracer *t, const expand_job *j)
         aot_trace_sync(t, j->inputs[i]);
         aot_tensor *now = aot_trace_inner(j->inputs[i]);
         if (now != j->before[i]) {
-            aot_trace_copy_back(t, j->before[i], now);
+            aot_trace_copy_back(t, j->before[i], now, true);
         }
     }
 }

@@ -36,13 +36,25 @@ int64_t aot_sim_storage_bytes(const aot_ctx *c, aot_meta_id id)
     return last >= MOST_STORAGE / per ? MOST_STORAGE : (last + 1) * per;
 }
 
+/* Results that lie in their argument though the schema does not say so. */
+static bool is_unsafe_view(const aot_op_info *op)
+{
+    static const char *const unsafe[] = {"aten._unsafe_view", "aten.unsafe_split",
+                                         "aten.unsafe_split_with_sizes", "aten.unsafe_chunk"};
+    for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++) {
+        if (strcmp(op->packet, unsafe[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_alias(const aot_node *n)
 {
     const aot_op_info *op = aot_node_op(n);
     const char *arrow = op->schema != NULL ? strstr(op->schema, "->") : NULL;
     return n->kind == AOT_CALL_FUNCTION &&
-           ((op->flags & AOT_OPF_ALIASES) != 0 ||
-            strcmp(op->name, "aten._unsafe_view.default") == 0 ||
+           ((op->flags & AOT_OPF_ALIASES) != 0 || is_unsafe_view(op) ||
             ((op->flags & AOT_OPF_MUTATES) != 0 && arrow != NULL && strchr(arrow, '!') != NULL));
 }
 
@@ -186,6 +198,20 @@ static bool is_scatter(const aot_node *n)
     return false;
 }
 
+/* A periodic window is one element longer, and the last one left out. */
+static bool is_periodic_window(const aot_node *n, const aot_graph *g)
+{
+    static const char *const windows[] = {"aten.hann_window", "aten.hamming_window",
+                                          "aten.blackman_window", "aten.bartlett_window"};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        if (strcmp(aot_node_op(n)->packet, windows[i]) == 0) {
+            const aot_arg *a = aot_node_args(g, n);
+            return n->n_args < 2 || a[1].kind != AOT_ARG_BOOL || a[1].u.i != 0;
+        }
+    }
+    return false;
+}
+
 /* A tensor of its own: as large as from its first to its last element, but for calls that keep
  * more. */
 static void make_tensor(aot_sim *s, aot_node_id id, aot_node_id from)
@@ -196,6 +222,9 @@ static void make_tensor(aot_sim *s, aot_node_id id, aot_node_id from)
     bool whole = strcmp(aot_node_op(n)->packet, "aten.copy") == 0 && from != AOT_NO_NODE &&
                  s->values[from].n == 1;
     bool scatter = from != AOT_NO_NODE && is_scatter(n);
+    if (is_periodic_window(n, s->g)) {
+        bytes += aot_dtype_get((aot_dtype)aot_meta_get(s->g->ctx, n->meta)->dtype)->bytes;
+    }
     s->values[id] = (aot_sim_value){(uint32_t)s->held.n, 1};
     s->offset[id] = 0;
     if ((whole || scatter) && !aot_fake_call_repeats(s, id)) {

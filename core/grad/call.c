@@ -27,6 +27,9 @@ static aot_value sizes_of(const aot_vjp *b, unsigned pos)
 {
     aot_tensor *x = aot_vjp_in(b, pos);
 
+    if (x == NULL && aot_vjp_arg(b, pos).n != 0) {
+        return aot_v_none(); // aot_v_nullopt
+    }
     if (x == NULL) {
         return aot_v_ints(aot_vjp_tracer(b), 1, &(int64_t){0});
     }

@@ -116,6 +116,9 @@ aot_tensor *aot_grad_scalar(aot_tracer *t, double v, const aot_fake *like);
 aot_tensor *aot_grad_zeros_like(aot_tracer *t, aot_tensor *x);
 /* x.masked_fill_(cond, 0), cond being y == 0. */
 aot_tensor *aot_grad_zero_where_zero(aot_tracer *t, aot_tensor *x, aot_tensor *y);
+/* Of silu and mish: by elementary operators if the gradient is to be differentiated itself. */
+aot_tensor *aot_grad_silu(aot_tracer *t, aot_tensor *g, aot_tensor *x);
+aot_tensor *aot_grad_mish(aot_tracer *t, aot_tensor *g, aot_tensor *x);
 /* x.contiguous() */
 aot_tensor *aot_grad_contiguous(aot_tracer *t, aot_tensor *x);
 

@@ -4,8 +4,8 @@
 /* clang-format off */
 GRAD_UNARY_RESULT(vjp_relu, AOT(t, aten_threshold_backward, g, r, 0))
 GRAD_UNARY_RESULT(vjp_sigmoid, AOT(t, aten_sigmoid_backward, g, r))
-GRAD_UNARY(vjp_silu, AOT(t, aten_silu_backward, g, x))
-GRAD_UNARY(vjp_mish, AOT(t, aten_mish_backward, g, x))
+GRAD_UNARY(vjp_silu, aot_grad_silu(t, g, x))
+GRAD_UNARY(vjp_mish, aot_grad_mish(t, g, x))
 GRAD_UNARY(vjp_hardsigmoid, AOT(t, aten_hardsigmoid_backward, g, x))
 GRAD_UNARY(vjp_hardswish, AOT(t, aten_hardswish_backward, g, x))
 GRAD_UNARY(vjp_gelu, AOT(t, aten_gelu_backward, g, x, aot_each_num(e, 1)))

@@ -32,12 +32,12 @@ void aot_unit_free(aot_unit *u)
 }
 
 /* "forward model.py:12": the line is the first operator's, and another attempt may begin
- * elsewhere. */
+ * elsewhere. Of an attempt that was given up the log may name no function at all. */
 static bool same_function(const char *a, const char *b)
 {
     const char *end = strrchr(a, ':');
     size_t n = end != NULL ? (size_t)(end - a) + 1 : strlen(a) + 1;
-    return strncmp(a, b, n) == 0;
+    return a[0] == '\0' || b[0] == '\0' || strncmp(a, b, n) == 0;
 }
 
 bool aot_unit_other_attempt(const aot_unit *u, const aot_unit *other)

@@ -66,6 +66,29 @@ static void push_random_state(aot_call *k, const aot_fake *q, bool wide_seed)
     aot_call_push(k, &offset);
 }
 
+/* The path of nn.MultiheadAttention without gradients: (query, key, value, embed_dim, num_head, ...
+ * mask, need_weights 10, average_attn_weights 11); no weights are an empty tensor. */
+aot_status meta_native_multi_head_attention(aot_call *k)
+{
+    aot_fake q, key;
+    AOT_TRY(need_query(k, 0, 3, &q));
+    AOT_TRY(aot_call_need(k, 1, "key", &key));
+    aot_fake out = aot_fake_make(k, (aot_dtype)q.dtype, 3, q.size, q.device);
+    aot_call_push(k, &out);
+    aot_dim size[4] = {q.size[0], aot_call_int(k, 4, "num_head", 1), q.size[1],
+                       key.size[1]};
+    aot_dim none = aot_dim_of(0);
+    aot_fake weights = aot_fake_make(k, (aot_dtype)q.dtype, 1, &none, q.device);
+    if (aot_call_bool(k, 10, "need_weights", true)) {
+        bool mean = aot_call_bool(k, 11, "average_attn_weights", true);
+        size[1] = mean ? size[2] : size[1];
+        size[2] = mean ? size[3] : size[2];
+        weights = aot_fake_make(k, (aot_dtype)q.dtype, mean ? 3 : 4, size, q.device);
+    }
+    aot_call_push(k, &weights);
+    return AOT_OK;
+}
+
 /* ---- CPU ----------------------------------------------------------------------------------- */
 
 aot_status meta_sdpa_flash_for_cpu(aot_call *k)

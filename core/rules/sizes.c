@@ -224,6 +224,16 @@ void aot_outs_push_like(aot_outs *o, unsigned pos, const char *name, bool wanted
     }
 }
 
+/* Of a random operator with one result, whose type the graph states anywhere else. */
+static void outs_of_random(aot_outs *o, aot_op_id id)
+{
+    aot_out_type t;
+    if ((aot_op(id)->tags & AOT_TAG_NONDETERMINISTIC_SEEDED) != 0 &&
+        aot_outs_tensor(o, 0, "self", &t)) {
+        aot_outs_push_as(o, t, aot_outs_dtype(o, UINT8_MAX, "dtype", t.dtype));
+    }
+}
+
 void aot_outs_of_op(aot_outs *o, const aot_arg *op, unsigned skip)
 {
     if (!op || op->kind != AOT_ARG_NAME) {
@@ -232,11 +242,13 @@ void aot_outs_of_op(aot_outs *o, const aot_arg *op, unsigned skip)
     const aot_ctx *c = o->g->ctx;
     aot_op_id id = aot_op_find(aot_text(c, op->u.s), aot_str_len(c->strs, op->u.s));
     unsigned before = o->skip;
+    o->skip = skip;
     if (aot_rules_of(id)->outs) {
-        o->skip = skip;
         aot_rules_of(id)->outs(o);
-        o->skip = before;
+    } else if (id != AOT_OP_UNKNOWN) {
+        outs_of_random(o, id);
     }
+    o->skip = before;
 }
 
 void aot_outs_of_subgraph(aot_outs *o, const aot_arg *a)

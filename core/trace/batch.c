@@ -15,6 +15,7 @@ typedef struct batch_row {
 static const batch_row rows[AOT_N_OPS] = {
 #define BATCH(op, fn, ...) [AOT_OP_##op] = {fn, NULL, false, {__VA_ARGS__}},
 #define BATCH_DECOMP(op, fn) [AOT_OP_##op] = {NULL, fn, false, {0}},
+#define BATCH_SPLIT(op, fn, decomp) [AOT_OP_##op] = {fn, decomp, false, {0}},
 #define BATCH_OWN(op) [AOT_OP_##op] = {NULL, NULL, true, {0}},
 #include "trace/batch.def"
 };

@@ -60,13 +60,23 @@ aot_value b_call(const batch_call *k);  /* the operator itself with k->args */
 aot_tensor *b_reshape_into(const batch_call *k, aot_tensor *x, int src, int dst);
 aot_tensor *b_reshape_outof(const batch_call *k, aot_tensor *x, int src, aot_dim size);
 
+/* std::nullopt, where None of Python is an undefined tensor: a gradient then has no sizes of it. */
+static inline aot_value aot_v_nullopt(void)
+{
+    aot_value v = aot_v_none();
+    v.n = 1;
+    return v;
+}
+
 batch_fn batch_binary; /* of pointwise operators without a row */
 #define BATCH(op, fn, ...) batch_fn fn;
 #define BATCH_DECOMP(op, fn) aot_expand_fn fn;
+#define BATCH_SPLIT(op, fn, decomp) batch_fn fn; aot_expand_fn decomp;
 #define BATCH_OWN(op)
 #include "trace/batch.def"
 #undef BATCH
 #undef BATCH_DECOMP
+#undef BATCH_SPLIT
 #undef BATCH_OWN
 
 #endif

@@ -39,8 +39,8 @@ aot_value batch_dot(batch_call *k)
     aot_tensor *x = b_front(k, a);
     aot_tensor *y = b_front(k, b);
     if (a.bdim >= 0 && b.bdim >= 0) {
+        y = AOT(t, aten_unsqueeze, y, -1); // C++ works out arguments from the last one on
         x = AOT(t, aten_unsqueeze, x, -2);
-        y = AOT(t, aten_unsqueeze, y, -1);
         x = AOT(t, aten_matmul, x, y);
         x = AOT(t, aten_squeeze_dim, x, -1);
         return AOT_V(t, aten_squeeze_dim, x, -1);

@@ -166,7 +166,7 @@ bool aot_trace_has_grad_fn(aot_tracer *t, aot_tensor *x)
     return tr_grad_fn(t, x) != NULL;
 }
 
-void aot_trace_copy_back(aot_tracer *t, aot_tensor *input, aot_tensor *value)
+void aot_trace_copy_back(aot_tracer *t, aot_tensor *input, aot_tensor *value, bool follows)
 {
     aot_value args[2] = {aot_v_tensor(input), aot_v_tensor(value)};
     t->src = (aot_src){.ac_graph_id = -1};
@@ -176,7 +176,7 @@ void aot_trace_copy_back(aot_tracer *t, aot_tensor *input, aot_tensor *value)
         }
         aot_node_id id = tr_emit_call(t, (aot_level)l, AOT_OP_aten_copy_, 2, args);
         t->level[l].g->nodes.d[id].meta = input->meta;
-        input->node[l] = id; // what is returned of the input from here on is what was written
+        input->node[l] = follows ? id : input->node[l];
     }
 }
 

@@ -161,6 +161,7 @@ typedef struct sym_entry {
     uint8_t dim[AOT_N_LEVELS];
     bool is_stride[AOT_N_LEVELS];
     bool is_read[AOT_N_LEVELS]; /* the node reads it from the tensor */
+    aot_node_id once[AOT_N_LEVELS]; /* the value of the next use alone; AOT_NO_NODE */
     bool was_measured;          /* asked for by a storage of a symbol's bytes */
     bool is_incidental;         /* the node was made for nothing else */
     char op; /* how the backward would compute it, from a and b; 0: not known */

@@ -15,7 +15,7 @@ static sym_entry *sym_of(aot_tracer *t, aot_str expr)
     if (lg->syms.d[expr] == NULL) {
         sym_entry *e = tr_alloc(t, 1, sizeof *e);
         for (int l = 0; l < AOT_N_LEVELS; l++) {
-            e->node[l] = AOT_NO_NODE;
+            e->node[l] = e->once[l] = AOT_NO_NODE;
         }
         lg->syms.d[expr] = e;
     }
@@ -189,6 +189,11 @@ static aot_node_id sym_node(aot_tracer *t, aot_level l, aot_dim d)
 
 aot_arg tr_sym_arg(aot_tracer *t, aot_level l, aot_dim d)
 {
+    if (d.expr != 0 && sym_of(t, d.expr)->once[l] != AOT_NO_NODE) {
+        aot_node_id id = sym_of(t, d.expr)->once[l];
+        sym_of(t, d.expr)->once[l] = AOT_NO_NODE;
+        return (aot_arg){.kind = AOT_ARG_NODE, .u.node = id};
+    }
     if (d.expr != 0 && l == AOT_LEVEL_JOINT) {
         sym_of(t, d.expr)->is_incidental = false;
     }
@@ -244,6 +249,29 @@ aot_dim aot_trace_dim(aot_tracer *t, char op, aot_dim a, aot_dim b)
         note_operation(t, op, a, b, result);
     }
     return result;
+}
+
+aot_dim aot_trace_once(aot_tracer *t, char op, aot_dim a, aot_dim b)
+{
+    aot_dim result = operations[operation_of(op)].fn(t->c, a, b);
+    bool by_one = op == '*' && (aot_dim_is(a, 1) || aot_dim_is(b, 1));
+    if (t->in_backward || by_one || (a.expr == 0 && b.expr == 0) || result.expr == 0) {
+        return aot_trace_dim(t, op, a, b);
+    }
+    for (int l = AOT_LEVEL_ATEN; l < AOT_N_LEVELS; l++) {
+        if (writes_at(t, l)) {
+            aot_node_id id = emit_operation(t, (aot_level)l, op, a, b, result);
+            sym_of(t, result.expr)->once[l] = id;
+        }
+    }
+    return result;
+}
+
+void aot_trace_forget(aot_tracer *t, aot_dim d)
+{
+    for (int l = 0; d.expr != 0 && l < AOT_N_LEVELS; l++) {
+        sym_of(t, d.expr)->once[l] = AOT_NO_NODE;
+    }
 }
 
 aot_dim aot_trace_sum(aot_tracer *t, aot_value items)

@@ -75,8 +75,14 @@ aot_tensor *aot_trace_view_base(const aot_tensor *x); /* autograd's _base; NULL 
 bool aot_trace_is_multi_view(const aot_tensor *x);
 bool aot_trace_has_grad_fn(aot_tracer *t,
                            aot_tensor *x); /* makes it anew where a base was written */
-/* A copy_ of an inner value into an input, written to the functional levels. */
-void aot_trace_copy_back(aot_tracer *t, aot_tensor *input_inner, aot_tensor *value_inner);
+/* As aot_trace_dim, of a value that nothing else is to find: it is that of the next use alone.
+ * What is not used then is forgotten. */
+aot_dim aot_trace_once(aot_tracer *t, char op, aot_dim a, aot_dim b);
+void aot_trace_forget(aot_tracer *t, aot_dim d);
+/* A copy_ of an inner value into an input, written to the functional levels. follows: what is
+ * returned of the input from here on is the copy_; else the input itself, as in a joint graph. */
+void aot_trace_copy_back(aot_tracer *t, aot_tensor *input_inner, aot_tensor *value_inner,
+                         bool follows);
 
 /* The finished graph of a level, dead nodes removed at the functional levels. */
 aot_graph *aot_trace_graph(aot_tracer *t, aot_level l);
