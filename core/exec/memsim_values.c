@@ -198,20 +198,6 @@ static bool is_scatter(const aot_node *n)
     return false;
 }
 
-/* A periodic window is one element longer, and the last one left out. */
-static bool is_periodic_window(const aot_node *n, const aot_graph *g)
-{
-    static const char *const windows[] = {"aten.hann_window", "aten.hamming_window",
-                                          "aten.blackman_window", "aten.bartlett_window"};
-    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
-        if (strcmp(aot_node_op(n)->packet, windows[i]) == 0) {
-            const aot_arg *a = aot_node_args(g, n);
-            return n->n_args < 2 || a[1].kind != AOT_ARG_BOOL || a[1].u.i != 0;
-        }
-    }
-    return false;
-}
-
 /* A tensor of its own: as large as from its first to its last element, but for calls that keep
  * more. */
 static void make_tensor(aot_sim *s, aot_node_id id, aot_node_id from)
@@ -222,9 +208,6 @@ static void make_tensor(aot_sim *s, aot_node_id id, aot_node_id from)
     bool whole = strcmp(aot_node_op(n)->packet, "aten.copy") == 0 && from != AOT_NO_NODE &&
                  s->values[from].n == 1;
     bool scatter = from != AOT_NO_NODE && is_scatter(n);
-    if (is_periodic_window(n, s->g)) {
-        bytes += aot_dtype_get((aot_dtype)aot_meta_get(s->g->ctx, n->meta)->dtype)->bytes;
-    }
     s->values[id] = (aot_sim_value){(uint32_t)s->held.n, 1};
     s->offset[id] = 0;
     if ((whole || scatter) && !aot_fake_call_repeats(s, id)) {

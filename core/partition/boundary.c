@@ -67,18 +67,6 @@ static void take_later(uint32_t *border, const aot_arg *a, uint32_t limit)
     }
 }
 
-/* What autograd keeps of a result is detached where it is kept and once more where it is read; a
- * result that is kept as it is, is detached in the backward alone. */
-static bool is_detached_again(const aot_graph *g, uint32_t id)
-{
-    for (uint32_t k = g->user_off[id]; k < g->user_off[id + 1]; k++) {
-        if (is_detach(g, aot_node_at(g, g->user[k]))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* One past the last forward node. */
 static uint32_t find_border(const part *p, uint32_t limit, uint32_t epilogue)
 {
@@ -99,8 +87,7 @@ static uint32_t find_border(const part *p, uint32_t limit, uint32_t epilogue)
     for (; border < limit && border < epilogue; border++) {
         const aot_node *n = aot_node_at(g, border);
         aot_node_id from = n->n_args != 0 ? arg_node(g, n, 0) : AOT_NO_NODE;
-        bool keeps = is_detach(g, n) && from != AOT_NO_NODE &&
-                     !is_detach(g, aot_node_at(g, from)) && is_detached_again(g, border);
+        bool keeps = is_detach(g, n) && from != AOT_NO_NODE && !is_detach(g, aot_node_at(g, from));
         /* the indices of a decomposed pooling, made for autograd alone */
         keeps |=
             part_target_is(g, n, "torch.ops.prims._low_memory_max_pool_offsets_to_indices.default");

@@ -108,4 +108,6 @@ run "$AOTSCOPE" show "$scratch/runs.log" --units
 ok "nor is what the next run was restarted as" sh -c '[ "$(awk "/abandoned/ { print \$1 }" "$1")" = 1 ]' - "$scratch/out"
 run "$AOTSCOPE" show "$AOT_FIXTURES/logs/compiled_again.log.gz" --units
 ok "an attempt may begin at another line" out "abandoned: restarted as [0/0_1]"
+run "$AOTSCOPE" show "$AOT_FIXTURES/trace/float_restart/trace.log.gz" --units
+ok "an attempt may have no function's name" out "abandoned: restarted as [0/0_1]"
 done_testing
