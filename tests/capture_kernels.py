@@ -80,6 +80,7 @@ def cases():
     yield "aten.convolution.default(x0, x1, None, [2, 2], [3, 3], [1, 1], False, [0, 0], 1)", (F, [1, 2, 9, 8], 7), (F, [2, 2, 7, 7], 8)
     for causal in ("False", "True"):
         yield (f"aten._scaled_dot_product_flash_attention_for_cpu_backward.default(x0, x1, x2, x3, x4, x5, 0.0, {causal})", "attention", causal)
+    yield ("aten._scaled_dot_product_flash_attention_for_cpu_backward.default(x0, x1, x2, x3, x4, x5, 0.0, False)", "attention", "False", 4)
     for d in (2, 3):
         for mode in range(3 if d == 2 else 2):
             for pad in range(3):
@@ -124,9 +125,10 @@ def listed():
 
 def inputs(spec):
     if spec and spec[0] == "attention":
-        q, k, v = (tensor(F, [1, 2, n, 4], s) for n, s in ((3, 1), (5, 2), (5, 3)))
+        heads = spec[2] if len(spec) > 2 else 2  # of the query; key and value have 2
+        q, k, v = (tensor(F, [1, h, n, 4], s) for h, n, s in ((heads, 3, 1), (2, 5, 2), (2, 5, 3)))
         o, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, spec[1] == "True")
-        return [tensor(F, [1, 2, 3, 4], 4), q, k, v, o.contiguous(), lse.contiguous()]
+        return [tensor(F, [1, heads, 3, 4], 4), q, k, v, o.contiguous(), lse.contiguous()]
     if "segments" in spec:
         x, n = (tensor(*s) for s in spec[3:])
         return [tensor(*spec[0]), torch.segment_reduce(x, spec[2], lengths=n), x, n]
