@@ -360,6 +360,7 @@ void kern_randint_like_tensor(aot_kern *k) // self, high
 void kern_rrelu_with_noise(aot_kern *k)
 {
     aot_array *x = k_need(k, 0), *noise = k_need(k, 1), *out = k_like(k, (aot_dtype)x->dtype, x);
+    k_shape_is(k, noise, x->ndim, x->size);
     aot_array *used = k_out(k, 1, (aot_dtype)noise->dtype, noise->ndim, noise->size);
     double low = k_real(k, 2, 1.0 / 8), high = k_real(k, 3, 1.0 / 3), mean = (low + high) / 2;
     bool training = k_bool(k, 4);
