@@ -35,7 +35,20 @@ static aot_status read_by(aot_memory_ask *out, const char *text, aot_err *err)
     return AOT_OK;
 }
 
-aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, aot_err *err)
+/* Whether saved values are held until the backward returns; `absent` if nothing is asked for. */
+static aot_status read_hold(bool *out, const aot_args *a, bool absent, aot_err *err)
+{
+    bool hold = aot_args_has(a, "hold-saved") || aot_args_has(a, "donated");
+    bool free_them = aot_args_has(a, "free-saved");
+    if (hold && free_them) {
+        return AOT_FAIL(err, AOT_E_USAGE, "--free-saved frees all, --%s does not: give one of them",
+                        aot_args_has(a, "donated") ? "donated" : "hold-saved");
+    }
+    *out = hold || (absent && !free_them);
+    return AOT_OK;
+}
+
+aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, bool hold, aot_err *err)
 {
     const char *by, *top = aot_args_get(a, "top"), *allocator = aot_args_get(a, "allocator");
     *out = (aot_memory_ask){.top = 10};
@@ -58,10 +71,9 @@ aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, aot_err *
     out->no_fold = aot_args_has(a, "no-fold");
     out->walk = (aot_memory_options){.reuse_in_place = aot_args_has(a, "in-place-reuse"),
                                      .free_donated = aot_args_has(a, "donated"),
-                                     .free_saved = aot_args_has(a, "free-saved"),
                                      .round_to = out->allocator ? aot_allocator_round(1) : 0,
                                      .first_calls = aot_args_has(a, "first-calls")};
-    return AOT_OK;
+    return read_hold(&out->walk.hold_saved, a, hold, err);
 }
 
 /* The i-th way to group that is asked for: kind and line where none is; AOT_N_MEM_BY after the
@@ -268,6 +280,12 @@ static void print_side(aot_sb *out, const aot_memory_ask *ask, const aot_memory_
     aot_sb_addf(out, "; %s before the first node, %s at the end\n",
                 aot_format_bytes(before, sizeof before, s->inputs),
                 aot_format_bytes(end, sizeof end, s->end));
+    if (side == AOT_SIDE_BACKWARD && u->other->backward.peak != s->peak) {
+        aot_sb_addf(out, ask->walk.hold_saved ? "%s if saved values are freed at their last use\n"
+                                              : "%s if saved values are held until it returns "
+                                                "(retain_graph=True, --hold-saved)\n",
+                    aot_format_bytes(peak, sizeof peak, u->other->backward.peak));
+    }
     if (ask->allocator) {
         aot_sb_addf(out, "the allocator holds %s at most, %s of it in use at once; segments: %u\n",
                     aot_format_bytes(peak, sizeof peak, r->reserved_peak),
@@ -383,9 +401,15 @@ static json_t *side_json(const aot_memory_ask *ask, const aot_memory_unit *u, ao
 
 json_t *aot_memory_json(const aot_memory_ask *ask, const aot_memory_unit *u)
 {
-    return json_pack("{s:i, s:o, s:o}", "unit", u->number, "forward",
+    const aot_memory_side *s = &u->other->backward;
+    bool held = ask->walk.hold_saved;
+    json_t *other = json_pack("{s:I, s:I, s:I}", "inputs", (json_int_t)s->inputs, "peak",
+                              (json_int_t)s->peak, "end", (json_int_t)s->end);
+    return json_pack("{s:i, s:o, s:o, s:s, s:o}", "unit", u->number, "forward",
                      side_json(ask, u, AOT_SIDE_FORWARD), "backward",
-                     side_json(ask, u, AOT_SIDE_BACKWARD));
+                     side_json(ask, u, AOT_SIDE_BACKWARD), "saved_values",
+                     held ? "held until the backward returns" : "freed at their last use",
+                     held ? "backward_if_freed" : "backward_if_held", other);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */

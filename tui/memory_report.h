@@ -18,9 +18,11 @@ typedef struct aot_memory_ask {
     unsigned top; /* groups that a table shows at most; 0: all */
 } aot_memory_ask;
 
-/* Reads --by, --timeline, --no-fold, --top, --in-place-reuse, --donated, --free-saved, --allocator,
- * --first-calls. Errors: E_USAGE. */
-AOT_NODISCARD aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, aot_err *err);
+/* Reads --by, --timeline, --no-fold, --top, --in-place-reuse, --hold-saved, --donated, --free-saved,
+ * --allocator, --first-calls. hold: saved values are held where nothing else is asked for. Errors:
+ * E_USAGE. */
+AOT_NODISCARD aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, bool hold,
+                                             aot_err *err);
 #define AOT_OPTIONS_MEMORY                                                                         \
     {"by", 0, "WHAT,...", true,                                                                    \
      "What lives at the peak by kind, line, op, region or module; kind and line if absent."},      \
@@ -32,11 +34,12 @@ AOT_NODISCARD aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args
         {"top", 0, "N", false, "Groups in a table at most; 10 if absent, 0 for all."},             \
         {"in-place-reuse", 0, NULL, false,                                                         \
          "A pointwise result takes the memory of an input of its size that dies there."},          \
-        {"donated", 0, NULL, false,                                                                \
-         "Donated saved values are freed at their last use in the backward."},                     \
+        {"hold-saved", 0, NULL, false,                                                             \
+         "Saved values live until the backward returns, as under retain_graph=True; in JSON so "   \
+         "if absent."},                                                                            \
+        {"donated", 0, NULL, false, "As --hold-saved, but donated ones are freed at their last use."}, \
         {"free-saved", 0, NULL, false,                                                             \
-         "Saved values are freed at their last use in the backward, as autograd does without "     \
-         "retain_graph."},                                                                         \
+         "Saved values are freed at their last use in the backward; so if absent, but in JSON."},  \
         {"allocator", 0, "NAME", false,                                                            \
          "none, or cuda: sizes rounded as PyTorch's caching allocator does, and what it would "    \
          "reserve."},                                                                              \
@@ -52,6 +55,7 @@ typedef struct aot_memory_unit {
     const char *label, *title;
     const aot_partition *p;
     const aot_memory *m;
+    const aot_memory *other; /* as ask->walk, but for hold_saved */
     const char *const *modules; /* as aot_select_modules; NULL: not known */
     aot_reserved forward, backward; /* if asked for */
 } aot_memory_unit;

@@ -138,7 +138,7 @@ aot_status aot_write_chrome_trace(aot_export_job *j, aot_err *err)
     aot_memory m;
     trace t = {.out = j->out};
     int64_t half = (int64_t)p->forward->nodes.n;
-    aot_memory_simulate(&m, p->forward, p->backward, p->n_forward_outputs);
+    aot_memory_of_partition(&m, p, NULL);
     aot_sb_addz(j->out, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"format\":\"aotscope/1\","
                         "\"time\":\"1 ms is one step\"},\"traceEvents\":[");
     emit_name(&t, "process_name", 0, aot_json_safe(j->in->label ? j->in->label : "aotscope"));

@@ -470,7 +470,11 @@ static void walk_nodes(walk *w, unsigned n, const aot_xval *inputs, const aot_ex
             if (next >= n) {
                 ex_fail(w->x, AOT_E_GRAPH, "the graph takes more inputs than the %u given", n);
             }
-            w->env[id] = aot_xv_keep(inputs[next++]);
+            w->env[id] = aot_xv_keep(inputs[next]);
+            if (o != NULL && o->taken != NULL) {
+                aot_xv_drop(&o->taken[next]);
+            }
+            next++;
         } else {
             w->env[id] = aot_xv_keep(run_node(w, id));
             release(w->x, owned);

@@ -253,7 +253,7 @@ static void begin_backward(aot_sim *bw, const aot_sim *fw, const handover *h)
     }
     for (uint32_t i = 0; i < bw->g->nodes.n; i++) {
         const aot_node *n = aot_node_at(bw->g, i);
-        bool freed = n->kind == AOT_PLACEHOLDER && h->is_freed != NULL && h->is_freed[position];
+        bool freed = n->kind == AOT_PLACEHOLDER && h->is_freed[position];
         position += n->kind == AOT_PLACEHOLDER;
         if (n->kind != AOT_PLACEHOLDER ||
             aot_meta_get(bw->g->ctx, n->meta)->val != AOT_VAL_TENSOR) {
@@ -307,8 +307,8 @@ static void name_kinds(aot_sim *s, const handover *h)
 }
 
 typedef struct known {
-    const uint8_t *is_static;  /* by aot_str of a primal; NULL */
-    uint8_t *is_freed;       /* by position among the backward's inputs; NULL */
+    const uint8_t *is_static; /* by aot_str of a primal */
+    uint8_t *is_freed;        /* by position among the backward's inputs */
 } known;
 
 static void run_forward(aot_sim *fw, const known *k)
@@ -317,7 +317,7 @@ static void run_forward(aot_sim *fw, const known *k)
     for (uint32_t i = 0; i < g->nodes.n; i++) {
         const aot_node *n = aot_node_at(g, i);
         if (n->kind == AOT_PLACEHOLDER && aot_meta_get(g->ctx, n->meta)->val == AOT_VAL_TENSOR) {
-            bool fixed = k->is_static != NULL && k->is_static[n->name];
+            bool fixed = k->is_static[n->name];
             fw->at = i;
             place_input(fw, i, aot_sim_new_storage(fw, aot_sim_storage_bytes(g->ctx, n->meta)));
             fw->storages.d[fw->storages.n - 1].kind =
@@ -358,31 +358,21 @@ static void simulate(aot_memory *out, aot_graph *forward, aot_graph *backward,
     sim_end(&bw);
 }
 
-void aot_memory_simulate(aot_memory *out, aot_graph *forward, aot_graph *backward,
-                         int n_forward_outputs)
-{
-    aot_memory_options none = {0};
-    simulate(out, forward, backward, n_forward_outputs, &none, &(known){0});
-}
-
 void aot_memory_of_partition(aot_memory *out, const aot_partition *p, const aot_memory_options *opt)
 {
     aot_memory_options none = {0};
     uint8_t *is_static = aot_xcalloc(aot_strtab_count(p->cut->ctx->strs) + 1, 1);
-    uint8_t *is_freed = NULL;
+    uint8_t *is_freed = aot_xcalloc(p->backward->nodes.n + 1, 1);
     opt = opt != NULL ? opt : &none;
     for (uint32_t i = 0; i < p->n_nodes; i++) {
         const aot_node *n = aot_node_at(p->cut, i);
         is_static[n->name] = n->kind == AOT_PLACEHOLDER && p->nodes[i].is_static;
     }
-    if (opt->free_donated || opt->free_saved) {
-        is_freed = aot_xcalloc(p->backward->nodes.n + 1, 1);
-        // primals are held by the caller besides
-        memset(is_freed, opt->free_saved, p->backward->nodes.n);
-        for (int i = 0; i < p->n_donated; i++) {
-            if ((size_t)p->donated[i] < p->backward->nodes.n) {
-                is_freed[p->donated[i]] = 1;
-            }
+    // primals are held by the caller besides
+    memset(is_freed, !opt->hold_saved, p->backward->nodes.n);
+    for (int i = 0; opt->free_donated && i < p->n_donated; i++) {
+        if ((size_t)p->donated[i] < p->backward->nodes.n) {
+            is_freed[p->donated[i]] = 1;
         }
     }
     simulate(out, p->forward, p->backward, p->n_forward_outputs, opt,

@@ -1,10 +1,10 @@
 /* Live bytes of a forward and a backward as PyTorch's interpreter runs them, without running them.
  *
  * Every living storage counts once. Values die at their last use; a value that nobody reads lives
- * to the end. Forward inputs are held by the caller; primals and saved values stay until the
- * backward returns (the forward's frame still holds what it returned), tangents are fresh and freed
- * at their last use; user outputs are dropped before the backward. A view, or a saved alias of a
- * primal, costs nothing. Symbols take their hints. PyTorch answers a repeated call of copy, or of
+ * to the end. Forward inputs are held by the caller, as are primals in the backward; saved values
+ * and tangents are the backward's own and freed at their last use (autograd lets go of them before
+ * it calls the backward, unless retain_graph); user outputs are dropped before the backward. A
+ * view, or a saved alias of a primal, costs nothing. Symbols take their hints. PyTorch answers a repeated call of copy, or of
  * slice_scatter and its kin, on fake tensors from a cache, and gives it less memory than the first
  * one, and the operator itself, take. So does this, unless first_calls is set.
  * Mirrors: torch/fx/interpreter.py (boxed_run) on fake tensors. */
@@ -57,22 +57,21 @@ aot_fake_calls *aot_fake_calls_new(void);
 aot_fake_calls *aot_fake_calls_copy(const aot_fake_calls *c);
 void aot_fake_calls_free(aot_fake_calls *c); /* NULL is fine */
 
-/* Other conventions than the interpreter's. All zero: the contract's. */
+/* Other conventions than those above, which are all zero. */
 typedef struct aot_memory_options {
     /* a pointwise result takes the memory of an input of its size that dies there */
     bool reuse_in_place;
-    bool free_donated;   /* donated saved values are freed at their last use in the backward */
-    bool free_saved;     /* all saved values are, but for those that share memory with an input */
+    /* Saved values live until the backward returns: under retain_graph=True, or where the frame that
+     * called the forward still holds what it returned, as in a measurement of both modules alone. */
+    bool hold_saved;
+    bool free_donated;   /* with hold_saved: but for donated ones */
     int64_t round_to;    /* sizes of storages are rounded up to a multiple; 0: as they are */
     bool first_calls;    /* every call takes what the operator takes, as if it were the first */
     aot_fake_calls *calls; /* made before this walk, in the same process; NULL: none */
 } aot_memory_options;
 
-/* Both graphs of one partition; n_forward_outputs: user outputs of the forward. Links the graphs.
- * Kinds: every input counts as INPUT. Free with aot_memory_free. Cost: linear. */
-void aot_memory_simulate(aot_memory *out, aot_graph *forward, aot_graph *backward,
-                         int n_forward_outputs);
-/* The same with all that the partition knows (static inputs, donated values); opt may be NULL. */
+/* Both graphs of one partition, which are linked; opt may be NULL. Free with aot_memory_free. Cost:
+ * linear. */
 void aot_memory_of_partition(aot_memory *out, const aot_partition *p,
                              const aot_memory_options *opt);
 /* Bytes that each row's node allocated, and those freed after it: as many entries as rows of

@@ -493,7 +493,9 @@ static aot_status run_graph(aot_wrapped *c, const tangent_list *t, aot_xval **gr
         aot_exec_set_unthreaded(c->x, wr_makes(c, AOT_FAULT_UNTHREADED_DROPOUT));
         wr_note(c, AOT_EVENT_RUN, NULL, "", "the backward graph, %u value%s in", n_in,
                 n_in == 1 ? "" : "s");
-        s = aot_exec_run(grads, n, c->x, g, n_in, in, c->in->options, c->err);
+        aot_exec_options o = c->in->options != NULL ? *c->in->options : (aot_exec_options){0};
+        o.taken = in;
+        s = aot_exec_run(grads, n, c->x, g, n_in, in, &o, c->err);
         c->out->made_fault |= aot_exec_n_unthreaded(c->x) > 0;
         aot_exec_set_unthreaded(c->x, false);
         c->out->has_backward = s == AOT_OK;

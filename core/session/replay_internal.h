@@ -36,7 +36,6 @@ struct aot_replay_unit {
     const aot_partition *p;
     const aot_calls *calls;
     aot_node_id *first;
-    bool *fresh;   /* by node of the backward: the forward has no value of that name */
     int n_outputs; /* of the user, of the forward */
     aot_replay *replay;
     AOT_VEC(symbol_value) symbols; /* of the recorded call */

@@ -156,42 +156,6 @@ static aot_status backward_inputs(aot_replay_unit *u, aot_xval *in, unsigned *n,
     return s;
 }
 
-/* What the forward's frame does not hold by its name (tangents, saved generator states) is freed at
- * its last use: once the graph has taken its inputs, it alone holds them. */
-typedef struct handed_over {
-    const aot_exec_options *o;
-    const bool *fresh; /* by node */
-    aot_xval *in;
-    unsigned n;
-    bool done;
-} handed_over;
-
-static void before_node(void *arg, aot_exec *x, const aot_graph *g, aot_node_id id)
-{
-    handed_over *h = arg;
-    unsigned at = 0;
-    h->o->before(h->o->arg, x, g, id);
-    if (h->done || aot_node_at(g, id)->kind == AOT_PLACEHOLDER) {
-        return;
-    }
-    h->done = true;
-    for (aot_node_id i = 0; i < id && at < h->n; i++) {
-        if (aot_node_at(g, i)->kind == AOT_PLACEHOLDER) {
-            if (h->fresh[i]) {
-                aot_xv_drop(&h->in[at]);
-            }
-            at++;
-        }
-    }
-}
-
-static bool after_node(void *arg, const aot_graph *g, aot_node_id id, const aot_xval *v,
-                       const aot_live_bytes *live)
-{
-    const handed_over *h = arg;
-    return h->o->observer(h->o->arg, g, id, v, live);
-}
-
 static aot_status run_backward(aot_replay_unit *u, aot_exec *x, aot_xval *returned,
                                unsigned n_returned, const aot_exec_options *o, aot_err *err)
 {
@@ -203,13 +167,9 @@ static aot_status run_backward(aot_replay_unit *u, aot_exec *x, aot_xval *return
          i++) { // saved values belong to the backward, outputs are dropped
         aot_xv_drop(&returned[i]);
     }
-    handed_over h = {o, u->fresh, in, n, false};
     if (s == AOT_OK) {
-        aot_exec_options mine = {.observer = after_node,
-                                 .before = before_node,
-                                 .inputs = o->inputs,
-                                 .bodies = o->bodies,
-                                 .arg = &h};
+        aot_exec_options mine = *o;
+        mine.taken = in;
         s = aot_exec_run(&out, &n_out, x, g, n, in, &mine, err);
     }
     aot_free_values(in, n);

@@ -68,7 +68,6 @@ static void pair_nodes(aot_replay_unit *u)
     name_of *names = aot_xcalloc(f->nodes.n + 1, sizeof *names);
     aot_rng_sites fs = {0}, bs = {0};
     u->first = AOT_NEW_ARRAY(u->arena, aot_node_id, b->nodes.n + 1);
-    u->fresh = AOT_NEW_ARRAY(u->arena, bool, b->nodes.n + 1);
     for (aot_node_id id = 0; id < f->nodes.n; id++) {
         names[id] = (name_of){aot_node_name(f, id), id};
     }
@@ -78,7 +77,6 @@ static void pair_nodes(aot_replay_unit *u)
         bool computes = aot_node_at(b, id)->kind == AOT_CALL_FUNCTION;
         const name_of *hit = bsearch(&key, names, f->nodes.n, sizeof *names, by_name);
         bool same = computes && hit != NULL && aot_node_at(f, hit->id)->kind == AOT_CALL_FUNCTION;
-        u->fresh[id] = hit == NULL;
         u->first[id] = same ? hit->id : AOT_NO_NODE;
     }
     aot_rng_find(&fs, f);

@@ -68,7 +68,7 @@ static bool one_setting(const aot_unit *log, const aot_record *r, json_t *settin
     bool same = s == AOT_OK;
     if (same) {
         aot_memory m;
-        aot_walker *w = aot_walker_new(log, r, NULL);
+        aot_walker *w = aot_walker_new(log, r, &(aot_memory_options){.hold_saved = true});
         aot_walker_memory(w, &m, p);
         aot_walker_free(w);
         same = same_side(json_object_get(setting, "forward"), p->forward, &m.forward, "forward");

@@ -63,12 +63,12 @@ run "$AOTSCOPE" sweep "$two" --budgets 0:1:0.5 -o "$scratch/sweep-log"
 run "$AOTSCOPE" sweep "$s" --budgets 0:1:0.5 -o "$scratch/sweep-session"
 ok "sweep of a session" exits 0
 ok "gives what that of the log gives" cmp "$scratch/sweep-log" "$scratch/sweep-session"
-run "$AOTSCOPE" memory "$two" --set activation_memory_budget=0.5 -o "$scratch/memory"
+run "$AOTSCOPE" memory "$two" --set activation_memory_budget=0.5 --free-saved -o "$scratch/memory"
 peaks_agree()
 {
     # the points are written with their keys in a fixed order: budget first, peak_bytes last
     awk -F'[:,]' '/"budget"/ { b = $2 + 0 } /"peak_bytes"/ && b == 0.5 { print $2 + 0 }' "$scratch/sweep-log" >"$scratch/peaks"
-    awk -F'[:,]' '/"peak":/ { v = $2 + 0; if (n++ % 2) print (v > last ? v : last); last = v }' "$scratch/memory" |
+    awk -F'[:,]' '/"peak":/ { v = $2 + 0; if (n++ % 3 == 1) print (v > last ? v : last); last = v }' "$scratch/memory" |
         diff "$scratch/peaks" - && [ -s "$scratch/peaks" ] && ! grep -qx 0 "$scratch/peaks"
 }
 ok "the peak of a point is that of memory" peaks_agree
@@ -281,7 +281,7 @@ ladder=$(ls "$pain"/pain_mlp_ladder/trace.log*)
 run "$AOTSCOPE" memory "$ladder" --fits 1GiB
 ok "what fits exits with 0" exits 0
 ok "and says so" out "fits 1.00 GiB at its budget of 1"
-peak=$("$AOTSCOPE" memory "$ladder" --format json | sed -n 's/.*"peak": *\([0-9]*\).*/\1/p' | sort -n | tail -n 1)
+peak=$("$AOTSCOPE" memory "$ladder" --free-saved --format json | sed -n 's/.*"peak": *\([0-9]*\).*/\1/p' | head -n 2 | sort -n | tail -n 1)
 run "$AOTSCOPE" memory "$ladder" --fits "$peak"
 ok "the peak itself fits" exits 0
 run "$AOTSCOPE" memory "$ladder" --fits $((peak - 1))

@@ -282,7 +282,7 @@ static void a_timeline_has_a_slice_for_each_node_and_arrows_between_slices(void 
     assert_int_equal(slices, part->forward->nodes.n + part->backward->nodes.n);
     assert_true(starts >= part->n_saved && starts == ends && counters > slices / 2);
     aot_memory m; // against PyTorch in memory_oracle
-    aot_memory_simulate(&m, part->forward, part->backward, part->n_forward_outputs);
+    aot_memory_of_partition(&m, part, NULL);
     assert_int_equal(peak, m.forward.peak > m.backward.peak ? m.forward.peak : m.backward.peak);
     aot_memory_free(&m);
     json_decref(root);

@@ -103,9 +103,10 @@ static void blocks_add_up_to_the_timeline(void **state)
     static const aot_memory_options options[] = {
         {0},
         {.reuse_in_place = true},
-        {.free_donated = true},
+        {.hold_saved = true},
+        {.hold_saved = true, .free_donated = true},
         {.round_to = 512},
-        {.reuse_in_place = true, .free_donated = true, .round_to = 4096}};
+        {.reuse_in_place = true, .hold_saved = true, .free_donated = true, .round_to = 4096}};
     (void)state;
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
         walk(&options[o]);
@@ -159,9 +160,12 @@ static void options_change_what_they_say(void **state)
     walk(&(aot_memory_options){.reuse_in_place = true});
     assert_true(m.backward.peak < backward);
     assert_int_equal(m.backward.end, end);
-    walk(&(aot_memory_options){.free_donated = true});
+    walk(&(aot_memory_options){.hold_saved = true});
     assert_int_equal(m.forward.peak, forward);
-    assert_true(m.backward.end < end); // saved values are gone when the backward returns
+    assert_true(m.backward.end > end); // else saved values are gone when the backward returns
+    int64_t held = m.backward.end;
+    walk(&(aot_memory_options){.hold_saved = true, .free_donated = true});
+    assert_true(m.backward.end < held);
     walk(&(aot_memory_options){.round_to = 3 * MAT});
     assert_int_equal(m.forward.inputs, 6 * MAT);
     assert_int_equal(m.forward.peak % (3 * MAT), 0);

@@ -35,12 +35,14 @@ static void make(unit *x, const aot_unit *u, const json_t *values)
 {
     aot_err err = {0};
     aot_config config;
+    aot_sb notes = {0};
     if (aot_unit_config(&config, u, NULL, 0, &err) != AOT_OK ||
         aot_runnable_make(&x->r, u, aot_unit_stage(u, AOT_STAGE_DYNAMO), &config, &err) != AOT_OK ||
-        aot_run_values(&x->outer, &x->tangents, &x->n_tangents, &x->r, u, values, "values", &err) !=
-            AOT_OK) {
+        aot_run_values(&x->outer, &x->tangents, &x->n_tangents, &notes, &x->r, u, values, "values",
+                       &err) != AOT_OK) {
         fail_msg("%s: %s", x->name, err.msg);
     }
+    aot_sb_free(&notes);
 }
 
 static void run(unit *x)
