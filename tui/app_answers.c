@@ -21,8 +21,8 @@ static void say_fit(aot_app *app, const aot_fit *f, const char *limit)
     if (f->now.fits) {
         aot_app_say(app, "It fits %s: its peak is %s at budget %.3g", limit, now, f->now.budget);
     } else if (f->best < 0) {
-        aot_app_say(app, "It does not fit %s at any budget: its peak is %s at budget %.3g", limit,
-                    now, f->now.budget);
+        aot_app_say(app, "It does not fit %s at any of %d budgets: its peak is %s at budget %.3g",
+                    limit, AOT_FIT_POINTS, now, f->now.budget);
     } else {
         const aot_fit_point *p = &f->points[f->best];
         aot_app_say(app,

@@ -315,10 +315,13 @@ void aot_fit_print(aot_sb *out, const aot_fit *f, int64_t limit)
         print_flips(out, f);
     } else {
         const aot_fit_point *x = least_peak(f);
-        char least[32];
-        aot_format_bytes(least, sizeof least, x->forward_peak > x->backward_peak
-                                                  ? x->forward_peak : x->backward_peak);
-        aot_sb_addf(out, "  does not fit %s at any budget; the least peak is %s, at %g\n", bytes,
-                    least, x->budget);
+        int64_t peak = x->forward_peak > x->backward_peak ? x->forward_peak : x->backward_peak;
+        char least[32], more[32];
+        aot_format_bytes(least, sizeof least, peak);
+        aot_format_bytes(more, sizeof more, peak - limit);
+        aot_sb_addf(out,
+                    "  does not fit %s at any of %d budgets; the least peak is %s, at %g: %s more. "
+                    "Budgets between them: aotscope sweep INPUT --pareto\n",
+                    bytes, AOT_FIT_POINTS, least, x->budget, more);
     }
 }

@@ -18,9 +18,9 @@ typedef struct aot_memory_ask {
     unsigned top; /* groups that a table shows at most; 0: all */
 } aot_memory_ask;
 
-/* Reads --by, --timeline, --no-fold, --top, --in-place-reuse, --hold-saved, --donated, --free-saved,
- * --allocator, --first-calls. hold: saved values are held where nothing else is asked for. Errors:
- * E_USAGE. */
+/* Reads --by, --timeline, --no-fold, --top, --in-place-reuse, --hold-saved, --donated,
+ * --free-saved, --allocator, --first-calls. hold: saved values are held where nothing else is asked
+ * for. Errors: E_USAGE. */
 AOT_NODISCARD aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args *a, bool hold,
                                              aot_err *err);
 #define AOT_OPTIONS_MEMORY                                                                         \
@@ -37,7 +37,8 @@ AOT_NODISCARD aot_status aot_memory_ask_read(aot_memory_ask *out, const aot_args
         {"hold-saved", 0, NULL, false,                                                             \
          "Saved values live until the backward returns, as under retain_graph=True; in JSON so "   \
          "if absent."},                                                                            \
-        {"donated", 0, NULL, false, "As --hold-saved, but donated ones are freed at their last use."}, \
+        {"donated", 0, NULL, false,                                                                \
+         "As --hold-saved, but donated ones are freed at their last use."},                        \
         {"free-saved", 0, NULL, false,                                                             \
          "Saved values are freed at their last use in the backward; so if absent, but in JSON."},  \
         {"allocator", 0, "NAME", false,                                                            \

@@ -32,8 +32,8 @@ typedef struct aot_exec_options {
     /* observer and before see the nodes of graphs that higher-order operators run */
     bool bodies;
     const char *until;           /* stop behind the node of that name; NULL: run to the end */
-    /* The list of inputs again, where the run may take them: each becomes None there and dies at its
-     * last use, as with boxed arguments. NULL: they are the caller's and live on. */
+    /* The list of inputs again, where the run may take them: each becomes None there and dies at
+     * its last use, as with boxed arguments. NULL: they are the caller's and live on. */
     aot_xval *taken;
 } aot_exec_options;
 

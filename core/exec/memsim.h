@@ -4,7 +4,8 @@
  * to the end. Forward inputs are held by the caller, as are primals in the backward; saved values
  * and tangents are the backward's own and freed at their last use (autograd lets go of them before
  * it calls the backward, unless retain_graph); user outputs are dropped before the backward. A
- * view, or a saved alias of a primal, costs nothing. Symbols take their hints. PyTorch answers a repeated call of copy, or of
+ * view, or a saved alias of a primal, costs nothing. Symbols take their hints. PyTorch answers a
+ * repeated call of copy, or of
  * slice_scatter and its kin, on fake tensors from a cache, and gives it less memory than the first
  * one, and the operator itself, take. So does this, unless first_calls is set.
  * Mirrors: torch/fx/interpreter.py (boxed_run) on fake tensors. */
@@ -61,8 +62,9 @@ void aot_fake_calls_free(aot_fake_calls *c); /* NULL is fine */
 typedef struct aot_memory_options {
     /* a pointwise result takes the memory of an input of its size that dies there */
     bool reuse_in_place;
-    /* Saved values live until the backward returns: under retain_graph=True, or where the frame that
-     * called the forward still holds what it returned, as in a measurement of both modules alone. */
+    /* Saved values live until the backward returns: under retain_graph=True, or where the frame
+     * that called the forward still holds what it returned, as in a measurement of both modules
+     * alone. */
     bool hold_saved;
     bool free_donated;   /* with hold_saved: but for donated ones */
     int64_t round_to;    /* sizes of storages are rounded up to a multiple; 0: as they are */
