@@ -1,6 +1,6 @@
 /* The walk over a graph: arguments are prepared as a plan, once for a body that is run again; then
- * each node is resolved, run, kept until its last use. Iterative; a subgraph's walk is a call of its
- * own. */
+ * each node is resolved, run, kept until its last use. Iterative; a subgraph's walk is a call of
+ * its own. */
 #include "exec/interp.h"
 
 #include <stdio.h>
