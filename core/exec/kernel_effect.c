@@ -150,3 +150,36 @@ void kern_number(aot_kern *k)
                                               : v;
     k_give_value(k, d == AOT_B8 ? aot_xv_bool(v.u.i != 0) : v);
 }
+
+/* ---- sizes of a traced graph ----------------------------------------------------------------- */
+
+void kern_sym_numel(aot_kern *k)
+{
+    k_give_value(k, aot_xv_int(aot_array_numel(k_need(k, 0))));
+}
+
+/* Size or stride of one dimension, which a number alone has not. */
+static void give_of_dim(aot_kern *k, bool stride)
+{
+    const aot_array *x = k_need(k, 0);
+    if (x->ndim == 0) {
+        k_fail(k, AOT_E_SHAPE, "a tensor without dimensions has none to ask for");
+    }
+    unsigned d = k_dim(k, 1, x->ndim);
+    k_give_value(k, aot_xv_int(stride ? x->stride[d] : x->size[d]));
+}
+
+void kern_sym_size(aot_kern *k)
+{
+    give_of_dim(k, false);
+}
+
+void kern_sym_stride(aot_kern *k)
+{
+    give_of_dim(k, true);
+}
+
+void kern_sym_storage_offset(aot_kern *k)
+{
+    k_give_value(k, aot_xv_int(k_need(k, 0)->offset));
+}

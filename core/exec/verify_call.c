@@ -29,6 +29,37 @@ static bool is_of_inputs(const aot_xval *outer, unsigned n, const aot_storage *s
 }
 
 /* Memory that is written again is copied: inputs; and all of it where the graph writes in place. */
+/* The operator that made a value: of an item the one that it is of. A generator's state that a
+ * random operator was saved with is the wrapper's own; all else of it is the operator's inside.
+ * Graphs that were split may use a name again for such a state, so that a name alone says
+ * little. */
+aot_str vf_maker(const aot_graph *g, aot_node_id id)
+{
+    const aot_node *n = aot_node_at(g, id);
+    int64_t item = -1;
+    while (aot_is_getitem(g, n) && n->n_args == 2) {
+        const aot_arg *a = aot_node_args(g, n);
+        if (a[0].kind != AOT_ARG_NODE || a[1].kind != AOT_ARG_INT) {
+            return n->target;
+        }
+        item = a[1].u.i;
+        n = aot_node_at(g, a[0].u.node);
+    }
+    bool wraps = n->op == AOT_OP_higher_order_run_and_save_rng_state ||
+                 n->op == AOT_OP_higher_order_run_with_rng_state ||
+                 n->op == AOT_OP_higher_order_graphsafe_run_with_rng_state;
+    if (!wraps || (item == 0 && n->op == AOT_OP_higher_order_run_and_save_rng_state)) {
+        return n->target;
+    }
+    for (uint32_t i = 0; i < n->n_args; i++) {
+        const aot_arg *a = &aot_node_args(g, n)[i];
+        if (a->kind == AOT_ARG_NAME) {
+            return a->u.s;
+        }
+    }
+    return n->target;
+}
+
 void vf_keep_value(vf_slot *slots, const aot_graph *g, aot_node_id id, const aot_xval *value,
                    uint32_t order, bool copy)
 {
@@ -37,6 +68,7 @@ void vf_keep_value(vf_slot *slots, const aot_graph *g, aot_node_id id, const aot
     aot_xv_drop(&s->value);
     s->value = copy ? aot_copy_value(value) : aot_xv_keep(*value);
     s->target = n->target;
+    s->maker = vf_maker(g, id);
     s->order = order;
     s->there = true;
     s->is_input = n->kind == AOT_PLACEHOLDER;
@@ -110,7 +142,8 @@ static bool see_call(void *arg, const aot_graph *g, aot_node_id id, const aot_xv
     vf_keep_value(back ? v->backward : v->forward, g, id, value, ++v->order, copy);
     const vf_slot *f = &v->forward[n->name];
     bool again =
-        back && n->kind != AOT_PLACEHOLDER && f->there && !f->is_input && f->target == n->target;
+        back && n->kind != AOT_PLACEHOLDER && f->there && !f->is_input &&
+                 f->target == n->target && f->maker == vf_maker(g, id);
     if (again && vf_needed_in_backward(v)[id]) {
         aot_ulps u;
         compare_taken(v, &u, g, id, value, &f->value);

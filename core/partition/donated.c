@@ -7,6 +7,7 @@
  * Mirrors: torch/_functorch/_aot_autograd/graph_compile.py:collect_bw_donated_buffer_idxs. */
 #include <string.h>
 
+#include "ops/op_ids.h"
 #include "partition/internal.h"
 
 /* Memory that somebody else holds, by storage group. */
@@ -49,6 +50,16 @@ static bool changes_storage(const aot_graph *g)
     return false;
 }
 
+/* The state of a generator that a random operator was saved with: no value of the joint graph,
+ * though one there may have its name. */
+static bool is_saved_state(const aot_graph *g, const aot_node *n)
+{
+    const aot_arg *a = aot_node_args(g, n);
+    return aot_is_getitem(g, n) && n->n_args == 2 && a[0].kind == AOT_ARG_NODE &&
+           a[1].kind == AOT_ARG_INT && a[1].u.i == 0 &&
+           aot_node_at(g, a[0].u.node)->op == AOT_OP_higher_order_run_and_save_rng_state;
+}
+
 void part_find_donated(part *p)
 {
     aot_partition *out = p->out;
@@ -70,8 +81,8 @@ void part_find_donated(part *p)
         if (n == NULL || part_is_sym(fw, n)) {
             continue;
         }
-        uint32_t k = cut[n->name];
-        if (k == 0 || !held[storage[k - 1]]) { // states of generators are in no other graph
+        uint32_t k = is_saved_state(fw, n) ? 0 : cut[n->name];
+        if (k == 0 || !held[storage[k - 1]]) {
             out->donated[out->n_donated++] = (int)(n_sym + at);
         }
         at++;
