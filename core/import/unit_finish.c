@@ -55,6 +55,23 @@ static void read_config(aot_unit *u)
     }
 }
 
+/* The dump of settings is functorch's; what a cache was asked for names Inductor's too. */
+static void read_fallback_random(aot_unit *u)
+{
+    static const char key[] = "inductor_config[fallback_random]: ";
+    for (size_t i = 0; u->config != NULL && i < u->records.n; i++) {
+        const aot_record *r = &u->records.d[i];
+        bool cache = aot_starts_with(r->name, "aotautograd_cache_") ||
+                     aot_starts_with(r->name, "fx_graph_cache_");
+        const char *at = cache && r->text != NULL ? strstr(r->text, key) : NULL;
+        if (at != NULL) {
+            bool on = aot_starts_with(at + sizeof key - 1, "True");
+            json_object_set_new(u->config, "fallback_random", json_boolean(on));
+            return;
+        }
+    }
+}
+
 /* Counts of a wrapper subclass unit are those of the graph inside. */
 static void read_metadata(aot_unit *u)
 {
@@ -183,6 +200,7 @@ void aot_unit_finish(aot_slot *slot)
     aot_unit *u = slot->u;
     fix_inference(slot);
     read_config(u);
+    read_fallback_random(u);
     read_metadata(u);
     read_cache_and_backend(u);
     read_metrics(u);

@@ -57,7 +57,8 @@ enum {
     AOT_OPF_HIGHER_ORDER = 1 << 8,   /* torch.ops.higher_order.*: no schema */
     AOT_OPF_AUTOGRAD_DECOMP = 1 << 9, /* py_impl(DispatchKey.Autograd): its decomposition runs above
                                         autograd, whatever the backend */
-    AOT_OPF_EFFECTFUL = 1 << 10 /* ordered by tokens: higher_order.with_effects */
+    AOT_OPF_EFFECTFUL = 1 << 10, /* ordered by tokens: higher_order.with_effects */
+    AOT_OPF_RANDOM_DECOMP = 1 << 11 /* in Inductor's table, but not under fallback_random */
 };
 
 typedef struct aot_op_info {
@@ -117,7 +118,8 @@ void aot_family_rows(size_t family, aot_op_id *first, aot_op_id *end);
 size_t aot_op_family(aot_op_id id);
 
 /* Names of the bits that are set, from the lowest: fn("core"), fn("pointwise"). Spelled as PyTorch
- * does (tags, classes) or as here without AOT_OPF_ (flags). */
+ * does (tags, classes) or as here without AOT_OPF_ (flags; INDUCTOR_RANDOM is both
+ * INDUCTOR_DECOMP and RANDOM_DECOMP). */
 void aot_op_each_tag(uint32_t tags, void (*fn)(void *, const char *), void *arg);
 void aot_op_each_part(uint32_t part, void (*fn)(void *, const char *), void *arg);
 void aot_op_each_flag(uint32_t flags, void (*fn)(void *, const char *), void *arg);

@@ -65,6 +65,7 @@ static bool follows_through_passes(const aot_unit *u)
     aot_check_result r[AOT_CHECK_MAX];
     bool yes = false;
     aot_unit_recorded_config(&config, u);
+    config.fallback_random |= aot_unit_keeps_random(u);
     if (aot_record_parse(&joint, c, u, aot_unit_stage(u, AOT_STAGE_JOINT), NULL) == AOT_OK &&
         aot_derive_partition(&p, u, joint, &config, NULL, NULL) == AOT_OK) {
         size_t n = aot_check_unit(r, u, p, NULL, a);

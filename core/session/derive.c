@@ -31,10 +31,28 @@ aot_status aot_settings_check(const char *const *settings, size_t n_settings, ao
     return aot_op_choices_check(&c, err);
 }
 
+static bool has_text(const aot_unit *u, aot_stage s)
+{
+    const aot_record *rec = aot_unit_stage(u, s);
+    return rec != NULL && rec->text != NULL;
+}
+
+static bool text_has(const aot_unit *u, aot_stage s, const char *what)
+{
+    const aot_record *r = aot_unit_stage(u, s);
+    return r != NULL && r->text != NULL && strstr(r->text, what) != NULL;
+}
+
 static bool runs_passes(const aot_unit *u)
 {
     return (u->backend != NULL && strcmp(u->backend, "inductor_joint") == 0) ||
            aot_unit_is_inductors(u);
+}
+
+bool aot_unit_keeps_random(const aot_unit *u)
+{
+    static const char kept[] = "torch.ops.aten.native_dropout.default(";
+    return text_has(u, AOT_STAGE_JOINT, kept) || text_has(u, AOT_STAGE_INFERENCE, kept);
 }
 
 void aot_unit_recorded_config(aot_config *out, const aot_unit *u)
@@ -46,6 +64,9 @@ void aot_unit_recorded_config(aot_config *out, const aot_unit *u)
     }
     if (runs_passes(u)) {
         snprintf(c.backend, sizeof c.backend, "inductor_joint");
+        if (json_object_get(u->config, "fallback_random") == NULL) {
+            c.fallback_random = aot_unit_keeps_random(u);
+        }
     }
     if (u->fw_metadata != NULL) { // the backend's, which no dump of settings has
         aot_fw_metadata_keeps(&c.keep_inference_input_mutations, u->fw_metadata,
@@ -74,7 +95,7 @@ bool aot_unit_traced_otherwise(const aot_unit *u, const aot_config *c)
     aot_unit_recorded_config(&was, u);
     return aot_unit_stage(u, AOT_STAGE_DYNAMO) != NULL &&
            (strcmp(c->backend, was.backend) != 0 || strcmp(c->decompose, was.decompose) != 0 ||
-            strcmp(c->keep, was.keep) != 0 ||
+            strcmp(c->keep, was.keep) != 0 || c->fallback_random != was.fallback_random ||
             c->keep_inference_input_mutations != was.keep_inference_input_mutations);
 }
 
@@ -158,18 +179,6 @@ aot_status aot_derive_partition_in(aot_partition **out, const aot_partition_in *
     return AOT_OK;
 }
 
-static bool has_text(const aot_unit *u, aot_stage s)
-{
-    const aot_record *rec = aot_unit_stage(u, s);
-    return rec != NULL && rec->text != NULL;
-}
-
-static bool text_has(const aot_unit *u, aot_stage s, const char *what)
-{
-    const aot_record *r = aot_unit_stage(u, s);
-    return r != NULL && r->text != NULL && strstr(r->text, what) != NULL;
-}
-
 /* As set, as recorded, else as the recorded graph
  * shows: the table leaves no t and no detach, and makes operators of prims. */
 bool aot_unit_decomposes(const aot_unit *u, const aot_config *config)
@@ -218,6 +227,7 @@ const aot_capture_in *aot_unit_capture_in(const aot_unit *u, const aot_graph *dy
         .inputs = inputs,
         .from_export = again,
         .trace = {.decompose = !export && aot_unit_decomposes(u, config),
+                  .fallback_random = config->fallback_random,
                   .export_path = export,
                   .core_decompose = export && core_table(config, again),
                   .choice = aot_op_choices(config, a),

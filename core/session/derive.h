@@ -11,6 +11,8 @@
 /* The configuration that a log holds, over 2.11's defaults; backend inductor_joint where Inductor
  * compiled. */
 void aot_unit_recorded_config(aot_config *out, const aot_unit *u);
+/* A recorded graph keeps native_dropout, which Inductor's table has but under fallback_random. */
+bool aot_unit_keeps_random(const aot_unit *u);
 /* Makes a unit as it came ready to be used: its backend, its settings, the hints that these give.
  * Once a unit.
  * Errors: as aot_unit_config. */

@@ -113,7 +113,7 @@ static bool traces_alike(const aot_config *a, const aot_config *b)
 {
     return strcmp(a->backend, b->backend) == 0 && strcmp(a->path, b->path) == 0 &&
            strcmp(a->decompose, b->decompose) == 0 && strcmp(a->keep, b->keep) == 0 &&
-           a->opaque == b->opaque && strcmp(a->hint, b->hint) == 0 &&
+           a->opaque == b->opaque && a->fallback_random == b->fallback_random && strcmp(a->hint, b->hint) == 0 &&
            a->keep_inference_input_mutations == b->keep_inference_input_mutations;
 }
 
@@ -213,7 +213,7 @@ static int64_t bytes_without(aot_model *m, size_t unit)
     }
     s->edits->n = 0;
     bool same = aot_model_config(m, unit, &plain, NULL) == AOT_OK &&
-                traces_alike(&config, &plain) && config.fallback_random == plain.fallback_random;
+                traces_alike(&config, &plain);
     bool cut = same && aot_partitioner_solve(s->partitioner, &p, &plain, NULL, 0, NULL) == AOT_OK;
     s->edits->n = n;
     int64_t bytes = cut ? aot_saved_tensor_bytes(p) : -1;

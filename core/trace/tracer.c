@@ -391,7 +391,8 @@ static bool in_table(const aot_tracer *t, aot_op_id op)
     if (choice != AOT_CHOICE_TABLE) {
         return choice == AOT_CHOICE_DECOMPOSE;
     }
-    return (t->options.decompose && (flags & AOT_OPF_INDUCTOR_DECOMP) != 0) ||
+    bool kept = t->options.fallback_random && (flags & AOT_OPF_RANDOM_DECOMP) != 0;
+    return (t->options.decompose && (flags & AOT_OPF_INDUCTOR_DECOMP) != 0 && !kept) ||
            (t->options.core_decompose && (flags & AOT_OPF_CORE_DECOMP) != 0);
 }
 

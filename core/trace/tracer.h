@@ -13,6 +13,7 @@ typedef enum aot_op_choice {
 
 typedef struct aot_trace_options {
     bool decompose;   /* use Inductor's decomposition table */
+    bool fallback_random; /* of Inductor's table, without the random operators */
     bool core_decompose; /* use the core ATen table */
     const uint8_t *choice; /* aot_op_choice of each operator; NULL: the table alone */
     bool export_path; /* composites are kept (all, or those chosen where core_decompose) */

@@ -18,6 +18,17 @@ ok "a decomposition changes the numbers" out "from the same seed: no, aten.nativ
 run "$AOTSCOPE" rng "$oracle/replace_random/trace.log.gz" --set backend=inductor_joint
 ok "Inductor's are Philox by a seed" out "cpu, Philox by seed"
 ok "which is not eager's stream" out "from the same seed: no, they are Philox"
+run "$AOTSCOPE" rng "$AOT_FIXTURES/logs/fallback_random.log.gz"
+ok "what a log's cache says of fallback_random is read: Inductor draws eager's numbers" out "from the same seed: yes"
+run "$AOTSCOPE" check "$AOT_FIXTURES/logs/fallback_random.log.gz"
+ok "under it the joint graph keeps native_dropout" out "4 same, 0 differ"
+gzip -dc "$AOT_FIXTURES/logs/fallback_random.log.gz" | grep -v fallback_random >"$scratch/unsaid.log"
+run "$AOTSCOPE" check "$scratch/unsaid.log"
+ok "and tells so where nothing else does" out "4 same, 0 differ"
+run "$AOTSCOPE" check "$AOT_FIXTURES/logs/fallback_random.log.gz" --set fallback_random=False
+ok "without it another joint graph is traced" out "derived:  rand"
+run "$AOTSCOPE" rng "$AOT_FIXTURES/logs/dropout_default.log.gz" --set fallback_random=True
+ok "set, a decomposition that keeps the operator" out "from the same seed: yes"
 run "$AOTSCOPE" rng "$oracle/linear_relu/trace.log.gz"
 ok "a unit that draws nothing is none" out "1 unit, 0 of them random"
 run "$AOTSCOPE" rng "$oracle/cuda_checkpoint_two_blocks/trace.log.gz" --json
