@@ -1,24 +1,29 @@
 /* A unit's settings and edits as what a training script takes, and as a policy file.
  *
- * A checkpoint policy is asked for each operator as it is dispatched: operators whose calls are all
- * tagged alike are told by name, others by the number of the call, which counts the calls of the
- * joint graph: equal ones are merged only later. What no edit tags is PREFER_SAVE, which leaves it
- * to the partitioner. */
+ * A checkpoint policy is asked for each operator as it is dispatched, before it is functionalized
+ * and decomposed: rules are in the operators of stage aten, which is traced for it. Those whose
+ * calls are all tagged alike are told by name, others by the number of the call. What no edit tags
+ * is PREFER_SAVE, which leaves it to the partitioner. What cannot be said so is told: in a comment
+ * and to the person. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "partition/select.h"
+#include "session/derive.h"
+#include "session/dispatch.h"
 #include "viewers/viewer.h"
 
 typedef struct call {
     const char *op; /* "aten.mm.default" */
     uint32_t node; /* calls of one operator are numbered in this order */
     uint8_t policy;
+    bool mixed; /* nodes made of it were tagged differently: it has no policy */
 } call;
 
 typedef struct calls {
     AOT_VEC(call) v;
+    aot_sb said; /* what rules cannot say, one a line */
     bool any;
 } calls;
 
@@ -29,9 +34,22 @@ static int by_op(const void *a, const void *b)
     return c != 0 ? c : x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Forward calls of operators with their tags; one that was merged into another, or dropped, has
+/* A forward call of the joint graph that is there to be tagged. */
+typedef struct member {
+    aot_node_id joint;
+    uint8_t policy;
+} member;
+
+typedef AOT_VEC(member) members;
+
+static bool is_operator(const char *target)
+{
+    return strncmp(target, "torch.ops.", 10) == 0;
+}
+
+/* Forward calls of operators with their tags. One that was merged into another, or dropped, has
  * none. */
-static void collect(calls *out, const aot_graph *g, const aot_partition *p)
+static void find_members(members *out, const aot_graph *g, const aot_partition *p)
 {
     aot_select_on on;
     aot_select_begin(&on, g, p, NULL);
@@ -41,22 +59,143 @@ static void collect(calls *out, const aot_graph *g, const aot_partition *p)
         end = at != AOT_NO_NODE && !p->nodes[at].backward_made ? i : end;
     }
     for (uint32_t i = 0; i <= end && i < g->nodes.n; i++) {
-        const char *t = aot_node_target(g, i);
         const aot_node *n = aot_node_at(g, i);
         aot_node_id at = on.cut != NULL ? on.cut[i] : i;
         bool backward =
             at != AOT_NO_NODE ? p->nodes[at].backward_made : g->srcs.d[n->src].is_backward;
-        if (n->kind != AOT_CALL_FUNCTION || backward || strncmp(t, "torch.ops.", 10) != 0) {
-            continue;
+        if (n->kind == AOT_CALL_FUNCTION && !backward && is_operator(aot_node_target(g, i))) {
+            member m = {i, at != AOT_NO_NODE ? p->nodes[at].policy : AOT_POLICY_NONE};
+            aot_vec_push(out, m);
         }
-        call c = {t + 10, i, at != AOT_NO_NODE ? p->nodes[at].policy : AOT_POLICY_NONE};
+    }
+    aot_select_end(&on);
+}
+
+/* Nodes that Inductor's passes made are of no call. */
+static void say_made_by_passes(calls *out, const aot_graph *g, const aot_partition *p)
+{
+    aot_select_on on;
+    if (p->cut == g) {
+        return;
+    }
+    bool *there = aot_xcalloc(p->cut->nodes.n + 1, sizeof *there);
+    aot_select_begin(&on, g, p, NULL);
+    for (uint32_t i = 0; on.cut != NULL && i < g->nodes.n; i++) {
+        if (on.cut[i] != AOT_NO_NODE) {
+            there[on.cut[i]] = true;
+        }
+    }
+    for (uint32_t i = 0; on.cut != NULL && i < p->cut->nodes.n; i++) {
+        if (!there[i] && p->nodes[i].policy != AOT_POLICY_NONE && !p->nodes[i].backward_made) {
+            const char *name = aot_node_name(p->cut, i);
+            aot_sb_addf(&out->said,
+                        "%s: no policy sees it, Inductor's joint-graph passes make it\n", name);
+        }
+    }
+    aot_select_end(&on);
+    free(there);
+}
+
+/* Where nothing tells the calls as dispatched, those of the joint graph stand for them. */
+static void collect_joint(calls *out, const aot_graph *g, const members *m, const char *why)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        call c = {aot_node_target(g, m->d[i].joint) + 10, m->d[i].joint, m->d[i].policy, false};
         out->any |= c.policy != AOT_POLICY_NONE;
         aot_vec_push(&out->v, c);
+    }
+    aot_sb_addf(&out->said,
+                "rules are in the joint graph's operators (%s); a policy sees them as dispatched, "
+                "before they are functionalized and decomposed: print op in policy() and adapt "
+                "RULES\n",
+                why);
+}
+
+/* Calls of stage aten take the tags of what they became. */
+static void collect_aten(calls *out, const aot_graph *g, const members *m, const aot_dispatch *d)
+{
+    uint32_t n = d->aten->nodes.n;
+    size_t *at = aot_xcalloc(n + 1, sizeof *at); // place in v + 1
+    for (aot_node_id i = 0; i < n; i++) {
+        const char *t = aot_node_target(d->aten, i);
+        if (aot_node_at(d->aten, i)->kind == AOT_CALL_FUNCTION && is_operator(t) &&
+            strcmp(t, "torch.ops.aten.detach.default") != 0) { // which a policy is not asked about
+            call c = {t + 10, i, AOT_POLICY_NONE, false};
+            aot_vec_push(&out->v, c);
+            at[i] = out->v.n;
+        }
+    }
+    for (int pass = 0; pass < 2; pass++) { // tags, then who was not tagged
+        for (size_t i = 0; i < m->n; i++) {
+            aot_node_id of = d->of[m->d[i].joint];
+            call *c = of < n && at[of] != 0 ? &out->v.d[at[of] - 1] : NULL;
+            uint8_t policy = m->d[i].policy;
+            const char *name = aot_node_name(g, m->d[i].joint);
+            if (c == NULL && policy != AOT_POLICY_NONE && pass == 0) {
+                aot_sb_addf(&out->said, "%s: no policy sees it, no call as dispatched is it\n",
+                            name);
+            } else if (c != NULL && policy != AOT_POLICY_NONE && pass == 0) {
+                c->mixed |= c->policy != AOT_POLICY_NONE && c->policy != policy;
+                c->policy = policy;
+                out->any = true;
+            } else if (c != NULL && policy != c->policy && pass == 1) {
+                aot_sb_addf(&out->said,
+                            c->mixed ? "%s: not tagged: %s is one call to a policy, and parts of "
+                                       "it were tagged differently\n"
+                                     : "%s: tagged too: %s is one call to a policy\n",
+                            name, c->op);
+            }
+        }
+    }
+    for (size_t i = 0; i < out->v.n; i++) {
+        out->v.d[i].policy = out->v.d[i].mixed ? AOT_POLICY_NONE : out->v.d[i].policy;
+    }
+    free(at);
+}
+
+static bool writes(const aot_graph *aten)
+{
+    for (aot_node_id i = 0; i < aten->nodes.n; i++) {
+        const aot_node *n = aot_node_at(aten, i);
+        if (n->kind == AOT_CALL_FUNCTION && (aot_op(n->op)->flags & AOT_OPF_MUTATES) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void collect(calls *out, const aot_graph *g, const aot_partition *p, const aot_unit *u,
+                    const aot_config *config)
+{
+    members m = {0};
+    aot_dispatch d;
+    aot_err why = {0};
+    aot_ctx *c = aot_unit_new_ctx(u);
+    find_members(&m, g, p);
+    say_made_by_passes(out, g, p);
+    if (aot_dispatch_find(&d, c, u, g, config, &why) != AOT_OK) {
+        collect_joint(out, g, &m, why.msg);
+    } else {
+        collect_aten(out, g, &m, &d);
+        if (writes(d.aten)) {
+            aot_sb_addz(&out->said, "operators write in place here: PyTorch warns that a "
+                                    "selectively checkpointed region should have none\n");
+        }
+        aot_sb_addz(&out->said,
+                    d.has_checkpoints
+                        ? "the unit has checkpointed regions: give context_fn=contexts to their "
+                          "checkpoint(); each numbers its own calls, RULES those of the unit\n"
+                        : "no checkpoint wraps this unit: compile checkpointed(MODULE) in place of "
+                          "the MODULE that was compiled, or RULES are never asked\n");
+    }
+    for (size_t i = 0; i < out->v.n; i++) { // the graph goes
+        out->v.d[i].op = aot_xstrdup(out->v.d[i].op);
     }
     if (out->v.n != 0) {
         qsort(out->v.d, out->v.n, sizeof *out->v.d, by_op);
     }
-    aot_select_end(&on);
+    aot_vec_free(&m);
+    aot_ctx_free(c);
 }
 
 /* "aten.mm.default": True, or the numbers of its calls, under the policy. */
@@ -168,6 +307,25 @@ static void add_lines(aot_sb *out, aot_model *m, size_t unit, const char *before
     }
 }
 
+static void add_said(aot_sb *out, const calls *x)
+{
+    const char *p = aot_sb_text(&x->said);
+    aot_sb_addz(out, *p != '\0' ? "\n" : "");
+    for (size_t n; *p != '\0'; p += n + 1) {
+        n = strcspn(p, "\n");
+        aot_sb_addf(out, "%.*s\n", (int)n, p);
+    }
+}
+
+static void calls_free(calls *x)
+{
+    for (size_t i = 0; i < x->v.n; i++) {
+        free((char *)(uintptr_t)x->v.d[i].op);
+    }
+    aot_vec_free(&x->v);
+    aot_sb_free(&x->said);
+}
+
 static aot_status write_script(aot_export_job *j, const aot_config *config, aot_err *err)
 {
     size_t unit = (size_t)j->in->unit;
@@ -177,13 +335,15 @@ static aot_status write_script(aot_export_job *j, const aot_config *config, aot_
     if (aot_edits_tag_any(aot_model_unit(j->in->model, unit)->edits)) {
         const aot_graph *joint;
         AOT_TRY(aot_model_graph(j->in->model, unit, AOT_STAGE_JOINT, &joint, err));
-        collect(&x, joint, p);
+        collect(&x, joint, p, aot_model_unit(j->in->model, unit), config);
+        aot_sb_addz(j->notes, aot_sb_text(&x.said));
     }
     aot_sb_addz(
         j->out,
         "\"\"\"Settings and checkpoint policy of a unit, as they were tried in aotscope.\n\n");
     aot_sb_addf(j->out, "%s\n\n", j->in->label != NULL ? j->in->label : "");
     add_lines(j->out, j->in->model, unit, "    ");
+    add_said(j->out, &x);
     aot_sb_addz(j->out, "\"\"\"\nimport torch\nimport torch._functorch.config\n");
     aot_sb_addz(j->out,
                 x.any
@@ -197,7 +357,7 @@ static aot_status write_script(aot_export_job *j, const aot_config *config, aot_
         add_rules(j->out, &x);
         aot_sb_addz(j->out, contexts);
     }
-    aot_vec_free(&x.v);
+    calls_free(&x);
     return AOT_OK;
 }
 

@@ -138,6 +138,17 @@ END
 echo "save node:sin_2" >"$scratch/twin.policy"
 run "$AOTSCOPE" export "$scratch/twin.txt" --policy "$scratch/twin.policy" -f script
 ok "a policy's script counts calls as they are dispatched" out "(torch.ops.aten.sin.default, {2}, CheckpointPolicy.MUST_SAVE)"
+ok "and says where no call as dispatched is known" err "rules are in the joint graph's operators"
+# What a policy is asked is the call as dispatched. In PyTorch such rules save the bytes that the cut
+# says, those of the joint graph's operators change nothing.
+drop=$AOT_FIXTURES/logs/fallback_random.log.gz
+echo "recompute op:native_dropout" >"$scratch/drop.policy"
+run "$AOTSCOPE" export "$drop" --policy "$scratch/drop.policy" -f script
+ok "that no checkpoint wraps the unit is said" err "no checkpoint wraps this unit: compile checkpointed(MODULE)"
+echo "save op:gt" >"$scratch/gt.policy"
+run "$AOTSCOPE" export "$AOT_FIXTURES/oracle/pain_dropout_decomposed/trace.log.gz" --policy "$scratch/gt.policy" -f script
+ok "a rule names the call that a policy sees" out "(torch.ops.aten.native_dropout.default, None, CheckpointPolicy.MUST_SAVE)"
+ok "and what is tagged with it" err "tagged too: aten.native_dropout.default is one call to a policy"
 
 # Descriptors that a parent closed: what is opened next must not be taken for standard output or errors.
 if "$AOTSCOPE" help formats | grep -q svg; then
