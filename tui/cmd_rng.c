@@ -19,6 +19,9 @@ typedef struct told {
     size_t n_stages;
     aot_rng_eager eager;
     const char *eager_text;
+    const aot_unit *u;
+    bool no_joint;                   /* forward and backward are recorded, what was cut is not */
+    unsigned n_redrawn;
     aot_arena *arena;
 } told;
 
@@ -72,8 +75,15 @@ static void use_cell(aot_table *t, const told *x, const aot_rng_site *s)
 static void site_rows(aot_table *t, const told *x, const char *graph, const aot_rng_sites *sites)
 {
     char buf[300];
+    const aot_graph *of = NULL;
+    const char *const *modules = NULL;
     for (size_t i = 0; i < sites->n; i++) {
         const aot_rng_site *s = &sites->d[i];
+        if (s->g != of) {
+            of = s->g;
+            modules = aot_unit_modules(x->u, of, x->p, x->arena);
+        }
+        const char *module = modules != NULL ? modules[s->node] : NULL;
         aot_table_row(t);
         aot_table_cellf(t, "  %s", graph);
         aot_table_cell(t, generator_text(s, buf, sizeof buf));
@@ -82,18 +92,19 @@ static void site_rows(aot_table *t, const told *x, const char *graph, const aot_
         aot_table_cell(t, s->op);
         use_cell(t, x, s);
         aot_table_cell(t, aot_format_source(buf, sizeof buf, s->g, s->node));
+        aot_table_cell(t, module != NULL ? module : "");
     }
 }
 
 static void print_sites(const told *x)
 {
-    static const char *const titles[] = {"  graph",  "generator", "n",     "value",
-                                         "operator", "use",       "source"};
+    static const char *const titles[] = {"  graph",  "generator", "n",      "value",
+                                         "operator", "use",       "source", "module"};
     aot_table *t = aot_table_new();
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         aot_table_column(t, titles[i], i == 2 ? AOT_RIGHT : AOT_LEFT, 0);
     }
-    site_rows(t, x, x->p != NULL ? "forward" : "inference", &x->forward);
+    site_rows(t, x, x->p != NULL || x->no_joint ? "forward" : "inference", &x->forward);
     site_rows(t, x, "backward", &x->backward);
     print_table(t,
                 "Sites in the order in which they run (n: the draw's number, counted from 1 in "
@@ -151,6 +162,33 @@ static void print_values(const told *x)
     print_table(t, "Values that both modules draw", AOT_TABLE_NO_HEAD);
 }
 
+/* Without the graph that was cut: a node of the forward that the backward has under its name, and
+ * that takes the generator as it is there. */
+static bool drawn_anew(const told *x, const aot_rng_site *b)
+{
+    const char *name = aot_node_name(b->g, b->node);
+    for (size_t i = 0; b->use == AOT_RNG_DRAWS && i < x->forward.n; i++) {
+        const aot_rng_site *f = &x->forward.d[i];
+        if (f->order > 0 && strcmp(aot_node_name(f->g, f->node), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_no_joint(const told *x)
+{
+    printf("\nWithout a joint graph values are told apart by their names in forward and "
+           "backward\n");
+    for (size_t i = 0; i < x->backward.n; i++) {
+        const aot_rng_site *b = &x->backward.d[i];
+        if (drawn_anew(x, b)) {
+            printf("  error: redrawn  %s: the backward draws it again, with another state\n",
+                   aot_node_name(b->g, b->node));
+        }
+    }
+}
+
 static const char *order_text(const told *x, const aot_rng_stage *s)
 {
     const char *before = s->before != AOT_N_STAGES ? aot_stage_get(s->before)->name : "";
@@ -183,6 +221,9 @@ static void print_text(const told *x, size_t unit, const char *line)
     printf("# unit %zu %s\n", unit, line);
     print_sites(x);
     print_values(x);
+    if (x->no_joint) {
+        print_no_joint(x);
+    }
     print_stages(x);
     printf("\nEager's numbers from the same seed: %s, %s\n",
            x->eager == AOT_RNG_EAGER_SAME      ? "yes"
@@ -265,7 +306,7 @@ static json_t *stages_json(const told *x)
 static json_t *told_json(const told *x, size_t unit, const char *label)
 {
     return json_pack("{s:i, s:s, s:i, s:o, s:o, s:o, s:{s:s, s:s}}", "unit", (int)unit, "label",
-                     label, "redrawn", (int)x->rng.n_redrawn, "sites", sites_json(x), "values",
+                     label, "redrawn", (int)x->n_redrawn, "sites", sites_json(x), "values",
                      values_json(x), "stages", stages_json(x), "eager", "numbers",
                      aot_rng_eager_name(x->eager), "text", x->eager_text);
 }
@@ -287,11 +328,19 @@ static bool add_sites(aot_rng_sites *out, aot_model *m, size_t unit, aot_stage s
 static aot_status find_sites(told *x, aot_model *m, size_t unit, aot_err *err)
 {
     if (aot_model_stage(m, unit, AOT_STAGE_JOINT).origin == AOT_ORIGIN_MISSING) {
-        add_sites(&x->forward, m, unit, AOT_STAGE_INFERENCE);
+        x->no_joint = add_sites(&x->forward, m, unit, AOT_STAGE_FORWARD);
+        x->no_joint |= add_sites(&x->backward, m, unit, AOT_STAGE_BACKWARD);
+        if (!x->no_joint) {
+            add_sites(&x->forward, m, unit, AOT_STAGE_INFERENCE);
+        }
+        for (size_t i = 0; i < x->backward.n; i++) {
+            x->n_redrawn += drawn_anew(x, &x->backward.d[i]);
+        }
         return AOT_OK;
     }
     AOT_TRY(aot_model_partition(m, unit, &x->p, err));
     aot_rng_of(&x->rng, x->p);
+    x->n_redrawn = x->rng.n_redrawn;
     add_sites(&x->forward, m, unit, AOT_STAGE_FORWARD);
     add_sites(&x->backward, m, unit, AOT_STAGE_BACKWARD);
     if (x->rng.cut.n > 0) {
@@ -304,7 +353,7 @@ static void tell_unit(aot_telling *j, aot_model *m, size_t unit)
 {
     char label[96];
     const aot_unit *u = aot_model_unit(m, unit);
-    told x = {.arena = aot_arena_new(), .eager_text = ""};
+    told x = {.u = u, .arena = aot_arena_new(), .eager_text = ""};
     aot_err err = {0};
     if (find_sites(&x, m, unit, &err) != AOT_OK) {
         aot_err_in_file(&err, u->input);
@@ -312,7 +361,7 @@ static void tell_unit(aot_telling *j, aot_model *m, size_t unit)
         j->n_failed++;
     } else if (x.forward.n + x.backward.n + x.rng.cut.n > 0) {
         j->n_with++;
-        j->n_wrong += x.rng.n_redrawn;
+        j->n_wrong += x.n_redrawn;
         x.n_stages = aot_rng_stages(x.stages, m, unit, x.arena);
         x.eager = aot_rng_against_eager(&x.eager_text, m, unit, x.arena);
         if (j->list != NULL) {

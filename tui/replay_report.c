@@ -102,7 +102,9 @@ static void print_value(aot_sb *out, const aot_replay_value *v, bool ascii)
     aot_dtype d = (aot_dtype)s->dtype;
     aot_sb_addz(out, "  ");
     print_type(out, s);
-    if (s->n > 0) {
+    if (s->n > 0 && s->n_nan + s->n_inf >= s->n) {
+        aot_sb_addz(out, "  no finite element");
+    } else if (s->n > 0) {
         aot_sb_addz(out, "  min ");
         print_number(out, d, s->min);
         aot_sb_addz(out, "  max ");

@@ -1,5 +1,6 @@
 /* Where a replay stops. A condition of values holds where it begins: at the node whose inputs do
  * not have it, not at all that follows from it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,10 +129,35 @@ static bool holds_DIFF(const aot_replay *r, const replay_break *b, size_t i)
     return begins(r, i, aot_replay_differs);
 }
 
+/* An infinity among the arguments as written: masks are filled with -inf on purpose. */
+static bool writes_inf(const aot_graph *g, const aot_node *n)
+{
+    AOT_VEC(aot_arg) todo = {0};
+    bool found = false;
+    for (uint32_t i = 0; i < n->n_args; i++) {
+        aot_vec_push(&todo, aot_node_args(g, n)[i]);
+    }
+    for (uint32_t i = 0; i < n->n_kwargs * 2u; i++) {
+        aot_vec_push(&todo, aot_node_kwargs(g, n)[i]);
+    }
+    while (todo.n > 0 && !found) {
+        aot_arg a = todo.d[--todo.n];
+        found = a.kind == AOT_ARG_FLOAT && isinf(a.u.f);
+        bool many = a.kind == AOT_ARG_LIST || a.kind == AOT_ARG_TUPLE;
+        for (uint32_t i = 0; many && i < a.n; i++) {
+            aot_vec_push(&todo, aot_arg_items(g, &a)[i]);
+        }
+    }
+    aot_vec_free(&todo);
+    return found;
+}
+
 static bool holds_INF(const aot_replay *r, const replay_break *b, size_t i)
 {
+    const aot_replay_frame *f = &r->frames.d[i];
     (void)b;
-    return begins(r, i, has_inf);
+    return begins(r, i, has_inf) &&
+           (f->is_input || !writes_inf(f->graph, aot_node_at(f->graph, f->node)));
 }
 
 static bool holds_NAN(const aot_replay *r, const replay_break *b, size_t i)

@@ -100,6 +100,20 @@ static bool asks_default(const aot_config *c)
     return strcmp(c->partitioner, "default_partition") == 0;
 }
 
+/* gm.code writes annotations of inputs at most. */
+static bool has_types(const aot_graph *g)
+{
+    bool calls = false;
+    for (uint32_t i = 0; i < g->nodes.n; i++) {
+        const aot_node *n = aot_node_at(g, i);
+        calls |= n->kind == AOT_CALL_FUNCTION;
+        if (n->meta != 0) {
+            return true;
+        }
+    }
+    return !calls;
+}
+
 static void make_front(front *f, const aot_partition_in *in, const aot_config *config)
 {
     aot_graph *joint = (aot_graph *)(uintptr_t)in->joint;
@@ -122,6 +136,10 @@ static void make_front(front *f, const aot_partition_in *in, const aot_config *c
             &f->err, AOT_E_GRAPH,
             "not a joint graph: it returns %u values, fewer than its inputs that need a gradient",
             n_out);
+    } else if (!has_types(joint)) {
+        f->status = AOT_FAIL(&f->err, AOT_E_GRAPH,
+                             "the graph has no types, so no value has bytes: it is the text of "
+                             "gm.code; print it with gm.print_readable() instead");
     } else {
         p.class_of_op = AOT_NEW_ARRAY(f->arena, uint32_t, aot_op_count());
         f->status = part_front(&p, asks_default(config));

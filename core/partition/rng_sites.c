@@ -195,16 +195,16 @@ static bool unwrap(call *c)
     return true;
 }
 
+bool aot_rng_is_computed(aot_op_id op)
+{
+    return op == AOT_OP_prims_inductor_random || op == AOT_OP_prims_inductor_randint ||
+           op == AOT_OP_rngprims_philox_rand;
+}
+
 static aot_rng_kind kind_of(const call *c)
 {
-    switch (c->op) {
-    case AOT_OP_prims_inductor_random:
-    case AOT_OP_prims_inductor_randint:
-        return AOT_RNG_SEED;
-    case AOT_OP_rngprims_philox_rand:
-        return AOT_RNG_OFFSET;
-    default:
-        break;
+    if (aot_rng_is_computed(c->op)) {
+        return c->op == AOT_OP_rngprims_philox_rand ? AOT_RNG_OFFSET : AOT_RNG_SEED;
     }
     const aot_arg *own = aot_node_kwarg(c->g, c->n, "generator");
     bool given = (own != NULL && own->kind != AOT_ARG_NONE) || c->use == AOT_RNG_HANDED;

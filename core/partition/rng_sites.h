@@ -45,6 +45,8 @@ typedef struct aot_rng_site {
 
 typedef AOT_VEC(aot_rng_site) aot_rng_sites;
 
+/* Computes its numbers from a seed that it is given, and moves no generator. */
+bool aot_rng_is_computed(aot_op_id op);
 /* Appends the sites of a graph in the order in which they run; submodules where they are called.
  * Texts belong to g's context. Cost: linear. */
 void aot_rng_find(aot_rng_sites *out, const aot_graph *g);

@@ -15,6 +15,7 @@
 
 #include "base/regexp.h"
 #include "partition/internal.h"
+#include "partition/rng_sites.h"
 #include "rules/flops.h"
 #include "rules/sizes.h"
 
@@ -273,7 +274,8 @@ static bool is_view(const seen *x)
 static bool is_random(const seen *x)
 {
     return x->n->kind == AOT_CALL_FUNCTION &&
-           (part_is_seeded(x->g, x->n) || (aot_node_op(x->n)->part & AOT_PART_RANDOM) != 0);
+           (part_is_seeded(x->g, x->n) || (aot_node_op(x->n)->part & AOT_PART_RANDOM) != 0 ||
+            aot_rng_is_computed(x->n->op));
 }
 
 static bool is_mutation(const seen *x)

@@ -138,6 +138,10 @@ END
 echo "save node:sin_2" >"$scratch/twin.policy"
 run "$AOTSCOPE" export "$scratch/twin.txt" --policy "$scratch/twin.policy" -f script
 ok "a policy's script counts calls as they are dispatched" out "(torch.ops.aten.sin.default, {2}, CheckpointPolicy.MUST_SAVE)"
+sed 's/: "f32[^"]*"//' "$scratch/twin.txt" | grep -v 'primals_1; tangents_1' >"$scratch/untyped.txt"
+run "$AOTSCOPE" show "$scratch/untyped.txt" --saved
+ok "a graph without types is told as one" err "the graph has no types, so no value has bytes: it is the text of gm.code; print it with gm.print_readable()"
+run "$AOTSCOPE" export "$scratch/twin.txt" --policy "$scratch/twin.policy" -f script
 ok "and says where no call as dispatched is known" err "rules are in the joint graph's operators"
 # What a policy is asked is the call as dispatched. In PyTorch such rules save the bytes that the cut
 # says, those of the joint graph's operators change nothing.

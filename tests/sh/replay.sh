@@ -196,4 +196,24 @@ ok "of another call those of that one" out "-0.7568"
 "$AOTSCOPE" import "$i" -o "$scratch/all.aots" >/dev/null 2>&1
 run "$AOTSCOPE" replay "$scratch/all.aots" --steps 9
 ok "a session made of it has them, too" out "0.84147 1.8186 0.42336"
+# A mask is filled with -inf on purpose.
+cat >"$scratch/mask.txt" <<'END'
+class joint_helper(torch.nn.Module):
+    def forward(self, primals, tangents):
+        primals_1: "f32[2, 2][2, 1]cpu"; tangents_1: "f32[2, 2][2, 1]cpu";
+        primals_1, tangents_1, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)
+        full: "f32[2, 2][2, 1]cpu" = torch.ops.aten.full.default([2, 2], -inf, dtype = torch.float32, layout = torch.strided, device = device(type='cpu'), pin_memory = False)
+        triu: "f32[2, 2][2, 1]cpu" = torch.ops.aten.triu.default(full, 1)
+        add: "f32[2, 2][2, 1]cpu" = torch.ops.aten.add.Tensor(primals_1, triu)
+        exp: "f32[2, 2][2, 1]cpu" = torch.ops.aten.exp.default(add)
+        mul: "f32[2, 2][2, 1]cpu" = torch.ops.aten.mul.Tensor(tangents_1, exp)
+        return pytree.tree_unflatten([exp, mul], self._out_spec)
+END
+run "$AOTSCOPE" replay "$scratch/mask.txt"
+ok "an infinity that an argument writes is no finding" exits 0
+run "$AOTSCOPE" replay "$scratch/mask.txt" --break full
+ok "of a value without finite elements nothing is averaged" out "no finite element  NaN 0  Inf 4"
+sed 's/aten.full.default(\[2, 2\], -inf, /aten.full.default([2, 2], 1e30, /; s/aten.exp.default(add)/aten.pow.Tensor_Scalar(add, 2.0)/' "$scratch/mask.txt" >"$scratch/over.txt"
+run "$AOTSCOPE" replay "$scratch/over.txt"
+ok "one that is computed is" exits 1
 done_testing

@@ -50,4 +50,18 @@ run "$AOTSCOPE" rng "$AOT_FIXTURES/oracle/pain_dropout_under_budget/trace.log.gz
 ok "a value drawn again in the backward is not eager's" out "from the same seed: in the forward alone, the backward draws native_dropout again"
 run "$AOTSCOPE" rng "$AOT_FIXTURES/oracle/pain_dropout_under_budget/trace.log.gz"
 ok "drawn once it is" out "from the same seed: yes"
+# Forward and backward alone, as TORCH_LOGS=aot_graphs prints them.
+both() {
+    "$AOTSCOPE" show "$@" --stage forward; "$AOTSCOPE" show "$@" --stage backward
+}
+both "$oracle/checkpoint_dropout/trace.log.gz" >"$scratch/both.txt"
+run "$AOTSCOPE" rng "$scratch/both.txt"
+ok "without a joint graph the recorded forward and backward are read" out "restores the state before the forward's draw 1"
+ok "and the unit is random" out "1 unit, 1 of them random: 0 values"
+both "$oracle/pain_dropout_under_budget/trace.log.gz" --set activation_memory_budget=0.5 >"$scratch/both.txt"
+run "$AOTSCOPE" rng "$scratch/both.txt"
+ok "a mask drawn again is seen there too" exits 1
+ok "by its name" out "error: redrawn  native_dropout: the backward draws it again"
+run "$AOTSCOPE" show "$oracle/replace_random/trace.log.gz" --set backend=inductor_joint --filter random
+ok "what is computed from a seed is random" out "prims.inductor_random"
 done_testing
