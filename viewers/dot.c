@@ -232,7 +232,8 @@ static void add_node(builder *b, uint32_t i)
     aot_sb_free(&s);
     set(n, "fillcolor", fill_of(b->look, x->cls));
     bool plain = strcmp(b->look->name, "mono") == 0;
-    set(n, "color", plain ? b->look->ink : aot_class_get(x->cls)->border);
+    unsigned frame = x->n_again > 0 ? AOT_CLASS_RECOMPUTED : x->cls;
+    set(n, "color", plain ? b->look->ink : aot_class_get(frame)->border);
     node_style(n, x);
 }
 

@@ -74,6 +74,22 @@ static void add_head(aot_sb *out, const aot_picture *pic)
     }
 }
 
+// Boxes that hold recomputed values, most of them or not, have a class for it.
+static void add_recomputed(aot_sb *out, const aot_picture *pic)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < pic->nodes.n; i++) {
+        if (pic->nodes.d[i].n_again > 0) {
+            aot_sb_addf(out, "%sn%u", any ? "," : "  class ", i);
+            any = true;
+        }
+    }
+    if (any) {
+        aot_sb_addf(out, " recomputed\n  classDef recomputed stroke:%s,stroke-width:3px\n",
+                    aot_class_get(AOT_CLASS_RECOMPUTED)->border);
+    }
+}
+
 aot_status aot_write_mermaid(aot_export_job *j, aot_err *err)
 {
     aot_picture *pic;
@@ -104,6 +120,7 @@ aot_status aot_write_mermaid(aot_export_job *j, aot_err *err)
         aot_sb_addf(out, "  classDef c%u fill:%s,stroke:%s,color:#1a1a1a\n", c, info->light,
                     info->border);
     }
+    add_recomputed(out, pic);
     if (pic->edges.n > MAX_EDGES || out->n > MAX_CHARS) {
         aot_sb_addf(j->notes,
                     "%zu lines and %zu characters: code hosts draw up to %d and %d; choose "

@@ -36,6 +36,7 @@ void aot_picture_free(aot_picture *pic)
 uint32_t aot_picture_node(aot_picture *pic, aot_pic_node n)
 {
     n.block = -1;
+    n.module = n.module ? n.module : "";
     aot_vec_push(&pic->nodes, n);
     pic->n_before = (uint32_t)pic->nodes.n;
     return (uint32_t)pic->nodes.n - 1;

@@ -34,6 +34,7 @@ typedef struct aot_pic_node {
     const char *key;     /* unique; becomes the id in SVG */
     const char *name;    /* what --around asks for */
     const char *label, *tooltip, *source;
+    const char *module;  /* "layers.0.fc"; "" if it has none, or none is known */
     const char *css;     /* further classes, blank between them */
     uint8_t cls;         /* aot_class */
     uint8_t zone;        /* aot_zone */
@@ -41,6 +42,7 @@ typedef struct aot_pic_node {
     bool leaf;           /* placeholder, boundary: folded with what it hangs on */
     bool vertex;         /* an end of a network edge: drawn small and round */
     bool rim;            /* has neighbours that are not shown */
+    uint32_t n_again;    /* a group's values that the backward computes again */
     uint64_t sig;        /* equal for nodes that look the same; for folding */
     int64_t bytes;
     int32_t block;       /* folded block it stands for; -1 */
@@ -89,8 +91,9 @@ void aot_picture_keep(aot_picture *pic, const bool *keep);
 /* Sends the ends of edges through map (node -> the node that stands for it) and joins equal ones;
  * what leads back in its own zone becomes AOT_LINE_NEXT. aot_picture_keep then drops the nodes. */
 void aot_picture_merge(aot_picture *pic, const uint32_t *map);
-/* One box a source line: see group.c. Returns how many nodes went away. */
-uint32_t aot_picture_group(aot_picture *pic);
+/* One box a module or source line, at most limit boxes if that can be: see group.c. Returns how
+ * many nodes went away. */
+uint32_t aot_picture_group(aot_picture *pic, uint32_t limit);
 /* Folds repeats: see fold.c. Returns how many nodes went away. */
 uint32_t aot_picture_fold(aot_picture *pic);
 /* Keeps what is at most hops lines from the nodes named name (all if NULL: the largest saved

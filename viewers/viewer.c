@@ -151,7 +151,7 @@ static aot_status reduce(aot_picture *pic, const aot_export_job *j, aot_err *err
         aot_picture_fold(pic);
     }
     if (!opt->no_fold && pic->nodes.n > limit && !pic->network) {
-        aot_picture_group(pic);
+        aot_picture_group(pic, limit);
     }
     if (pic->nodes.n > limit) {
         aot_picture_around(pic, NULL, -1, limit);
@@ -167,6 +167,10 @@ aot_status aot_export_picture(aot_picture **out, aot_export_job *j, aot_err *err
     // of a neighbourhood in the network both vertices of a value can be shown
     in.whole = in.whole || j->format->max_nodes == 0 || j->opt->around;
     j->viewer->draw(pic, &in);
+    for (size_t i = 0; i < pic->nodes.n; i++) {
+        aot_pic_node *x = &pic->nodes.d[i];
+        x->module = aot_picture_text(pic, aot_draw_module(&in, x->cut));
+    }
     aot_status s = reduce(pic, j, err);
     for (size_t i = 0; i < pic->notices.n; i++) {
         aot_sb_addf(j->notes, "%s\n", pic->notices.d[i]);

@@ -44,6 +44,15 @@ sleep 1
 run "$AOTSCOPE" export "$log" -o "$scratch/b.pdf"
 ok "a PDF does not tell the time" cmp "$scratch/a.pdf" "$scratch/b.pdf"
 
+again=$AOT_FIXTURES/oracle/checkpoint_all/trace.log.gz
+run "$AOTSCOPE" export "$again" -f svg --max-nodes 12
+ok "a box of recomputed values has their colour" out 'class="node recomputed group"'
+run "$AOTSCOPE" export "$again" -f dot --max-nodes 12
+ok "in dot, too" out 'class="recomputed group"'
+run "$AOTSCOPE" export "$again" -f mermaid --max-nodes 12
+ok "and in a flowchart" out '4 values, 3 recomputed<br/>'
+ok "with a class" out 'classDef recomputed'
+
 for w in memory pareto; do
     for f in svg pdf png csv json; do
         run "$AOTSCOPE" export "$log" --what $w -f $f -o "$scratch/$w.$f"

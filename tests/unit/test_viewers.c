@@ -425,6 +425,49 @@ static void repeated_layers_are_drawn_once(void **state)
     }
 }
 
+static void add_box(aot_picture *pic, const char *module, const char *css, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t k = (uint32_t)pic->nodes.n;
+        aot_pic_node x = {.key = aot_arena_printf(pic->arena, "k%u", k),
+                          .name = "v", .label = "F  v\naten.mul.Tensor", .tooltip = "",
+                          .source = "model.py:8", .module = module, .css = css,
+                          .cls = AOT_CLASS_FORWARD, .zone = AOT_ZONE_FORWARD};
+        aot_picture_node(pic, x);
+    }
+}
+
+static void groups_are_of_modules_and_say_what_is_recomputed(void **state)
+{
+    (void)state;
+    aot_picture *pic = aot_picture_new();
+    add_box(pic, "b1", "forward only", 1);
+    add_box(pic, "", "forward only", 8); // between two of b1 on the same line
+    add_box(pic, "b1", "recomputed", 3);
+    add_box(pic, "fc.up", "recomputed", 5);
+    add_box(pic, "fc.down", "forward only", 3);
+    add_box(pic, "", "forward only", 40);
+    aot_picture_group(pic, 6);
+    assert_int_equal(pic->nodes.n, 5); // 40 values are two boxes of 20
+    const aot_pic_node *x = pic->nodes.d;
+    assert_string_equal(x[0].label, "F  12 values, 3 recomputed\nb1  model.py:8\nmul");
+    assert_string_equal(x[0].css, "group recomputed");
+    assert_string_equal(x[1].label, "R  5 values, recomputed\nfc.up  model.py:8\nmul");
+    assert_int_equal(x[1].cls, AOT_CLASS_RECOMPUTED);
+    assert_string_equal(x[2].label, "F  3 values\nfc.down  model.py:8\nmul");
+    assert_string_equal(x[2].css, "group");
+    assert_string_equal(x[4].label, "F  20 values\nmodel.py:8\nmul");
+    aot_picture_free(pic);
+
+    pic = aot_picture_new(); // no room for both of fc
+    add_box(pic, "fc.up", "recomputed", 5);
+    add_box(pic, "fc.down", "forward only", 3);
+    aot_picture_group(pic, 1);
+    assert_int_equal(pic->nodes.n, 1);
+    assert_string_equal(pic->nodes.d[0].label, "R  8 values, 5 recomputed\nfc  model.py:8\nmul");
+    aot_picture_free(pic);
+}
+
 static void too_many_boxes_are_cut_with_a_notice(void **state)
 {
     (void)state;
@@ -487,6 +530,7 @@ int main(void)
         cmocka_unit_test(an_infinite_cut_is_drawn_as_its_chain),
         cmocka_unit_test(json_names_its_format_and_every_node),
         cmocka_unit_test(repeated_layers_are_drawn_once),
+        cmocka_unit_test(groups_are_of_modules_and_say_what_is_recomputed),
         cmocka_unit_test(too_many_boxes_are_cut_with_a_notice),
         cmocka_unit_test(an_unknown_node_is_an_error_that_names_it),
     };
