@@ -211,7 +211,9 @@ static void follow_prompt(aot_app *app, prompt_kind kind, const char *text, bool
     } else if (l && kind == PROMPT_FILTER) {
         st = aot_list_filter(l, text, &err);
     }
-    if (st != AOT_OK && say) {
+    if (say && kind == PROMPT_SEARCH) {
+        aot_app_searched(app, text, &err);
+    } else if (st != AOT_OK && say) {
         aot_app_fail(app, &err);
     }
 }

@@ -52,6 +52,9 @@ aot_budget *aot_app_budget(aot_app *app);
 /* The view on top, for commands. */
 aot_view *aot_app_top(aot_app *app);
 void aot_app_do(aot_app *app, aot_action a);
+/* A search of the list that has the focus was asked for: says what is wrong with it; where a pane
+ * has no match, looks in the view's main list, and says so until the next key. app_answers.c */
+void aot_app_searched(aot_app *app, const char *text, const aot_err *err);
 /* Something that takes a while: done after the next drawing, so that `what` is seen meanwhile, and
  * before the next key. run frees arg. */
 void aot_app_later(aot_app *app, const char *what, void (*run)(aot_app *app, void *arg), void *arg);

@@ -1,5 +1,6 @@
 /* Answers that are sentences or files, by commands: whether the unit fits a device (:fits, as
- * memory --fits) and the stage without what is the user's (:redact, as show --redact). */
+ * memory --fits) and the stage without what is the user's (:redact, as show --redact); and what a
+ * search of a pane found. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,4 +133,42 @@ bool aot_redact_command(aot_app *app, const char *path)
         aot_app_fail(app, &err);
     }
     return st == AOT_OK;
+}
+
+/* Whether a list has a match; its scan is ended for that. */
+static bool has_match(aot_list *l)
+{
+    while (l->n_matches == 0 && aot_list_work(l, AOT_SLICE_NS)) {
+    }
+    return l->n_matches > 0;
+}
+
+void aot_app_searched(aot_app *app, const char *text, const aot_err *err)
+{
+    aot_view *v = aot_app_top(app);
+    aot_list *l = aot_app_list(app);
+    const char *name = NULL, *pane = v->ops->pane ? v->ops->pane(v) : NULL;
+    aot_list *all = v->ops->main_list ? v->ops->main_list(v, &name) : NULL;
+    aot_err ignored = {0};
+    if (err->code != AOT_OK) {
+        aot_app_fail(app, err);
+        return;
+    }
+    if (!l || !all || l == all || !*text || has_match(l)) {
+        return;
+    }
+    // the pane's title is for what was found: that nothing was is said once
+    bool dropped = aot_list_search(l, "", AOT_NO_ROW, &ignored) == AOT_OK;
+    uint32_t row = aot_list_row(all);
+    if (dropped && aot_list_search(all, text, AOT_NO_ROW, &ignored) == AOT_OK && has_match(all)) {
+        uint32_t match = aot_list_row(all);
+        aot_list_select(all, row);
+        v->ops->focus_main(v);
+        aot_list_select(all, match);
+        aot_app_say(app, "No match for %s in the pane %s: found in the %s", text, pane, name);
+        return;
+    }
+    if (aot_list_search(all, "", row, &ignored) == AOT_OK) {
+        aot_app_say(app, "No match for %s, neither in the pane %s nor in the %s", text, pane, name);
+    }
 }

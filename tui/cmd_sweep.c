@@ -228,6 +228,8 @@ static const aot_option options[] = {
     {"format", 0, "FORMAT", false,
      "text, json, csv, svg, pdf or png; without it the ending of -o, json into other "
      "files, text to standard output."},
+    {"all", 0, NULL, false,
+     "A row for each change that --pareto finds; without it what changes less than 1 % has none."},
     {"no-plot", 0, NULL, false, "The table alone, no plot of characters."},
     AOT_OPTION_COLOR,
     AOT_OPTION_OUTPUT,

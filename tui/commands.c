@@ -66,11 +66,9 @@ static bool do_search(aot_app *app, const char *arg)
 {
     aot_list *l = aot_app_list(app);
     aot_err err = {0};
-    if (l && aot_list_search(l, arg, aot_list_row(l), &err) != AOT_OK) {
-        aot_app_fail(app, &err);
-        return false;
-    }
-    return true;
+    aot_status st = l ? aot_list_search(l, arg, aot_list_row(l), &err) : AOT_OK;
+    aot_app_searched(app, arg, &err);
+    return st == AOT_OK;
 }
 
 static bool do_filter(aot_app *app, const char *arg)

@@ -153,12 +153,12 @@ static void add_saved_lines(aot_table *t, const aot_saved_row *rows, size_t n)
         const aot_saved_row *r = &rows[i];
         char source[300];
         aot_table_row(t);
-        aot_table_cell(t, r->type);
-        aot_table_bytes(t, r->bytes);
         aot_table_cell(t, r->name);
-        aot_table_cell(t, short_source(r, source, sizeof source));
-        aot_table_cellf(t, r->used_by[0] != 0 ? "used by %s" : "%s", r->used_by);
+        aot_table_bytes(t, r->bytes);
+        aot_table_cell(t, r->type);
         aot_table_cell(t, r->reason);
+        aot_table_cell(t, short_source(r, source, sizeof source));
+        aot_table_cell(t, r->used_by);
     }
 }
 
@@ -168,16 +168,15 @@ static void print_saved_lines(const aot_partition *p, const aot_saved_row *rows,
     aot_saved_row *states;
     size_t n_states = aot_generator_rows(&states, p, a);
     aot_table *t = aot_table_new();
-    aot_table_column(t, "type", AOT_LEFT, 0);
-    aot_table_column(t, "bytes", AOT_RIGHT, 0);
-    aot_table_column(t, "name", AOT_LEFT, 0);
-    aot_table_column(t, "source", AOT_LEFT, 0);
-    aot_table_column(t, "used by", AOT_LEFT, 0);
-    aot_table_column(t, "reason", AOT_LEFT, 0);
+    static const char *const titles[] = {"name", "bytes", "type", "reason", "source", "used by"};
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        aot_table_column(t, titles[i], i == 1 ? AOT_RIGHT : AOT_LEFT, 0);
+    }
     add_saved_lines(t, rows, n);
     add_saved_lines(t, states, n_states);
     aot_sb out = {0};
-    aot_table_print(&out, t, AOT_TABLE_NO_HEAD, 0, 0);
+    bool any = n + n_states > 0;
+    aot_table_print(&out, t, any ? 0 : AOT_TABLE_NO_HEAD, 0, 0);
     fputs(aot_sb_text(&out), stdout);
     aot_sb_free(&out);
     aot_table_free(t);

@@ -1,4 +1,5 @@
 /* Sweeps as a table for people, as CSV, and as charts. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,47 @@
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void text_row(aot_table *t, const aot_pareto_point *p, double last, bool many_solvers)
+/* What a table tells in place of all points: what is decided alike and differs by less than a
+ * hundredth in saved bytes and recomputation from the first of a row is in that row, told by its
+ * last point on the front. */
+typedef struct rows {
+    aot_pareto *of;   /* a point a row, compared with the row above */
+    AOT_VEC(double) last; /* budget of its last point */
+    AOT_VEC(bool) front;
+} rows;
+
+static bool is_near(const aot_pareto_point *a, const aot_pareto_point *b)
+{
+    double bytes = (double)a->saved_bytes - (double)b->saved_bytes;
+    return a->solver == b->solver && a->error == NULL && b->error == NULL &&
+           strcmp(a->rung, b->rung) == 0 && fabs(bytes) < 0.01 * (double)a->saved_bytes &&
+           fabs(a->recompute_flops - b->recompute_flops) <= 0.01 * a->recompute_flops;
+}
+
+static rows rows_of(const aot_sweep *s, const aot_pareto *x, bool all)
+{
+    rows r = {.of = aot_pareto_new()};
+    const aot_pareto_point *p = x->points.d;
+    for (size_t i = 0, k, told; i < x->points.n; i = k) {
+        for (k = i + 1, told = i; k < x->points.n; k++) {
+            if (!aot_pareto_same_row(&p[k - 1], &p[k])) {
+                if (all || !is_near(&p[i], &p[k])) {
+                    break;
+                }
+                told = !p[k].dominated_new || p[told].dominated_new ? k : told;
+            }
+        }
+        aot_pareto_add(r.of, &p[told], s->solvers.d, s->solvers.n);
+        aot_vec_push(&r.last, p[k - 1].budget);
+        aot_vec_push(&r.front, p[told].error == NULL && !p[told].dominated_new);
+        r.of->points.d[r.of->points.n - 1].budget = p[i].budget;
+    }
+    aot_pareto_finish(r.of, s->solvers.d, s->solvers.n, false);
+    return r;
+}
+
+static void text_row(aot_table *t, const aot_pareto_point *p, double last, bool front,
+                     bool many_solvers)
 {
     char range[64];
     char flops[64];
@@ -23,7 +64,7 @@ static void text_row(aot_table *t, const aot_pareto_point *p, double last, bool 
         snprintf(range, sizeof range, "%.4g", p->budget);
     }
     aot_table_row(t);
-    aot_table_cellf(t, "%s %s", p->error == NULL && !p->dominated_new ? "*" : " ", range);
+    aot_table_cellf(t, "%s %s", front ? "*" : " ", range);
     if (many_solvers) {
         aot_table_cell(t, p->solver);
     }
@@ -47,14 +88,14 @@ static void text_row(aot_table *t, const aot_pareto_point *p, double last, bool 
     aot_sb_free(&flips);
 }
 
-static void text_unit(aot_sb *out, const aot_sweep *s, const aot_sweep_unit *u)
+static void text_unit(aot_sb *out, const aot_sweep *s, const aot_sweep_unit *u, bool all)
 {
     static const char *const titles[] = {
         "saved",         "of it new", "values",     "forward peak",
         "backward peak", "recompute", "decided by", "against the row above"};
     aot_table *t = aot_table_new();
-    const aot_pareto_point *p = u->pareto->points.d;
-    size_t n = u->pareto->points.n;
+    size_t n = u->pareto->points.n, n_all = 0;
+    rows r = rows_of(s, u->pareto, all || !s->bisected);
     aot_table_column(t, "  budget", AOT_LEFT, 0);
     if (s->solvers.n > 1) {
         aot_table_column(t, "solver", AOT_LEFT, 0);
@@ -62,15 +103,24 @@ static void text_unit(aot_sb *out, const aot_sweep *s, const aot_sweep_unit *u)
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
         aot_table_column(t, titles[i], i < 6 ? AOT_RIGHT : AOT_LEFT, 0);
     }
-    for (size_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && aot_pareto_same_row(&p[k - 1], &p[k]); k++) {
-        }
-        text_row(t, &p[i], p[k - 1].budget, s->solvers.n > 1);
+    for (size_t i = 0; i < r.of->points.n; i++) {
+        text_row(t, &r.of->points.d[i], r.last.d[i], r.front.d[i], s->solvers.n > 1);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const aot_pareto_point *p = &u->pareto->points.d[i];
+        n_all += i == 0 || !aot_pareto_same_row(p - 1, p);
     }
     aot_sb_addf(out, "# unit %d %s %s: %zu point%s, configured budget %g\n", u->number, u->label,
                 u->title, n, n == 1 ? "" : "s", u->budget_now);
+    if (n_all > r.of->points.n) {
+        aot_sb_addf(out, "# %zu rows for %zu: what changes saved bytes and recompute by less than "
+                         "1 %% has none of its own; --all shows each\n", r.of->points.n, n_all);
+    }
     aot_table_print(out, t, aot_out_table_flags(), 0, 0);
     aot_table_free(t);
+    aot_pareto_free(r.of);
+    aot_vec_free(&r.last);
+    aot_vec_free(&r.front);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -155,19 +205,19 @@ static bool is_worth_a_plot(const aot_sweep_unit *u)
     return n >= 3;
 }
 
-static void text(aot_sb *out, const aot_sweep *s, bool plots)
+static void text(aot_sb *out, const aot_sweep *s, bool all, bool plots)
 {
+    aot_sb_addz(out, "# * on the front: nothing keeps as few new bytes and recomputes as little; "
+                     "\"of it new\" leaves out what inputs hold anyway; + newly saved, - no "
+                     "longer\n");
     for (size_t i = 0; i < s->units.n; i++) {
-        text_unit(out, s, &s->units.d[i]);
+        text_unit(out, s, &s->units.d[i], all);
         if (plots && is_worth_a_plot(&s->units.d[i])) {
             aot_chart *c = chart_of(&s->units.d[i], aot_chart_of_pareto);
             aot_out_plot(out, c, 16);
             aot_chart_free(c);
         }
     }
-    aot_sb_addz(out, "* nothing keeps as few new bytes and recomputes as little: \"of it new\" "
-                     "leaves out what inputs "
-                     "hold anyway. + newly saved, - no longer.\n");
 }
 
 static aot_status charts(const aot_sweep *s, const aot_args *a, const char *format, aot_err *err)
@@ -201,7 +251,7 @@ aot_status aot_sweep_write(const aot_sweep *s, const aot_args *a, const char *fo
     if (strcmp(format, "csv") == 0) {
         csv(&out, s);
     } else {
-        text(&out, s, !aot_args_has(a, "no-plot"));
+        text(&out, s, aot_args_has(a, "all"), !aot_args_has(a, "no-plot"));
     }
     aot_status st = aot_out_write(a, format, &out, err);
     aot_sb_free(&out);

@@ -36,6 +36,9 @@ typedef struct aot_view_ops {
     aot_list *(*list)(aot_view *v);  /* the list that has the focus; NULL if none */
     /* Name of the pane that has the focus, whose keys come first; NULL: only the view's. */
     const char *(*pane)(aot_view *v);
+    /* The list that is searched where the pane's has no match, and its name; NULL: none is. */
+    aot_list *(*main_list)(aot_view *v, const char **name);
+    void (*focus_main)(aot_view *v); /* a match was found there; before the cursor moves */
     bool (*work)(aot_view *v);       /* one slice of work; true: call again. NULL: only lists */
     /* How long keys should have rested before the next slice, in ms: for slices that take longer
      * than a frame and are of no use while a key repeats. NULL: not at all. */

@@ -291,10 +291,24 @@ static aot_list *list(aot_view *v)
                                      : &gv->nodes;
 }
 
+static const char *const pane_names[N_PANES] = {"graph", "node", "saved"};
+
 static const char *pane(aot_view *v)
 {
-    static const char *const names[N_PANES] = {"graph", "node", "saved"};
-    return names[state(v)->focus];
+    return pane_names[state(v)->focus];
+}
+
+static aot_list *main_list(aot_view *v, const char **name)
+{
+    graph_view *gv = state(v);
+    *name = pane_names[PANE_NODES];
+    return graph_shows_text(gv) || !graph_now(gv)->g ? NULL : &gv->nodes;
+}
+
+static void focus_main(aot_view *v)
+{
+    remember(state(v));
+    state(v)->focus = PANE_NODES;
 }
 
 static bool work(aot_view *v)
@@ -416,6 +430,8 @@ const aot_view_ops view_graph_ops = {
     .act = act,
     .list = list,
     .pane = pane,
+    .main_list = main_list,
+    .focus_main = focus_main,
     .work = work,
     .click = click,
     .done = done,

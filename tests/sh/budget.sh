@@ -31,6 +31,7 @@ run "$AOTSCOPE" sweep "$scratch/kept.json" --budgets 0:1:0.5
 ok "but not cut again" err "so --budgets means nothing"
 run "$AOTSCOPE" sweep "$AOT_FIXTURES/logs/train_break.log.gz" --pareto --no-plot
 ok "a row holds for one rung: 0 saves the inputs only" out "* 0                  40.9 KiB        0 B       7     104.9 KiB      177.4 KiB  1.05 MFLOP  inputs only"
+ok "what * means stands above the table" sh -c 'head -1 "$1" | grep -q "nothing keeps as few new bytes"' - "$scratch/out"
 ok "and 0.1 the same values by a knapsack" grep -qE "^\* 0.* to 0\.1074 +40\.9 KiB .*knapsack, then a fourth cut" out
 gzip -dc "$AOT_FIXTURES/recorded/train.aots.gz" >"$scratch/train.aots"
 run "$AOTSCOPE" sweep "$scratch/train.aots" --budgets 1 --unit 1 --no-plot
@@ -98,6 +99,13 @@ run "$AOTSCOPE" sweep "$ladder" --shard 4/3
 ok "a part beyond the last is a usage error" err "--shard takes PART/OF"
 run "$AOTSCOPE" sweep "$ladder" --shard 1/3 --format svg
 ok "a part is no chart" err "a shard is written as JSON"
+norms=$AOT_FIXTURES/oracle/pain_rms_norm_chain/trace.log.gz
+"$AOTSCOPE" sweep "$norms" --pareto --no-plot --all >each.txt
+run "$AOTSCOPE" sweep "$norms" --pareto --no-plot
+cp "$scratch/out" few.txt
+rows_told() { sed -n 's/^# \([0-9]*\) rows for \([0-9]*\): .*/\1 \2/p' few.txt; }
+ok "small changes have no row of their own" [ "$(grep -c '^[* ] [01]' few.txt) $(grep -c '^[* ] [01]' each.txt)" = "$(rows_told)" ]
+ok "fewer rows are told" [ "$(wc -l <few.txt)" -lt "$(wc -l <each.txt)" ]
 run "$AOTSCOPE" sweep "$ladder" --pareto --budgets 0:1:0.1
 ok "--pareto takes no grid" exits 2
 run "$AOTSCOPE" sweep "$ladder" --pareto --step 0.1 --format csv

@@ -33,7 +33,8 @@ for input in "$two" "$s"; do
     run "$AOTSCOPE" show "$input" --units
     ok "show --units lists both units" lines 3
     run "$AOTSCOPE" show "$input" --unit 1/1 --saved
-    ok "show --saved gives type, bytes, name" out "addmm"
+    ok "show --saved has a head" out "name "
+    ok "show --saved gives name, bytes, type and reason" grep -qE "^addmm +[0-9.]+ [KM]?i?B +f32.* +cannot be" "$scratch/out"
     ok "show --saved gives the reason" out "cannot be recomputed: not in recomputable allowlist"
     ok "show --saved gives symbolic shapes" out "f32[16*s77, 128]"
     ok "show --saved ends with both totals" out "without what shares memory with an input"
