@@ -188,7 +188,9 @@ static aot_status read_size(int64_t *out, const aot_args *a, const char *option,
     *out = -1;
     if (size != NULL && !aot_bytes_parse(out, size)) {
         return AOT_FAIL(err, AOT_E_USAGE,
-                        "--%s takes a size such as 24GiB, 500MB or 1000000, not '%s'", option,
+                        "--%s takes a size with its unit, such as 24GiB or 500MB, or bytes, such "
+                        "as 1000000, not '%s'",
+                        option,
                         size);
     }
     return AOT_OK;

@@ -151,10 +151,14 @@ static json_t *unit_json(const aot_unit *u, int k, outcome o, const aot_verify_o
 
 static void print_counts(const aot_verify_out *v)
 {
-    printf(" (%u value%s, %u of them computed again, %u output%s, %u gradient%s",
-           v->n_nodes + v->n_recomputed, v->n_nodes + v->n_recomputed == 1 ? "" : "s",
-           v->n_recomputed, v->n_outputs, v->n_outputs == 1 ? "" : "s", v->n_gradients,
-           v->n_gradients == 1 ? "" : "s");
+    printf(" (%u value%s, %u of them computed again, ", v->n_nodes + v->n_recomputed,
+           v->n_nodes + v->n_recomputed == 1 ? "" : "s", v->n_recomputed);
+    if (v->n_outputs == 0 && v->n_gradients > 0) {
+        printf("gradients only: %u", v->n_gradients);
+    } else {
+        printf("%u output%s, %u gradient%s", v->n_outputs, v->n_outputs == 1 ? "" : "s",
+               v->n_gradients, v->n_gradients == 1 ? "" : "s");
+    }
     if (v->max_ulps > 0) {
         printf("; at most %" PRIu64 " ulps apart", v->max_ulps);
     }

@@ -1,6 +1,7 @@
 /* Interning by open addressing over xxHash; ids are dense, so tables indexed by id are arrays. */
 #include "base/str.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,7 +241,8 @@ bool aot_bytes_parse(int64_t *bytes, const char *text)
     char *end;
     double n = strtod(text, &end);
     for (size_t i = 0; end != text && n >= 0 && i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].unit) == 0 && n * units[i].bytes < 9e18) {
+        bool part = i == 0 && n != floor(n); // of a byte: its unit was forgotten
+        if (strcmp(end, units[i].unit) == 0 && !part && n * units[i].bytes < 9e18) {
             *bytes = (int64_t)(n * units[i].bytes);
             return true;
         }

@@ -32,9 +32,21 @@ typedef struct text_run {
     aot_err *err;
 } text_run;
 
+/* Of a mail or an issue that quotes a graph: "> " before each line, once or more. */
+static size_t quote(const char *s, size_t n)
+{
+    size_t at = 0;
+    while (at < n && s[at] == '>') {
+        at += at + 1 < n && s[at + 1] == ' ' ? 2 : 1;
+    }
+    return at;
+}
+
 static bool graph_line(const char *s, size_t n)
 {
-    size_t at;
+    size_t at, quoted = quote(s, n);
+    s += quoted;
+    n -= quoted;
     if (aot_block_is_class(s, n, &at)) {
         return true;
     }
@@ -218,7 +230,9 @@ aot_status aot_text_read(aot_import_run *run, aot_err *err)
     aot_block b = {.arg = &t, .on_graph = on_graph, .bare_def = true};
     aot_line l;
     while (t.status == AOT_OK && aot_import_line(run, &l)) {
-        size_t n;
+        size_t n, quoted = quote(l.s, l.n);
+        l.s += quoted;
+        l.n -= quoted;
         const char *d = aot_directive_of(l.s, l.n, &n);
         if (d != NULL) {
             directive dir = {NULL, l.number};

@@ -21,6 +21,7 @@ typedef struct member {
     int number;   /* of the rank; -1 */
     size_t index; /* of the rank among all */
     size_t times; /* how often the rank had the label before */
+    size_t place; /* of the first unit of the rank, as given */
     size_t unit;
 } member;
 
@@ -33,7 +34,7 @@ static int by_rank(const void *x, const void *y)
 {
     const member *a = x, *b = y;
     int c = (a->number > b->number) - (a->number < b->number);
-    c = c != 0 ? c : strcmp(a->rank, b->rank);
+    c = c != 0 ? c : compare_sizes(a->place, b->place); // inputs without one: as they were given
     c = c != 0 ? c : strverscmp(a->label, b->label);
     return c != 0 ? c : compare_sizes(a->unit, b->unit);
 }
@@ -101,10 +102,19 @@ void aot_ranks_init(aot_ranks *out, aot_model *m)
 {
     size_t n = aot_model_n_units(m);
     member *all = aot_xcalloc(n + 1, sizeof *all);
+    AOT_VEC(size_t) places = {0}; // of the first unit of each rank
     *out = (aot_ranks){.arena = aot_arena_new()};
     for (size_t i = 0; i < n; i++) {
         all[i] = member_of(out, m, i);
+        all[i].place = i;
+        for (size_t k = 0; k < places.n && all[i].place == i; k++) {
+            all[i].place = strcmp(all[places.d[k]].rank, all[i].rank) == 0 ? places.d[k] : i;
+        }
+        if (all[i].place == i) {
+            aot_vec_push(&places, i);
+        }
     }
+    aot_vec_free(&places);
     find_ranks(out, all, n);
     qsort(all, n, sizeof *all, by_group);
     for (size_t i = 0, end; i < n; i = end) {

@@ -14,7 +14,8 @@ typedef struct aot_dispatch {
 } aot_dispatch;
 
 /* Traces the unit's Dynamo graph; a node of joint (recorded or derived) is known by name and
- * target. All belongs to c (aot_unit_new_ctx). Errors: E_PIPELINE (no Dynamo graph), those of the trace. */
+ * target. All belongs to c (aot_unit_new_ctx). Errors: E_PIPELINE (no Dynamo graph), those of
+ * the trace. */
 AOT_NODISCARD aot_status aot_dispatch_find(aot_dispatch *out, aot_ctx *c, const aot_unit *u,
                                            const aot_graph *joint, const aot_config *config,
                                            aot_err *err);

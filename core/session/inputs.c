@@ -513,6 +513,8 @@ aot_capture_input *aot_capture_inputs(const aot_unit *u, const aot_graph *dynamo
             if (listed && k >= 0) {
                 in[i].requires_grad = m.inputs[k].requires_grad;
                 in[i].is_leaf = m.inputs[k].is_leaf;
+                // taken after the call: what is written into it may have made it require grad
+                in[i].gradient_unsaid = m.inputs[k].mutates_data && m.inputs[k].requires_grad;
             }
         }
         in[i].is_static |=

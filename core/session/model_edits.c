@@ -113,7 +113,8 @@ static bool traces_alike(const aot_config *a, const aot_config *b)
 {
     return strcmp(a->backend, b->backend) == 0 && strcmp(a->path, b->path) == 0 &&
            strcmp(a->decompose, b->decompose) == 0 && strcmp(a->keep, b->keep) == 0 &&
-           a->opaque == b->opaque && a->fallback_random == b->fallback_random && strcmp(a->hint, b->hint) == 0 &&
+           a->opaque == b->opaque && a->fallback_random == b->fallback_random &&
+           strcmp(a->hint, b->hint) == 0 &&
            a->keep_inference_input_mutations == b->keep_inference_input_mutations;
 }
 

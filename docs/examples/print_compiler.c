@@ -4,6 +4,7 @@
  *   print_compiler FILE [NAME=VALUE]...      FILE: graph text; NAME=VALUE as `aotscope --set` takes
  * it
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ static aot_status print_graph(void *arg, const aot_program *p, const char *side,
 static char *read_file(const char *path, size_t *n)
 {
     FILE *f = fopen(path, "rb");
+    int why = errno;
     size_t room = 1 << 16;
     char *text = f != NULL ? malloc(room) : NULL;
     *n = 0;
@@ -81,18 +83,27 @@ static char *read_file(const char *path, size_t *n)
         size_t got = fread(text + *n, 1, room - *n, f);
         *n += got;
         if (got == 0) {
+            if (ferror(f)) { // a folder
+                why = errno;
+                free(text);
+                text = NULL;
+            }
             break;
         }
         if (*n == room) {
             char *more = realloc(text, room *= 2);
             if (more == NULL) {
                 free(text);
+                why = ENOMEM;
             }
             text = more;
         }
     }
     if (f != NULL) {
         fclose(f);
+    }
+    if (text == NULL) {
+        fprintf(stderr, "print_compiler: %s: %s\n", path, strerror(why));
     }
     return text;
 }
@@ -103,9 +114,12 @@ int main(int argc, char **argv)
     aot_program *p = NULL;
     size_t n = 0;
     int n_slots = 0;
-    char *text = argc > 1 ? read_file(argv[1], &n) : NULL;
-    if (text == NULL) {
+    if (argc < 2) {
         fprintf(stderr, "usage: print_compiler FILE [NAME=VALUE]...\n");
+        return 2;
+    }
+    char *text = read_file(argv[1], &n);
+    if (text == NULL) {
         return 2;
     }
     aot_compiler compiler = {.arg = &n_slots, .compile = print_graph};

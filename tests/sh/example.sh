@@ -34,6 +34,10 @@ ok "and no backward" sh -c '! grep -q "^backward:" "$1"' - "$scratch/out"
 run "$example" "$scratch/model.txt" activation_memory_budget=much
 ok "a wrong setting is an error" exits 2
 ok "that names it" err "activation_memory_budget"
+run "$example" "$scratch/missing"
+ok "a file that is not there is said" err "missing: No such file or directory"
+run "$example" "$scratch"
+ok "and that one is a folder" err "Is a directory"
 run "$example" "$scratch/empty"
 ok "so is an empty text" exits 2
 "$AOTSCOPE" show "$AOT_FIXTURES/logs/train_break.log.gz" --unit 0 --stage joint >"$scratch/joint.txt"

@@ -148,6 +148,17 @@ echo "save node:sin_2" >"$scratch/twin.policy"
 run "$AOTSCOPE" export "$scratch/twin.txt" --policy "$scratch/twin.policy" -f script
 ok "a policy's script counts calls as they are dispatched" out "(torch.ops.aten.sin.default, {2}, CheckpointPolicy.MUST_SAVE)"
 sed 's/: "f32[^"]*"//' "$scratch/twin.txt" | grep -v 'primals_1; tangents_1' >"$scratch/untyped.txt"
+sed 's/^/> /' "$scratch/twin.txt" >"$scratch/quoted.txt"
+run "$AOTSCOPE" show "$scratch/quoted.txt" --saved
+ok "a graph that a mail quotes is read" out "saved: "
+run "$AOTSCOPE" memory "$scratch/twin.txt" --fits 2.5
+ok "a size whose unit was forgotten is no size" exits 2
+ok "and a unit is asked for" err "--fits takes a size with its unit"
+run "$AOTSCOPE" check "$AOT_FIXTURES/logs/mutated_input.stderr.gz"
+ok "a mutated input that requires grad after the call need not before: no difference" out "3 same, 0 differ, 1 left out"
+sed 's/sin_2, sin_2/sin_2, add/' "$scratch/twin.txt" >"$scratch/other.txt"
+run "$AOTSCOPE" ranks "$scratch/twin.txt" "$scratch/other.txt"
+ok "the first input given is the measure" sh -c '[ "$(grep -n -m1 -e "twin.txt" "$1" | cut -d: -f1)" -lt "$(grep -n -m1 -e "other.txt" "$1" | cut -d: -f1)" ]' - "$scratch/out"
 run "$AOTSCOPE" show "$scratch/untyped.txt" --saved
 ok "a graph without types is told as one" err "the graph has no types, so no value has bytes: it is the text of gm.code; print it with gm.print_readable()"
 run "$AOTSCOPE" export "$scratch/twin.txt" --policy "$scratch/twin.policy" -f script
