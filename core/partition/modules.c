@@ -150,7 +150,8 @@ static aot_node_id step_back(way *w, aot_node_id b)
         aot_node_id v = g->in[k], r = v < w->border ? reader(w, v, at) : AOT_NO_NODE;
         best = r < best ? r : best; // it reads all of them: no later than any's last reader
     }
-    if (best == AOT_NO_NODE && !same_line(line_of(g, w->place), at)) {
+    // what has no line (a pass of Inductor's made it) may be from anywhere
+    if (best == AOT_NO_NODE && at.file != 0 && !same_line(line_of(g, w->place), at)) {
         at.node = w->place;
         best = before(w, at);
     }

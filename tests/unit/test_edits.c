@@ -316,6 +316,7 @@ static void an_edit_that_traces_otherwise_makes_another_joint_graph(void **state
 static const char two_layers[] =
     "def forward(self, primals_1: \"f32[4, 4]\", primals_2: \"f32[2, 4]\", "
     "primals_3: \"f32[4, 4]\", tangents_1: \"f32[2, 4]\"):\n"
+    "    full: \"f32[2, 4]\" = torch.ops.aten.full.default([2, 4], 0)\n" // of no line
     "    # File: m.py:5 in forward, code: for b in self.l: x = torch.relu(b(x))\n"
     "    t: \"f32[4, 4]\" = torch.ops.aten.t.default(primals_1)\n"
     "    mm: \"f32[2, 4]\" = torch.ops.aten.mm.default(primals_2, t)\n"
@@ -329,10 +330,13 @@ static const char two_layers[] =
     "    sin: \"f32[2, 4]\" = torch.ops.aten.sin.default(relu_1)\n"
     "    cos: \"f32[2, 4]\" = torch.ops.aten.cos.default(relu_1)\n"
     "    mul: \"f32[2, 4]\" = torch.ops.aten.mul.Tensor(tangents_1, cos)\n"
+    "    # No stacktrace found for following nodes\n"
+    "    ones: \"f32[2, 4]\" = torch.ops.aten.full.default([2, 4], 1)\n"
+    "    neg: \"f32[2, 4]\" = torch.ops.aten.mul.Tensor(mul, ones)\n"
     "    # File: m.py:5 in forward, code: for b in self.l: x = torch.relu(b(x))\n"
     "    detach_2: \"f32[2, 4]\" = torch.ops.aten.detach.default(detach_1)\n"
     "    threshold_backward: \"f32[2, 4]\" = "
-    "torch.ops.aten.threshold_backward.default(mul, detach_2, 0)\n"
+    "torch.ops.aten.threshold_backward.default(neg, detach_2, 0)\n"
     "    t_2: \"f32[4, 2]\" = torch.ops.aten.t.default(threshold_backward)\n"
     "    mm_2: \"f32[4, 4]\" = torch.ops.aten.mm.default(t_2, relu)\n"
     "    t_3: \"f32[4, 4]\" = torch.ops.aten.t.default(mm_2)\n"
