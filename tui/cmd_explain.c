@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "partition/explain.h"
+#include "session/dispatch.h"
 #include "session/saved.h"
 #include "tui/explain_words.h"
 #include "tui/open_model.h"
@@ -428,6 +429,47 @@ static aot_status choose_unit(size_t *unit, aot_model *m, const aot_args *a, aot
     return AOT_OK;
 }
 
+/* "mul, erf": values that were made of a call of the operator `name` ("gelu"), or that stand at it
+ * as a source line ("model.py:12"). */
+static void find_made_of(aot_sb *out, aot_model *m, size_t unit, const aot_config *config,
+                         const aot_graph *cut, const char *name)
+{
+    char at[300];
+    const aot_unit *u = aot_model_unit(m, unit);
+    aot_ctx *c = aot_unit_new_ctx(u);
+    aot_dispatch d;
+    bool traced = aot_dispatch_find(&d, c, u, cut, config, NULL) == AOT_OK;
+    for (aot_node_id i = 0, n = 0; i < cut->nodes.n && n < 12; i++) {
+        const char *t = "";
+        if (traced && d.of[i] < d.aten->nodes.n) {
+            t = aot_node_target(d.aten, d.of[i]); // torch.ops.aten.gelu.default
+        }
+        const char *word = strncmp(t, "torch.ops.", 10) == 0 ? strchr(t + 10, '.') : NULL;
+        size_t len = word != NULL ? strcspn(word + 1, ".") : 0;
+        bool made = word != NULL && len == strlen(name) && memcmp(word + 1, name, len) == 0;
+        bool here = strcmp(aot_format_source(at, sizeof at, cut, i), name) == 0;
+        if (aot_node_at(cut, i)->kind == AOT_CALL_FUNCTION && (made || here)) {
+            aot_sb_addf(out, "%s%s", n++ != 0 ? ", " : "", aot_node_name(cut, i));
+        }
+    }
+    aot_ctx_free(c);
+}
+
+static aot_status no_value(aot_model *m, size_t unit, const aot_config *config,
+                           const aot_graph *cut, const char *name, aot_err *err)
+{
+    aot_sb made = {0};
+    find_made_of(&made, m, unit, config, cut, name);
+    if (made.n > 0) {
+        *err = (aot_err){0};
+        (void)AOT_FAIL(err, AOT_E_USAGE,
+                       "no value '%s' in the graph that is cut; made of it, or at that line: %s",
+                       name, aot_sb_text(&made));
+    }
+    aot_sb_free(&made);
+    return AOT_E_USAGE;
+}
+
 static aot_status explain(aot_explain *out, aot_model *m, size_t unit, const char *name,
                           aot_err *err)
 {
@@ -437,7 +479,10 @@ static aot_status explain(aot_explain *out, aot_model *m, size_t unit, const cha
     AOT_TRY(aot_model_cut_graph(m, unit, &joint, err));
     AOT_TRY(aot_model_config(m, unit, &config, err));
     aot_partition_inputs(&in, aot_model_unit(m, unit), joint);
-    AOT_TRY(aot_explain_node(out, &in, &config, name, err));
+    aot_status s = aot_explain_node(out, &in, &config, name, err);
+    if (s != AOT_OK) {
+        return s == AOT_E_USAGE ? no_value(m, unit, &config, joint, name, err) : s;
+    }
     if (out->changes.n != 0) {
         aot_explain_budgets(out);
     }

@@ -238,6 +238,10 @@ ok "explain --json is versioned" out '"format": "aotscope/1"'
 ok "explain --json has the limit" out '"weight_limit": 72088'
 ok "explain --json has the chain of the network" out '"from": "source"'
 ok "explain --json has the user's line" out 'raw_train.py",'
+run "$AOTSCOPE" explain "$AOT_FIXTURES/oracle/pain_dropout_decomposed/trace.log.gz" native_dropout
+ok "of an operator that was decomposed the values made of it are named" err "made of it, or at that line: rand, gt"
+run "$AOTSCOPE" explain "$AOT_FIXTURES/oracle/pain_dropout_decomposed/trace.log.gz" units_pain.py:96
+ok "and those of a source line" err "made of it, or at that line: sin, rand, gt"
 run "$AOTSCOPE" explain "$two" addm
 ok "explain of what is no value exits with 2" exits 2
 ok "and names near ones" err "there are addmm, addmm_1"
