@@ -34,7 +34,9 @@ static aot_status product(aot_call *k, unsigned pos, unsigned ndim, const char *
     AOT_TRY(check_inner(k, a.size[ndim - 1], b.size[ndim - 2]));
     aot_dim size[3] = {a.size[0], a.size[1]};
     size[ndim - 1] = b.size[ndim - 1];
-    *out = aot_fake_make(k, a.dtype, ndim, size, a.device);
+    // where dtypes differ, as in patterns of attention, mm goes by the first and bmm by the second
+    const aot_fake *like = ndim == 2 ? &a : &b;
+    *out = aot_fake_make(k, like->dtype, ndim, size, like->device);
     return AOT_OK;
 }
 
