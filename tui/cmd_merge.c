@@ -72,10 +72,12 @@ static aot_status check_complete(const parts *p, aot_err *err)
             aot_sb_addf(&missing, "%s%d", n > 1 ? ", " : "", i + 1);
         }
     }
-    aot_status st = n == 0 ? AOT_OK
-                           : AOT_FAIL(err, AOT_E_USAGE,
-                                      "%d of %d parts are missing: %s%s; --partial goes on without",
-                                      n, p->n_shards, aot_sb_text(&missing), n > 20 ? ", ..." : "");
+    aot_status st =
+        n == 0
+            ? AOT_OK
+            : AOT_FAIL(err, AOT_E_USAGE,
+                       "%d of %d parts are missing: %s%s; aotscope merge --partial goes on without",
+                       n, p->n_shards, aot_sb_text(&missing), n > 20 ? ", ..." : "");
     aot_sb_free(&missing);
     return st;
 }

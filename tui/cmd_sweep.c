@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -154,11 +155,14 @@ static aot_status make_plan(plan *p, const aot_args *a, aot_err *err)
     return AOT_OK;
 }
 
-/* Whether a file is what a sweep wrote: JSON whose first keys say so. */
+/* Whether a file is what a sweep wrote: JSON whose first keys say so. Of a pipe nothing is read, as
+ * what is read is gone. */
 static bool is_kept(const char *path)
 {
     char head[512];
-    FILE *f = strcmp(path, "-") != 0 ? fopen(path, "r") : NULL;
+    struct stat st;
+    bool file = strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    FILE *f = file ? fopen(path, "r") : NULL;
     size_t n = f != NULL ? fread(head, 1, sizeof head - 1, f) : 0;
     if (f != NULL) {
         fclose(f);
@@ -172,7 +176,8 @@ static bool is_kept(const char *path)
 static int tell_kept(const aot_args *a)
 {
     static const char *const cuts[] = {"budgets", "pareto", "step",  "solvers",
-                                       "unit",    "shard",  "times", "set"};
+                                       "unit",    "shard",  "times",   "set",
+                                       "jobs",    "hint",   "policy", "redact"};
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         if (aot_args_has(a, cuts[i])) {
             return aot_cmd_usage(a->cmd,

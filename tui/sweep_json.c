@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "tui/open_model.h"
 #include "tui/sweep.h"
+#include "viewers/viewer.h"
 
 aot_sweep *aot_sweep_new(void)
 {
@@ -80,7 +81,7 @@ json_t *aot_sweep_point_json(const aot_pareto_point *p, bool flips)
 {
     json_t *o = json_pack("{s:f, s:s}", "budget", p->budget, "solver", p->solver);
     if (p->error != NULL) {
-        json_object_set_new(o, "error", json_string(p->error));
+        json_object_set_new(o, "error", aot_json_safe(p->error));
         return o;
     }
     json_t *names = json_array(), *bytes = json_array();

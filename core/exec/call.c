@@ -303,7 +303,9 @@ static bool is_plain(unsigned ndim, const int64_t *size, const int64_t *stride)
 static bool stated_strides(const aot_kern *k, unsigned i, unsigned ndim, const int64_t *size,
                            int64_t *stride)
 {
-    const aot_meta *m = i < k->n_expected ? k->expected[i] : NULL;
+    const aot_meta *m = i < k->n_expected && k->expected[i] != 0
+                            ? aot_meta_get(k->expected_ctx, k->expected[i])
+                            : NULL;
     if (m == NULL || m->val != AOT_VAL_TENSOR || !m->has_stride || m->ndim != ndim) {
         return false;
     }

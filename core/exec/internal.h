@@ -60,7 +60,7 @@ struct aot_kern {
     const exec_op *facts;
     const aot_xval *args; /* as many as the schema has */
     unsigned n_args;
-    const aot_meta *const *expected; /* types that the graph states of results; NULL */
+    const aot_meta_id *expected; /* metas that the graph states of results, 0: none; NULL */
     unsigned n_expected;
     const aot_ctx *expected_ctx;
     aot_xval *given;
@@ -76,7 +76,7 @@ typedef struct exec_call {
     aot_op_id op;
     unsigned n;
     const aot_xval *args;
-    const aot_meta *const *expected;
+    const aot_meta_id *expected;
     unsigned n_expected;
     const aot_ctx *ctx; /* of expected */
 } exec_call;

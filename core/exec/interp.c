@@ -93,7 +93,7 @@ typedef struct step {
     bool is_op;          /* has a schema */
     unsigned n;          /* arguments, in the schema's order */
     aot_xval *args;
-    const aot_meta **expected;
+    aot_meta_id *expected; /* by number: metas move while the context grows */
     unsigned n_expected;
     aot_node_id *dies;   /* values whose last use this is */
     unsigned n_dies;
@@ -193,8 +193,8 @@ static void plan_expected(walk *w, aot_node_id id)
         return;
     }
     s->n_expected = 1;
-    s->expected = AOT_NEW_ARRAY(w->a, const aot_meta *, 1);
-    s->expected[0] = aot_meta_get(w->g->ctx, n->meta);
+    s->expected = AOT_NEW_ARRAY(w->a, aot_meta_id, 1);
+    s->expected[0] = n->meta;
 }
 
 static void plan_item(walk *w, const aot_node *n)
@@ -205,14 +205,14 @@ static void plan_item(walk *w, const aot_node *n)
         return;
     }
     if (s->n_expected <= (unsigned)a[1].u.i) {
-        const aot_meta **more = AOT_NEW_ARRAY(w->a, const aot_meta *, 64);
+        aot_meta_id *more = AOT_NEW_ARRAY(w->a, aot_meta_id, 64);
         if (s->n_expected > 0) {
             memcpy(more, s->expected, s->n_expected * sizeof *more);
         }
         s->expected = s->n_expected <= 1 ? more : s->expected;
         s->n_expected = (unsigned)a[1].u.i + 1;
     }
-    s->expected[a[1].u.i] = aot_meta_get(w->g->ctx, n->meta);
+    s->expected[a[1].u.i] = n->meta;
 }
 
 typedef struct last_use {

@@ -27,6 +27,15 @@ cp "$scratch/out" "$scratch/told"
 run "$AOTSCOPE" sweep "$ladder" --budgets 0:1:0.25 -o "$scratch/kept.json"
 run "$AOTSCOPE" sweep "$scratch/kept.json"
 ok "a sweep that was kept is told again" cmp "$scratch/told" "$scratch/out"
+run "$AOTSCOPE" sweep "$ladder" --budgets 0:1:1 -o "$scratch/kept.json"
+run "$AOTSCOPE" sweep "$scratch/kept.json" --redact
+ok "what cannot be redacted any more is refused" exits 2
+zcat -f "$AOT_FIXTURES/logs/three_units.stderr.gz" >"$scratch/units.log"
+"$AOTSCOPE" sweep "$scratch/units.log" --budgets 0:1:1 --no-plot >"$scratch/of-file"
+mkfifo "$scratch/fifo"
+cat "$scratch/units.log" >"$scratch/fifo" &
+run "$AOTSCOPE" sweep "$scratch/fifo" --budgets 0:1:1 --no-plot
+ok "nothing of a pipe is lost by looking at it" cmp "$scratch/of-file" "$scratch/out"
 run "$AOTSCOPE" sweep "$scratch/kept.json" --budgets 0:1:0.5
 ok "but not cut again" err "so --budgets means nothing"
 run "$AOTSCOPE" sweep "$AOT_FIXTURES/logs/train_break.log.gz" --pareto --no-plot
