@@ -5,8 +5,8 @@ without_err() { ! err "$1" >/dev/null || { echo "in the errors: $1"; return 1; }
 log=$AOT_FIXTURES/logs/train_mixed_stdout.log.gz
 
 run "$AOTSCOPE" show "$log" --unit 1 --saved
-ok "sizes of one symbol agree: an input" out "f32[s77, 16, 32]   8.00 MiB"
-ok "and its view" out "f32[16*s77, 32]    8.00 MiB"
+ok "sizes of one symbol agree: an input" out "8.00 MiB  f32[s77, 16, 32]"
+ok "and its view" out "8.00 MiB  f32[16*s77, 32]"
 ok "what is assumed is said" err "assumed: s77 = 4096 (the log states no hint); --hint s77=6 sets it"
 for command in "memory" "memory --fits 1GB" "sweep --budgets 0:1:1" "info"; do
     # shellcheck disable=SC2086
@@ -22,8 +22,8 @@ run "$AOTSCOPE" export "$log" --unit 1 -f json -o "$scratch/out.json"
 ok "export says it" err "assumed: s77 = 4096"
 
 run "$AOTSCOPE" show "$log" --unit 1 --saved --hint s77=6
-ok "--hint sets it" out "f32[s77, 16, 32]  12.0 KiB"
-ok "in expressions as well" out "f32[16*s77, 32]   12.0 KiB"
+ok "--hint sets it" out "12.0 KiB  f32[s77, 16, 32]"
+ok "in expressions as well" out "12.0 KiB  f32[16*s77, 32]"
 ok "then nothing is assumed" without_err "assumed"
 run "$AOTSCOPE" show "$log" --units --hint s77=6,s99=3
 ok "a symbol that no unit has is said" err "--hint s99: the input has no such symbol; there are: s77"
@@ -34,7 +34,7 @@ run "$AOTSCOPE" show "$log" --unit 1 --saved --by type --hint s77=6
 ok "groups of saved values leave out the bytes of symbols, as the total does" out "0 B         0 B       2  Sym"
 run "$AOTSCOPE" import "$log" --hint s77=6 -o "$scratch/s.aots"
 run "$AOTSCOPE" show "$scratch/s.aots" --unit 1 --saved
-ok "a session keeps it" out "f32[16*s77, 32]   12.0 KiB"
+ok "a session keeps it" out "12.0 KiB  f32[16*s77, 32]"
 run "$AOTSCOPE" show "$scratch/s.aots" --unit 1 --saved --set hint=
 ok "and may go back" err "assumed: s77"
 run "$AOTSCOPE" show "$log" --saved --hint s77
