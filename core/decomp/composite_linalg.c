@@ -136,8 +136,14 @@ bool composite_matrix_norm(aot_expand *k)
     aot_dims d = aot_x_dims(k, 2);
     unsigned n = aot_ndim(x);
     bool keep = aot_x_bool(k, 3), nuc = aot_x_str_is(k, 1, "nuc"), fro = aot_x_str_is(k, 1, "fro");
+    if (d.n != 2 || n < 2) {
+        aot_trace_fail(t, AOT_E_SHAPE, "a norm of matrices over %u of %u dimensions", d.n, n);
+    }
     int64_t dim[2] = {aot_wrap_dim(t, d.d[0].value, n), aot_wrap_dim(t, d.d[1].value, n)};
     double ord = nuc || fro ? 2 : aot_x_float(k, 1, 2);
+    if (dim[0] == dim[1]) {
+        aot_trace_fail(t, AOT_E_SHAPE, "a norm of matrices over dimension %d twice", (int)dim[0]);
+    }
     if (fro) {
         return aot_x_give(
             k, AOT(t, aten_linalg_vector_norm, x, 2, aot_v_ints(t, 2, dim), keep, k->args[4]));

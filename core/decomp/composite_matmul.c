@@ -212,6 +212,9 @@ bool composite_tensordot(aot_expand *k)
     aot_tensor *a = aot_x_tensor(k, 0), *b = aot_x_tensor(k, 1), *a0 = a, *b0 = b;
     aot_dims da = aot_x_dims(k, 2), db = aot_x_dims(k, 3);
     aot_dim csize = aot_dim_of(1), sizes[2 * AOT_FAKE_MAX_NDIM];
+    if (da.n != db.n || da.n > aot_ndim(a) || db.n > aot_ndim(b)) {
+        aot_trace_fail(t, AOT_E_SHAPE, "tensordot: %u and %u dimensions to contract", da.n, db.n);
+    }
     for (unsigned i = 0; i < da.n; i++) {
         aot_dim sa = aot_size(a0, da.d[i].value), sb = aot_size(b0, db.d[i].value);
         if (aot_dim_is(sb, 1)) {

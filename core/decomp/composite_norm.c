@@ -124,6 +124,9 @@ bool composite_instance_norm(aot_expand *k)
     aot_tracer *t = k->t;
     aot_tensor *x = aot_x_tensor(k, 0);
     aot_dims sizes = aot_sizes(x);
+    if (sizes.n < 2) {
+        aot_trace_fail(t, AOT_E_SHAPE, "instance_norm: an input of %u dimensions", sizes.n);
+    }
     aot_dim b = aot_size(x, 0), c = aot_size(x, 1);
     aot_tensor *weight = repeated(t, aot_x_tensor(k, 1), b);
     aot_tensor *bias = repeated(t, aot_x_tensor(k, 2), b);
@@ -222,6 +225,10 @@ bool composite_norm_except_dim(aot_expand *k)
     }
     if (dim == -1) {
         return aot_x_give(k, AOT(t, aten_norm_Scalar, v, p));
+    }
+    if (dim < 0 || dim >= n) {
+        aot_trace_fail(t, AOT_E_RANGE, "norm_except_dim: dimension %lld of %lld", (long long)dim,
+                       (long long)n);
     }
     if (dim != 0 && dim != n - 1) {
         v = AOT(t, aten_transpose_int, v, 0, dim);

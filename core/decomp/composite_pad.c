@@ -102,6 +102,10 @@ bool composite_pad_circular(aot_expand *k)
     aot_tensor *x = aot_x_tensor(k, 0);
     aot_dims padding = aot_x_dims(k, 1);
     unsigned n = padding.n / 2, ndim = aot_ndim(x);
+    if (padding.n % 2 != 0 || ndim != n + 2) {
+        aot_trace_fail(t, AOT_E_SHAPE, "circular padding of %u numbers for %u dimensions",
+                       padding.n, ndim);
+    }
     sides *d = AOT_NEW_ARRAY(aot_tracer_arena(t), sides, n + 1);
     aot_dim *shape = AOT_NEW_ARRAY(aot_tracer_arena(t), aot_dim, ndim);
     for (unsigned i = 0; i < ndim; i++) {

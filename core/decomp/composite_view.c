@@ -258,7 +258,7 @@ bool composite_narrow(aot_expand *k)
     if (start.value < 0) {
         start = aot_trace_dim(t, '+', start, size);
     }
-    if (start.value + length.value > size.value) {
+    if (length.value < 0 || start.value > size.value - length.value) {
         aot_trace_fail(t, AOT_E_RANGE,
                        "narrow: start (%lld) + length (%lld) exceeds dimension size (%lld)",
                        (long long)start.value, (long long)length.value, (long long)size.value);

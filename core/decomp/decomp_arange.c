@@ -247,10 +247,24 @@ static aot_tensor *floor_divided(aot_tracer *t, aot_tensor *x, int64_t n)
     return AOT(t, aten_floor_divide, x, n);
 }
 
+/* (row, col, offset), each within 32 bits, so that their sums and products are numbers. */
+static void read_triangle(const aot_expand *k, int64_t *row, int64_t *col, int64_t *offset)
+{
+    *row = aot_x_int(k, 0, 0);
+    *col = aot_x_int(k, 1, 0);
+    *offset = aot_x_int(k, 2, 0);
+    if (*row < 0 || *col < 0 || *row > INT32_MAX || *col > INT32_MAX || *offset < -INT32_MAX ||
+        *offset > INT32_MAX) {
+        aot_trace_fail(k->t, AOT_E_RANGE, "a triangle of %lld rows, %lld columns, offset %lld",
+                       (long long)*row, (long long)*col, (long long)*offset);
+    }
+}
+
 bool decomp_tril_indices(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    int64_t row = aot_x_int(k, 0, 0), col = aot_x_int(k, 1, 0), offset = aot_x_int(k, 2, 0);
+    int64_t row, col, offset;
+    read_triangle(k, &row, &col, &offset);
     triangle s = lower_triangle(row, col, offset);
     int64_t row_offset = most(0, -offset);
     aot_dtype dtype = aot_x_is_none(k, 3) ? AOT_I64 : aot_x_dtype(k, 3);
@@ -273,7 +287,8 @@ bool decomp_tril_indices(aot_expand *k)
 bool decomp_triu_indices(aot_expand *k)
 {
     aot_tracer *t = k->t;
-    int64_t row = aot_x_int(k, 0, 0), col = aot_x_int(k, 1, 0), offset = aot_x_int(k, 2, 0);
+    int64_t row, col, offset;
+    read_triangle(k, &row, &col, &offset);
     triangle s = upper_triangle(row, col, offset);
     aot_dtype dtype = aot_x_is_none(k, 3) ? AOT_I64 : aot_x_dtype(k, 3);
     aot_value device = device_or_cpu(k, 5);

@@ -1,5 +1,5 @@
 /* Decompositions of batch normalization: torch/_decomp/decompositions.py. */
-#include "decomp/decomp.h"
+#include "decomp/decomp_parts.h"
 
 /* The arguments that all forms of batch_norm share. */
 typedef struct batch_norm {
@@ -248,10 +248,9 @@ bool decomp_native_batch_norm_backward(aot_expand *k)
         aot_tensor *proj = MUL(SUB(x, mean), proj_scale);
         grad = SUB(SUB(grad, proj), grad_mean);
     }
-    const aot_value *mask = k->args[9].u.items;
     aot_tensor *out[3] = {MUL(grad, grad_scale), NULL, NULL};
-    out[1] = mask[1].u.dim.value ? MUL(dot, rstd) : NULL;
-    out[2] = mask[2].u.dim.value ? grad_sum : NULL;
+    out[1] = dc_wanted(k, 9, 1) ? MUL(dot, rstd) : NULL;
+    out[2] = dc_wanted(k, 9, 2) ? grad_sum : NULL;
     out[0] = dc_to(t, out[0], dtype);
     out[1] = dc_to(t, out[1], weight_dtype);
     out[2] = dc_to(t, out[2], weight_dtype);

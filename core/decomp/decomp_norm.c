@@ -67,18 +67,13 @@ static bool is_empty(const layers *l)
     return aot_dim_is(outer, 0) || aot_dim_is(l->inner, 0);
 }
 
-static bool mask_at(const aot_expand *k, unsigned pos, unsigned i)
-{
-    return k->args[pos].u.items[i].u.dim.value != 0;
-}
-
 /* Zeros of the input's shape and of the normalized shape, for an empty input. */
 static bool give_zeros(aot_expand *k, const layers *l, aot_tensor *input, unsigned mask, unsigned n)
 {
     aot_tensor *out[3] = {NULL};
     aot_dims inner = {l->shape.d + l->axis, l->shape.n - l->axis};
     for (unsigned i = 0; i < n; i++) {
-        if (mask_at(k, mask, i)) {
+        if (dc_wanted(k, mask, i)) {
             out[i] = AOT(k->t, aten_new_zeros, input, i == 0 ? l->shape : inner);
         }
     }
@@ -120,13 +115,13 @@ bool decomp_native_layer_norm_backward(aot_expand *k)
     aot_tensor *c = sum_inner(&l, MUL(grad_hat, x_hat));
     c = MUL(x_hat, c);
     aot_tensor *inner = SUB(SUB(a, b), c);
-    if (mask_at(k, 7, 0)) {
+    if (dc_wanted(k, 7, 0)) {
         out[0] = MUL(DIV(rstd, l.inner), inner);
     }
-    if (mask_at(k, 7, 1) && w != NULL) {
+    if (dc_wanted(k, 7, 1) && w != NULL) {
         out[1] = sum_outer(&l, MUL(grad, x_hat));
     }
-    if (mask_at(k, 7, 2) && bias != NULL) {
+    if (dc_wanted(k, 7, 2) && bias != NULL) {
         out[2] = l.axis == 0 ? AOT(t, aten_clone, grad) : sum_outer(&l, grad);
     }
     out[0] = dc_to(t, out[0], aot_dtype_of(input));
@@ -150,12 +145,12 @@ bool decomp_fused_rms_norm_backward(aot_expand *k)
     aot_tensor *rstd = dc_unsqueeze_to(t, aot_x_tensor(k, 3), l.shape.n);
     aot_tensor *grad_hat = w == NULL ? grad : MUL(grad, w);
     aot_tensor *x_hat = MUL(x, rstd);
-    if (mask_at(k, 5, 0)) {
+    if (dc_wanted(k, 5, 0)) {
         aot_tensor *sum = sum_inner(&l, MUL(x_hat, grad_hat));
         aot_tensor *mean = MUL(DIV(x_hat, l.inner), sum);
         out[0] = MUL(SUB(grad_hat, mean), rstd);
     }
-    if (mask_at(k, 5, 1) && w != NULL) {
+    if (dc_wanted(k, 5, 1) && w != NULL) {
         out[1] = sum_outer(&l, MUL(grad, x_hat));
     }
     out[0] = dc_to(t, out[0], aot_dtype_of(input));
@@ -296,17 +291,17 @@ bool decomp_native_group_norm_backward(aot_expand *k)
                 aot_trace_dim(t, '/', aot_x_dim(k, 6, 1), aot_x_dim(k, 8, 1))};
     aot_tensor *ds = sum_over(t, view3(t, MUL(grad, input), g.n, g.c, g.hw), 2);
     aot_tensor *db = sum_over(t, view3(t, grad, g.n, g.c, g.hw), 2);
-    if (mask_at(k, 9, 0)) {
+    if (dc_wanted(k, 9, 0)) {
         out[0] = group_input_grad(k, &g, ds, db);
     }
-    if (mask_at(k, 9, 1)) {
+    if (dc_wanted(k, 9, 1)) {
         aot_tensor *s = view3(t, ds, g.n, g.group, g.cpg);
         aot_tensor *b = view3(t, db, g.n, g.group, g.cpg);
         s = SUB(s, MUL(b, AOT(t, aten_unsqueeze, aot_x_tensor(k, 2), -1)));
         s = MUL(s, AOT(t, aten_unsqueeze, aot_x_tensor(k, 3), -1));
         out[1] = AOT(t, aten_reshape, sum_over(t, s, 0), ((aot_dims){&g.c, 1}));
     }
-    if (mask_at(k, 9, 2)) {
+    if (dc_wanted(k, 9, 2)) {
         out[2] = sum_over(t, db, 0);
     }
     for (unsigned i = 0; i < 3; i++) {

@@ -74,11 +74,20 @@ void dc_need_ndim(aot_tracer *t, const aot_tensor *x, unsigned least)
     }
 }
 
+bool dc_wanted(const aot_expand *k, unsigned pos, unsigned i)
+{
+    const aot_value *mask = &k->args[pos];
+    return aot_v_is_list(*mask) && i < mask->n && mask->u.items[i].u.dim.value != 0;
+}
+
 aot_dims dc_reshaped(aot_tracer *t, const aot_tensor *x, unsigned at, unsigned count, unsigned n,
                      const aot_dim *with)
 {
     aot_dims old = aot_sizes(x);
-    dc_need_ndim(t, x, at + count);
+    if (at > old.n || count > old.n - at) {
+        aot_trace_fail(t, AOT_E_SHAPE, "a tensor of %u dimensions has not those that are reshaped",
+                       old.n);
+    }
     aot_dim *d = dc_room(t, old.n - count + n);
     unsigned k = 0;
     for (unsigned i = 0; i < at; i++) {

@@ -37,6 +37,8 @@ static inline aot_dim dc_times(aot_tracer *t, aot_dim a, int64_t b)
 }
 /* Room for n dims that lives as long as the trace. */
 aot_dim *dc_room(aot_tracer *t, unsigned n);
+/* Whether item i of an output_mask asks for its result; an item that is not there does not. */
+bool dc_wanted(const aot_expand *k, unsigned pos, unsigned i);
 /* Fails where x has fewer dimensions than `least`. */
 void dc_need_ndim(aot_tracer *t, const aot_tensor *x, unsigned least);
 /* The shape of x with `count` dims from `at` on replaced by the n given ones. */

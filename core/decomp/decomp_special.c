@@ -82,6 +82,9 @@ bool decomp_mvlgamma(aot_expand *k)
     aot_dtype result = dc_promote(k, 1, AOT_PROMOTE_INT_TO_FLOAT);
     aot_tensor *a = aot_x_tensor(k, 0);
     int64_t p = aot_x_int(k, 1, 1);
+    if (p < 1 || p > INT32_MAX) {
+        aot_trace_fail(t, AOT_E_RANGE, "mvlgamma: p is %lld, not at least 1", (long long)p);
+    }
     double c = 0.25 * (double)p * (double)(p - 1) * log(M_PI);
     aot_tensor *range = AOT(t, aten_arange_start_step, 1 - p, 1, 1, aot_v_dtype(aot_dtype_of(a)),
                             AOT_NONE, aot_v_device(aot_device_of(a)));

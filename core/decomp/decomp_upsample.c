@@ -28,6 +28,10 @@ static resize resize_to(const aot_expand *k, unsigned size_pos, unsigned scale_p
 {
     aot_dims size = aot_x_dims(k, size_pos);
     resize r = {.x = aot_x_tensor(k, 0), .n = size.n < MAX_SPATIAL ? size.n : MAX_SPATIAL};
+    if (scale_pos + r.n > k->n) {
+        aot_trace_fail(k->t, AOT_E_SHAPE, "%s: a size of %u dimensions", aot_op(k->op)->name,
+                       size.n);
+    }
     for (unsigned i = 0; i < r.n; i++) {
         r.out[i] = size.d[i];
         r.scale[i] = k->args[scale_pos + i];

@@ -306,8 +306,11 @@ void kern_geometric(aot_kern *k)
 }
 
 /* The largest integer that is drawn: what the dtype holds, of floats exactly. */
-static int64_t largest_of(aot_dtype d)
+static int64_t largest_of(aot_kern *k, aot_dtype d)
 {
+    if (aot_dtype_class(d) == AOT_CLASS_COMPLEX) {
+        k_fail(k, AOT_E_UNSUPPORTED, "random is not implemented for complex numbers");
+    }
     bool is_signed = aot_dtype_get(d)->kind != 'u' || aot_dtype_get(d)->bytes == 8;
     switch (d) {
     case AOT_F64: return INT64_C(1) << 53;
@@ -324,7 +327,7 @@ void kern_random(aot_kern *k)
     aot_array *x = k_need(k, 0), *out = k_like(k, (aot_dtype)x->dtype, x);
     aot_dtype d = (aot_dtype)x->dtype;
     bool wide = d == AOT_F64 || d == AOT_I64;
-    uint64_t range = (uint64_t)largest_of(d) + 1;
+    uint64_t range = (uint64_t)largest_of(k, d) + 1;
     int64_t n = aot_array_numel(out);
     put w;
     put_in_memory(k, &w, out);
@@ -344,7 +347,7 @@ void kern_random_to(aot_kern *k) // self, to
 void kern_random_from(aot_kern *k) // self, from, to
 {
     aot_array *x = k_need(k, 0);
-    int64_t most = largest_of((aot_dtype)x->dtype);
+    int64_t most = largest_of(k, (aot_dtype)x->dtype);
     give_ints(k, k_like(k, (aot_dtype)x->dtype, x), k_int(k, 1, 0),
               k_int(k, 2, most == INT64_MAX ? most : most + 1));
 }
