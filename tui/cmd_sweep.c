@@ -172,21 +172,24 @@ static bool is_kept(const char *path)
            strstr(head, "\"budgets\"") != NULL;
 }
 
-/* A sweep that was kept is told again, as merge does of one part. */
+/* A sweep that was kept is told again, as merge does of one part: options that merge has not got
+ * are for cutting. */
 static int tell_kept(const aot_args *a)
 {
-    static const char *const cuts[] = {"budgets", "pareto", "step",  "solvers",
-                                       "unit",    "shard",  "times",   "set",
-                                       "jobs",    "hint",   "policy", "redact"};
-    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-        if (aot_args_has(a, cuts[i])) {
+    const aot_cmd *merge = aot_cmd_find("merge");
+    for (const aot_option *o = a->cmd->options; o->name != NULL; o++) {
+        const aot_option *m = merge->options;
+        while (m->name != NULL && strcmp(m->name, o->name) != 0) {
+            m++;
+        }
+        if (m->name == NULL && aot_args_has(a, o->name)) {
             return aot_cmd_usage(a->cmd,
                                  "%s is a sweep that was written: nothing is cut, so --%s means "
                                  "nothing",
-                                 a->inputs[0], cuts[i]);
+                                 a->inputs[0], o->name);
         }
     }
-    return aot_cmd_find("merge")->run(a);
+    return merge->run(a);
 }
 
 static int run(const aot_args *a)

@@ -256,8 +256,7 @@ static void compare_slot(verify *v, const aot_graph *g, aot_node_id id, const ao
                          const vf_slot *s, bool back)
 {
     const aot_node *n = aot_node_at(g, id);
-    bool saved = back && s->is_input,
-         same = s->target == n->target && s->maker == vf_maker(g, id);
+    bool saved = back && s->is_input, same = vf_same_maker(s, g, id);
     aot_ulps u;
     if (!s->there || (!same && !saved && n->kind != AOT_PLACEHOLDER)) {
         return;

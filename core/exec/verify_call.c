@@ -28,12 +28,11 @@ static bool is_of_inputs(const aot_xval *outer, unsigned n, const aot_storage *s
     return false;
 }
 
-/* Memory that is written again is copied: inputs; and all of it where the graph writes in place. */
 /* The operator that made a value: of an item the one that it is of. A generator's state that a
  * random operator was saved with is the wrapper's own; all else of it is the operator's inside.
  * Graphs that were split may use a name again for such a state, so that a name alone says
  * little. */
-aot_str vf_maker(const aot_graph *g, aot_node_id id)
+static aot_str maker_of(const aot_graph *g, aot_node_id id)
 {
     const aot_node *n = aot_node_at(g, id);
     int64_t item = -1;
@@ -60,6 +59,12 @@ aot_str vf_maker(const aot_graph *g, aot_node_id id)
     return n->target;
 }
 
+bool vf_same_maker(const vf_slot *s, const aot_graph *g, aot_node_id id)
+{
+    return s->target == aot_node_at(g, id)->target && s->maker == maker_of(g, id);
+}
+
+/* Memory that is written again is copied: inputs; and all of it where the graph writes in place. */
 void vf_keep_value(vf_slot *slots, const aot_graph *g, aot_node_id id, const aot_xval *value,
                    uint32_t order, bool copy)
 {
@@ -68,7 +73,7 @@ void vf_keep_value(vf_slot *slots, const aot_graph *g, aot_node_id id, const aot
     aot_xv_drop(&s->value);
     s->value = copy ? aot_copy_value(value) : aot_xv_keep(*value);
     s->target = n->target;
-    s->maker = vf_maker(g, id);
+    s->maker = maker_of(g, id);
     s->order = order;
     s->there = true;
     s->is_input = n->kind == AOT_PLACEHOLDER;
@@ -141,9 +146,8 @@ static bool see_call(void *arg, const aot_graph *g, aot_node_id id, const aot_xv
     vf_progress(v, back ? "backward" : "forward", id, g->nodes.n);
     vf_keep_value(back ? v->backward : v->forward, g, id, value, ++v->order, copy);
     const vf_slot *f = &v->forward[n->name];
-    bool again =
-        back && n->kind != AOT_PLACEHOLDER && f->there && !f->is_input &&
-                 f->target == n->target && f->maker == vf_maker(g, id);
+    bool again = back && n->kind != AOT_PLACEHOLDER && f->there && !f->is_input &&
+                 vf_same_maker(f, g, id);
     if (again && vf_needed_in_backward(v)[id]) {
         aot_ulps u;
         compare_taken(v, &u, g, id, value, &f->value);

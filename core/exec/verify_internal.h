@@ -50,7 +50,8 @@ aot_status vf_run_graph(verify *v, aot_exec *x, bool joint, aot_xval *outer,
 /* Told of what takes long: nodes of a graph, runs. total 0: not known. */
 void vf_progress(const verify *v, const char *what, uint64_t done, uint64_t total);
 /* Keeps a node's value by its name; copy: its memory may be written again. */
-aot_str vf_maker(const aot_graph *g, aot_node_id id);
+/* Whether a node is what the value of its name is of. */
+bool vf_same_maker(const vf_slot *s, const aot_graph *g, aot_node_id id);
 void vf_keep_value(vf_slot *slots, const aot_graph *g, aot_node_id id, const aot_xval *value,
                    uint32_t order, bool copy);
 /* "sin (torch.ops.aten.sin.default)"; of an item also whose it is. */
